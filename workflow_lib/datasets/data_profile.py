@@ -31,6 +31,7 @@ from workflow_lib.datasets.leaks import (
     numeric_leaks,
     rank_correlation,
 )
+from workflow_lib.datasets.row_roles import RowKinds, row_kinds, rows_with_inputs
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -100,6 +101,7 @@ def data_profile(
     Returns
     -------
     dict
+        All but ``rows`` and the numbers of rows of each kind are facts about the rows with inputs:
         ``file``, ``rows``, ``columns``; ``kinds``: the names of the columns of each kind;
         ``missing``: the share of missing cells of the columns with some; ``constant``, ``empty``,
         ``row_names``: such columns; ``duplicate_rows``: rows that repeat an earlier row in every
@@ -108,7 +110,8 @@ def data_profile(
         the column is an input); ``row_order``: outputs by which the rows seem sorted;
         ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30 outputs;
         ``outputs``: number of known values, mean, deviation, least and largest value of each;
-        ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` (without any output),
+        ``rows_labelled``, ``rows_weak``, ``rows_unpaired`` (outputs and no input),
+        ``rows_unlabelled`` (inputs and no output), ``rows_empty`` (neither),
         ``rows_partly_labelled``, and ``incomplete_rows``: whether these are used;
         ``n_test`` and ``training_sizes`` of random splits of the labelled rows; for classes
         ``classes``: the number of rows of each.
@@ -118,17 +121,17 @@ def data_profile(
     UserError
         When an option names a column that does not exist, or an output is not a number.
     """
-    kinds = kinds or column_kinds(table)
     columns = resolved(table, options)
+    numbers = _rows_by_kind(table, columns)
+    table = with_inputs(table, columns)
+    kinds = kinds or column_kinds(table)
     outputs = table.matrix(columns["outputs"])
-    labelled, weak = row_kinds(table, columns)
-    inputs = [name for option in INPUT_LISTS for name in columns[option]]
-    inputs += [columns[option] for option in INPUT_COLUMNS if columns[option]]
-    known = ~np.isnan(outputs)
+    labelled = kinds_of_rows(table, columns).labelled
+    inputs = input_names(columns)
     of_kind = {kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS}
     facts = {
         "file": table.place,
-        "rows": table.n_rows,
+        "rows": numbers["rows"],
         "columns": len(table.names),
         "kinds": of_kind,
         "missing": {
@@ -148,10 +151,7 @@ def data_profile(
         "row_order": _sorted_outputs(outputs, columns["outputs"]),
         "output_correlations": _output_correlations(outputs, columns["outputs"]),
         "outputs": _summaries(outputs, columns["outputs"]),
-        "rows_labelled": int(labelled.sum()),
-        "rows_weak": int(weak.sum()),
-        "rows_unlabelled": int((~labelled & ~weak & ~known.any(axis=1)).sum()),
-        "rows_partly_labelled": int((known.any(axis=1) & ~known.all(axis=1)).sum()),
+        **numbers,
         "incomplete_rows": columns["incomplete_rows"],
     }
     if columns["classes"]:
@@ -177,21 +177,51 @@ def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks (n,) of the labelled rows and of the weak rows.
+def input_names(columns: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the inputs, from the result of `resolved`."""
+    names = [name for option in INPUT_LISTS for name in columns[option]]
+    return names + [columns[option] for option in INPUT_COLUMNS if columns[option]]
 
-    A labelled row has a class, or at least one known output (all, where ``incomplete_rows`` is
-    `DROP`); a weak row is not labelled, but has a value in the column ``same_group``.
+
+def kinds_of_rows(table: Table, columns: Mapping[str, Any]) -> RowKinds:
+    """Return the kinds of the rows, from the result of `resolved`.
+
+    Known is a class, or at least one output (all, where ``incomplete_rows`` is `DROP`).
     """
     if columns["classes"]:
-        labelled = table.strings(columns["classes"]) != ""
+        known = table.strings(columns["classes"]) != ""
     else:
-        known = ~np.isnan(table.matrix(columns["outputs"]))
-        labelled = known.all(axis=1) if columns["incomplete_rows"] == DROP else known.any(axis=1)
-    weak = np.zeros(table.n_rows, dtype=bool)
-    if columns["same_group"]:
-        weak = ~labelled & (table.strings(columns["same_group"]) != "")
-    return labelled, weak
+        values = ~np.isnan(table.matrix(columns["outputs"]))
+        known = values.all(axis=1) if columns["incomplete_rows"] == DROP else values.any(axis=1)
+    return row_kinds(table, known, *_numbers_and_texts(columns), columns["same_group"])
+
+
+def with_inputs(table: Table, columns: Mapping[str, Any]) -> Table:
+    """Return the table of the rows that have a value in an input column."""
+    kept = rows_with_inputs(table, *_numbers_and_texts(columns))
+    return table if kept.all() else table.selected(kept)
+
+
+def _numbers_and_texts(columns: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the columns of inputs that are numbers, and the others."""
+    numbers = columns["numbers"]
+    return numbers, [name for name in input_names(columns) if name not in numbers]
+
+
+def _rows_by_kind(table: Table, columns: Mapping[str, Any]) -> dict[str, int]:
+    labelled, weak, unpaired = kinds_of_rows(table, columns)
+    has_inputs = rows_with_inputs(table, *_numbers_and_texts(columns))
+    known = ~np.isnan(table.matrix(columns["outputs"]))
+    others = ~labelled & ~weak & ~unpaired & ~known.any(axis=1)
+    return {
+        "rows": table.n_rows,
+        "rows_labelled": int(labelled.sum()),
+        "rows_weak": int(weak.sum()),
+        "rows_unpaired": int(unpaired.sum()),
+        "rows_unlabelled": int((others & has_inputs).sum()),
+        "rows_empty": int((others & ~has_inputs).sum()),
+        "rows_partly_labelled": int((known.any(axis=1) & ~known.all(axis=1)).sum()),
+    }
 
 
 def n_test_rows(n_labelled: int) -> int:

@@ -38,7 +38,7 @@ class Proposal:
     n_splits : int
     minutes : float
         Approximate duration of `answer`.
-    training_sizes, weak_sizes : list of int
+    training_sizes, weak_sizes, unpaired_sizes : list of int
     methods : list of (str, str)
         Names and summaries of the methods.
     methods_left_out : list of (str, str)
@@ -68,6 +68,7 @@ class Proposal:
     minutes: float = 0.0
     training_sizes: list[int] = field(default_factory=list)
     weak_sizes: list[int] = field(default_factory=list)
+    unpaired_sizes: list[int] = field(default_factory=list)
     methods: list[tuple[str, str]] = field(default_factory=list)
     methods_left_out: list[tuple[str, str]] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)

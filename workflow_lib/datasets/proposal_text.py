@@ -84,6 +84,7 @@ def experiment_text(proposal: Proposal) -> str:
 
 
 def _rendered(template: str, proposal: Proposal, **values: Any) -> str:
+    values["n_unused"] = _n_unused(proposal)
     return _environment().get_template(template).render(vars(proposal) | values)
 
 
@@ -114,10 +115,18 @@ def _minutes(proposal: Proposal) -> str:
 
 def _known(proposal: Proposal) -> str:
     """Return in words what is known of a labelled row."""
-    if proposal.task == "classes":
-        return "a class"
     drops = proposal.options.get("incomplete_rows") == "drop"
-    return "all outputs" if drops else "at least one output"
+    what = "all outputs" if drops else "at least one output"
+    if proposal.task == "classes":
+        what = "a class"
+    return f"inputs and {what}" if proposal.facts["rows_unpaired"] else what
+
+
+def _n_unused(proposal: Proposal) -> int:
+    """Return the number of rows that no method uses."""
+    kinds = ["rows_unlabelled", "rows_empty"]
+    kinds += [] if proposal.unpaired_sizes else ["rows_unpaired"]
+    return sum(proposal.facts[kind] for kind in kinds)
 
 
 def summary_lines(proposal: Proposal) -> list[str]:

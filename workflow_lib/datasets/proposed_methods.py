@@ -40,6 +40,11 @@ FEWEST_MEMBERS = 2
 METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candidates")
 """Methods that also run where classes have vectors."""
 
+STACK = "ofer-stack"
+"""The method that combines others, those that learn from outputs alone included."""
+
+METHODS_OF_UNPAIRED = ("ofer-unpaired",)
+"""Methods that also run where rows have outputs and no input."""
 
 NOT_REQUESTED = "as requested"
 """Why a method is left out that the user does not want."""
@@ -77,10 +82,13 @@ def runnable_methods(
         metric=proposal.metric,
         training_sizes=proposal.training_sizes,
         weak_sizes=proposal.weak_sizes,
+        unpaired_sizes=proposal.unpaired_sizes,
     )
     usual = METHODS[proposal.task]
     if "class_vectors" in proposal.options:
         usual += METHODS_OF_CLASS_VECTORS
+    if proposal.unpaired_sizes:
+        usual += METHODS_OF_UNPAIRED
     files = ConfigurationFiles(Path(config_folder))
     requested = proposal.request.get("methods", [])
     candidates, unwanted = chosen_methods(requested, usual, files.names("method"))
@@ -126,6 +134,31 @@ def runnable_methods(
             "name other methods, or leave out the key",
         )
     return [(name, method.summary) for name, method in kept.items()], left_out
+
+
+def note_unpaired(proposal: Proposal) -> None:
+    """Add a note on the rows without inputs; without a method for them, no numbers are kept."""
+    count, n_empty = proposal.facts["rows_unpaired"], proposal.facts["rows_empty"]
+    if n_empty:
+        proposal.notes.append(f"Rows with neither inputs nor outputs, left out: {n_empty}.")
+    if not count:
+        return
+    names = [name for name, _ in proposal.methods if name in METHODS_OF_UNPAIRED]
+    what = "a class" if proposal.task == "classes" else "outputs"
+    start = f"Rows with {what} but no input: {count}."
+    if not names:
+        proposal.unpaired_sizes = []
+        proposal.notes.append(
+            f"{start} They are not used: no method here learns from {what} alone."
+        )
+        return
+    names += [name for name, _ in proposal.methods if name == STACK]
+    (size,) = proposal.unpaired_sizes
+    which = "these outputs" if size == count else f"{size} of these outputs, drawn in every split"
+    proposal.notes.append(
+        f"{start} {' and '.join(names)} learn{'s' * (len(names) == 1)} from {which}; the rows "
+        "are neither training nor test rows."
+    )
 
 
 def chosen_methods(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from workflow_lib.datasets.data_profile import (
     n_test_rows,
     training_sizes,
 )
-from workflow_lib.datasets.row_roles import group_codes, row_times
+from workflow_lib.datasets.row_roles import RowKinds, check_unpaired, group_codes, row_times
 from workflow_lib.datasets.run_costs import (
     CORES,
     MOST_MINUTES,
@@ -38,6 +38,10 @@ FEW_GROUPS = 5
 
 SPLITS_UP_TO = ((500, 10), (2000, 5))
 """Largest number of splits by the number of labelled rows; `FEWEST_SPLITS` for more rows."""
+
+MOST_UNPAIRED = 1000
+"""Largest number of outputs without inputs: the time of a density of single outputs grows with it,
+and no benefit of more was measured."""
 
 FEWEST_SPLITS = 3
 
@@ -90,6 +94,25 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
                 f"No row without outputs has a value in '{options['same_group']}': there are no "
                 "weak rows yet."
             )
+
+
+def choose_unpaired_sizes(
+    proposal: Proposal, table: Table, kinds: RowKinds, columns: Mapping[str, Any]
+) -> None:
+    """Fill in the number of outputs without inputs; none for classes.
+
+    Raises
+    ------
+    UserError
+        Where these rows are copies of labelled rows, or have no time in a chronological split.
+    """
+    n_unpaired = proposal.facts["rows_unpaired"]
+    if not n_unpaired or proposal.task == "classes":
+        return
+    check_unpaired(table, table.matrix(columns["outputs"]), kinds)
+    if proposal.split == "chronological":
+        row_times(table.selected(kinds.unpaired), columns["time"])
+    proposal.unpaired_sizes = [min(n_unpaired, MOST_UNPAIRED)]
 
 
 def choose_splits(proposal: Proposal) -> None:

@@ -1,9 +1,10 @@
-"""Labels, groups and times of the rows of a table, by which they are split."""
+"""Which rows of a table may train and test, and their groups and times, by which they are split."""
 
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,17 +17,142 @@ if TYPE_CHECKING:
 FEWEST_LABELLED = 10
 """Smallest number of labelled rows: a split needs at least five for testing and for training."""
 
+FEWEST_COPIES, COPY_RISK = 3, 1e-3
+"""Smallest number of outputs without inputs that repeat labelled rows, and largest probability that
+they do so by chance, for a table to be refused."""
 
-def check_labelled(table: Table, n_labelled: int, what: str) -> None:
-    """Refuse a table with fewer than FEWEST_LABELLED rows that have a known `what`."""
+
+class RowKinds(NamedTuple):
+    """Masks (n,) of the rows of a table, by what is known of them; no row is of two kinds.
+
+    Attributes
+    ----------
+    labelled : array
+        At least one input, and the class or enough of the outputs.
+    weak : array
+        At least one input, no outputs, and a value in the column ``same_group``.
+    unpaired : array
+        No input, and the class or enough of the outputs.
+    """
+
+    labelled: np.ndarray
+    weak: np.ndarray
+    unpaired: np.ndarray
+
+
+def row_kinds(
+    table: Table,
+    is_known: np.ndarray,
+    numbers: Sequence[str],
+    texts: Sequence[str],
+    same_group: str | None = None,
+) -> RowKinds:
+    """Return the kinds of the rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+    is_known : bool array (n,)
+        Whether the class, or enough of the outputs, of a row are known.
+    numbers, texts : sequences of str
+        Columns of inputs that are numbers, and of all others.
+    same_group : str or None, default=None
+    """
+    has_inputs = rows_with_inputs(table, numbers, texts)
+    weak = np.zeros_like(is_known)
+    if same_group is not None:
+        weak = ~is_known & has_inputs & (table.strings(same_group) != "")
+    return RowKinds(is_known & has_inputs, weak, is_known & ~has_inputs)
+
+
+def rows_with_inputs(table: Table, numbers: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+    """Return which rows (n,) have a value in an input column; all, without such columns."""
+    if not numbers and not texts:
+        return np.ones(table.n_rows, dtype=bool)
+    found = np.zeros(table.n_rows, dtype=bool)
+    for name in numbers:
+        found |= ~np.isnan(table.numbers(name))
+    for name in texts:
+        found |= table.strings(name) != ""
+    return found
+
+
+def check_labelled(table: Table, n_labelled: int, what: str, n_unpaired: int = 0) -> None:
+    """Refuse a table with fewer than FEWEST_LABELLED rows that have a known `what`.
+
+    `n_unpaired` further rows have one, but no input.
+    """
     if n_labelled < FEWEST_LABELLED:
+        without = f" and an input ({n_unpaired} have no input)" if n_unpaired else ""
         raise UserError(
             place=table.place,
-            found=f"{n_labelled} of {table.n_rows} rows have a known {what}",
+            found=f"{n_labelled} of {table.n_rows} rows have a known {what}{without}",
             expected=f"at least {FEWEST_LABELLED} such rows: some are kept for testing, and the "
             "others are divided into folds",
             remedy="add rows, or check that these are the intended columns to predict",
         )
+
+
+def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
+    """Refuse outputs without inputs that are copies of labelled rows.
+
+    A method that learns from such rows knows the outputs of test rows. Outputs that take few values
+    repeat one another by chance. The share of labelled rows whose outputs, all of them known, are
+    those of another labelled row estimates how often: with r of n such rows it is taken to be
+    (r + 1) / (n + 1), so that it is not zero. The table is refused if at least `FEWEST_COPIES` rows
+    without inputs repeat a labelled row, and so many would do so with a probability below
+    `COPY_RISK` (one-sided binomial test).
+
+    Parameters
+    ----------
+    table : Table
+    outputs : array (n, d)
+        NaN where missing.
+    kinds : RowKinds
+
+    Raises
+    ------
+    UserError
+        With the number of rows, and the lines of some of them.
+    """
+    complete = ~np.isnan(outputs).any(axis=1)
+    labelled = np.flatnonzero(kinds.labelled & complete)
+    unpaired = np.flatnonzero(kinds.unpaired & complete)
+    if not len(labelled) or not len(unpaired):
+        return
+    rows_of: dict[bytes, list[int]] = {}
+    for row in labelled:
+        rows_of.setdefault(row_key(outputs[row]), []).append(row)
+    found = [
+        (row, rows_of[key][0]) for row in unpaired if (key := row_key(outputs[row])) in rows_of
+    ]
+    n_repeats = sum(len(rows) for rows in rows_of.values() if len(rows) > 1)
+    if len(found) < FEWEST_COPIES:
+        return
+    # Imported here, because it takes long to load.
+    from scipy.stats import binom
+
+    chance = (n_repeats + 1) / (len(labelled) + 1)
+    if binom.sf(len(found) - 1, len(unpaired), min(chance, 1.0)) >= COPY_RISK:
+        return
+    places = [[table.where(row).rpartition(", ")[2] for row in pair] for pair in found[:3]]
+    examples = ", ".join(f"{row} those of {other}" for row, other in places)
+    raise UserError(
+        place=f"{table.place}, rows without inputs",
+        found=f"{len(found)} of {len(unpaired)} rows without inputs repeat all outputs of a "
+        f"labelled row ({examples}), but only {n_repeats} of {len(labelled)} labelled rows repeat "
+        "one another",
+        expected="outputs without inputs that are not copies of labelled rows: a method would "
+        "learn the outputs of test rows from copies",
+        remedy="remove these rows, if they are labelled rows whose inputs were removed; otherwise "
+        "remove all rows without inputs",
+    )
+
+
+def row_key(outputs: np.ndarray) -> bytes:
+    """Return a key that is equal for equal outputs (d,) of a row."""
+    # Adding zero makes -0.0 and 0.0 the same.
+    return (np.asarray(outputs, dtype=np.float64) + 0.0).tobytes()
 
 
 def codes_of(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -18,11 +18,12 @@ from workflow_lib.datasets.data_profile import (
     INPUT_LISTS,
     KEEP,
     data_profile,
+    kinds_of_rows,
     leaks_of,
     resolved,
-    row_kinds,
+    with_inputs,
 )
-from workflow_lib.datasets.leaks import EQUAL
+from workflow_lib.datasets.leaks import EQUAL, Leak
 from workflow_lib.datasets.proposal import Proposal
 from workflow_lib.datasets.proposed_inputs import (
     check_inputs,
@@ -32,9 +33,14 @@ from workflow_lib.datasets.proposed_inputs import (
     treat_leaks,
     treat_missing,
 )
-from workflow_lib.datasets.proposed_methods import runnable_methods
+from workflow_lib.datasets.proposed_methods import note_unpaired, runnable_methods
 from workflow_lib.datasets.proposed_ranges import proposed_ranges
-from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, choose_sizes, choose_splits
+from workflow_lib.datasets.proposed_sizes import (
+    EARLIER_SHARE,
+    choose_sizes,
+    choose_splits,
+    choose_unpaired_sizes,
+)
 from workflow_lib.datasets.row_roles import check_labelled
 from workflow_lib.datasets.table_file import MISSING_VALUES
 from workflow_lib.datasets.table_request import (
@@ -82,8 +88,38 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
-    kinds = column_kinds(table)
-    _check_outputs(table, requested, kinds)
+    rows, proposal, leaks = table, *_with_inputs_chosen(request, requested, table, table)
+    # Without the rows that have no input the columns may be of other kinds, and others are left
+    # out, which may leave further rows without any.
+    while (kept := with_inputs(rows, resolved(rows, proposal.options))) is not rows:
+        rows = kept
+        proposal, leaks = _with_inputs_chosen(request, requested, rows, table)
+    options = proposal.options
+    columns = resolved(table, options)
+    proposal.levels = {
+        name: sorted(set(rows.strings(name)) - {""}) for name in options.get("categories", ())
+    }
+    proposal.facts = data_profile(table, options, proposal.kinds, leaks)
+    labelled, weak, _ = kinds_of_rows(rows, columns)
+    _choose_task(proposal)
+    choose_sizes(proposal, rows, labelled, weak)
+    choose_unpaired_sizes(proposal, table, kinds_of_rows(table, columns), columns)
+    _note_facts(proposal)
+    proposal.methods, proposal.methods_left_out = runnable_methods(proposal, config_folder)
+    note_unpaired(proposal)
+    choose_splits(proposal)
+    return proposal
+
+
+def _with_inputs_chosen(
+    request: Mapping[str, Any], requested: RequestedColumns, rows: Table, table: Table
+) -> tuple[Proposal, list[Leak]]:
+    """Return a proposal with the inputs and the use of incomplete rows, and suspicious columns.
+
+    It is about some `rows` of the `table`; ranges hold for the outputs of all.
+    """
+    kinds = column_kinds(rows)
+    _check_outputs(rows, requested, kinds)
     options: dict[str, Any] = {"file": request["data"], "outputs": requested.outputs}
     options |= {key: name for key, name in requested.single.items() if name is not None}
     options |= {
@@ -91,40 +127,33 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     }
     if "missing" in request:
         options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
-    proposal = Proposal(request["name"], request, options, list(table.names), kinds)
+    proposal = Proposal(request["name"], request, options, list(rows.names), kinds)
     if "gram" in request:
         taken = {*requested.outputs, *requested.single.values()}
-        unused = [name for name in table.names if name not in taken]
+        unused = [name for name in rows.names if name not in taken]
         if unused:
             proposal.notes.append(
                 f"The kernel values of {request['gram']} replace all inputs: no other column is "
                 "used."
             )
-        choose_row_name(proposal, table, unused)
+        choose_row_name(proposal, rows, unused)
     else:
-        choose_inputs(proposal, table, requested)
-    _choose_incomplete_rows(table, options)
+        choose_inputs(proposal, rows, requested)
+    _choose_incomplete_rows(rows, options)
     ranges = proposed_ranges(table, options["outputs"])
     if ranges:
         options["ranges"] = ranges
-    columns = resolved(table, options)
-    labelled, weak = row_kinds(table, columns)
-    check_labelled(table, int(labelled.sum()), "class" if "classes" in options else "output")
-    treat_missing(proposal, table, labelled | weak, requested.insisted)
-    check_molecules(table, labelled | weak, options)
-    leaks = leaks_of(table, columns, kinds)
+    columns = resolved(rows, options)
+    labelled, weak, unpaired = kinds_of_rows(rows, columns)
+    n_unpaired = int(unpaired.sum()) + table.n_rows - rows.n_rows
+    what = "class" if "classes" in options else "output"
+    check_labelled(table, int(labelled.sum()), what, n_unpaired)
+    treat_missing(proposal, rows, labelled | weak, requested.insisted)
+    check_molecules(rows, labelled | weak, options)
+    leaks = leaks_of(rows, columns, kinds)
     treat_leaks(proposal, leaks)
-    check_inputs(proposal, table)
-    proposal.levels = {
-        name: sorted(set(table.strings(name)) - {""}) for name in options.get("categories", ())
-    }
-    proposal.facts = data_profile(table, options, kinds, leaks)
-    _choose_task(proposal)
-    choose_sizes(proposal, table, labelled, weak)
-    _note_facts(proposal)
-    proposal.methods, proposal.methods_left_out = runnable_methods(proposal, config_folder)
-    choose_splits(proposal)
-    return proposal
+    check_inputs(proposal, rows)
+    return proposal, leaks
 
 
 def _check_outputs(

@@ -5,7 +5,9 @@ are used as weak rows, with hidden outputs. In other datasets rows without any k
 rows; they neither train nor test, and the labelled rows are split as if there were no others.
 
 Unpaired rows, of which the output alone may be used, come after the largest weak set in the same
-order, so that no row is both.
+order, so that no row is both. A dataset may have such rows of its own (its group ``unpaired``);
+then these are used in every split, and the others are split as if there were none. Unpaired rows
+that repeat all outputs of a test row are left out, because they may be copies of it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.row_roles import row_key
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import size_group
 from workflow_lib.seeds import derive_seed
@@ -470,6 +473,56 @@ def split_labelled_rows(
     return tree
 
 
+def unpaired_rows(
+    unpaired: Mapping[str, np.ndarray],
+    test: np.ndarray,
+    sizes: Sequence[int],
+    seed: int,
+    kind: str = "random",
+    order: Mapping[str, np.ndarray] | None = None,
+    groups: np.ndarray | None = None,
+    **_others,
+) -> dict[str, np.ndarray]:
+    """Return the unpaired pool of a dataset that has rows without inputs, and its sizes.
+
+    Parameters
+    ----------
+    unpaired : mapping
+        ``outputs`` (m, d) of these rows, and their ``group`` or ``time`` (m,) where rows have them.
+    test : int array
+        Test rows of the split.
+    sizes : sequence of int
+        Increasing.
+    seed : int
+    kind : str, default="random"
+        As of `run`. Rows of a test group, and rows that were not known before the test rows, are
+        left out, unless it is ``all``.
+    order, groups
+        As of `split_rows`.
+
+    Returns
+    -------
+    dict
+        ``unpaired``, the numbers of the rows among the m, in random order; and
+        ``unpaired_sizes``, at most m and the same in every split, though the pool may hold fewer.
+    """
+    n_rows = len(unpaired["outputs"])
+    generator = np.random.default_rng(derive_seed(seed, "rows without inputs"))
+    pool = generator.permutation(n_rows)
+    if order is not None and kind != ALL_ROWS:
+        pool = pool[unpaired["time"][pool] < order["time"][test].min()]
+    elif groups is not None and kind != ALL_ROWS:
+        pool = pool[~np.isin(unpaired["group"][pool], groups[test])]
+    kept = sorted({min(size, n_rows) for size in sizes})
+    return {"unpaired": pool, "unpaired_sizes": np.array(kept, dtype=int)}
+
+
+def repeats_of_test_rows(outputs: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Return which rows of `outputs` (m, d) equal a row of `test` (t, d); both completely known."""
+    known = {row_key(row) for row in test[~np.isnan(test).any(axis=1)]}
+    return np.array([row_key(row) in known for row in outputs], dtype=bool)
+
+
 def _values_of(values: np.ndarray | Mapping[str, np.ndarray], rows: np.ndarray):
     """Return the argument of `split_rows` for some of the rows."""
     if isinstance(values, Mapping):
@@ -527,14 +580,14 @@ def run(
     weak_groups = data["weak_groups"]["codes"] if "weak_groups" in data else None
     has_weak_rows = weak_groups is not None or n_rows < len(is_labelled)
     basis = _basis_of(kind, data, dataset, experiment)
+    outputs, own_unpaired = data["outputs"], data.get("unpaired")
+    drawn_sizes = unpaired_sizes if own_unpaired is None else ()
     sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
     try:
         if kind == ALL_ROWS or has_weak_rows:
-            tree = split_labelled_rows(
-                is_labelled, *sizes, weak_groups, kind, unpaired_sizes, **basis
-            )
+            tree = split_labelled_rows(is_labelled, *sizes, weak_groups, kind, drawn_sizes, **basis)
         else:
-            tree = split_rows(n_rows, *sizes, **basis, unpaired_sizes=unpaired_sizes)
+            tree = split_rows(n_rows, *sizes, **basis, unpaired_sizes=drawn_sizes)
     except ValueError as error:
         rows = "rows with a known output" if has_weak_rows else "rows"
         raise UserError(
@@ -555,6 +608,18 @@ def run(
                 print(f"weak size {size}: all {n_weak} rows of the weak pool instead")
             else:
                 print(f"weak size {size} left out: {n_weak} rows are in the weak pool")
+    if own_unpaired is not None and max(unpaired_sizes, default=0) > 0:
+        outputs = own_unpaired["outputs"]
+        tree |= unpaired_rows(own_unpaired, tree["test"], unpaired_sizes, seed, kind, **basis)
+    if "unpaired" in tree and kind != ALL_ROWS:
+        pool = tree["unpaired"]
+        repeats = repeats_of_test_rows(outputs[pool], data["outputs"][tree["test"]])
+        tree["unpaired"] = pool[~repeats]
+        if repeats.any():
+            print(
+                f"{repeats.sum()} rows left out of the pool of outputs without inputs: all their "
+                "outputs are those of a test row"
+            )
     if "unpaired" in tree:
         print(f"{len(tree['unpaired'])} rows are in the pool of outputs without inputs")
     if tree.get("n_weak_left_out"):

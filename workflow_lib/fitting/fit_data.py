@@ -236,9 +236,15 @@ class FitData:
 
     @property
     def unpaired_outputs(self) -> np.ndarray:
-        """Outputs (u, d) of rows whose inputs count as unknown, NaN where missing."""
+        """Outputs (u, d) of rows whose inputs count as unknown, NaN where missing.
+
+        Those of the rows without inputs of the dataset, where it has any. The pool may have fewer
+        than the requested number, since copies of test rows are left out of it.
+        """
         rows = self.split.partition.get("unpaired", ())[: self.spec.unpaired_size]
-        return self.split.dataset["outputs"][np.asarray(rows, dtype=int)]
+        dataset = self.split.dataset
+        outputs = dataset.get("unpaired", dataset)["outputs"]
+        return outputs[np.asarray(rows, dtype=int)]
 
     @property
     def labels(self) -> np.ndarray:

@@ -200,7 +200,7 @@ class Method(base.Method):
             # Of a singular covariance of the outputs, which no posterior could be formed with.
             "prior_shrinkage": fitted.density.shrinkage if fitted else None,
             "noise_factor": noise.factor,
-            "unpaired_size": data.spec.unpaired_size,
+            "unpaired_size": len(data.unpaired_outputs),
             "noise_variances": noise.variances,
         }
         return base.Selection(noise.means, entries, fitting=(fit.fitted(choice), fitted))

@@ -1,8 +1,9 @@
 """Reader of a user table: named columns of any kind become inputs and outputs.
 
-Rows are of three kinds. *Labelled* rows have a value in at least one output. *Weak* rows have none,
-but a value in the column ``same_group``: they resemble the labelled rows with the same value.
-*Unlabelled* rows have neither; they are counted and left out.
+Rows are of four kinds. *Labelled* rows have a value in at least one input and one output. *Weak*
+rows have no output, but a value in the column ``same_group``: they resemble the labelled rows with
+the same value. *Unpaired* rows have outputs and no input: methods may learn from their outputs
+alone. *Unlabelled* rows are all others; they are counted and left out.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from workflow_lib.errors import UserError
 if TYPE_CHECKING:
     import numpy as np
 
+    from workflow_lib.datasets.row_roles import RowKinds
     from workflow_lib.datasets.user_table import Table
+
+TEXTS = ("categories", "strings", "text", "smiles")
+"""Options of inputs that are not numbers."""
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -111,7 +116,7 @@ class Options(Settings):
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return the labelled and the weak rows of a table; `sources` and `seed` are not used.
+    """Return the labelled, weak and unpaired rows of a table; `sources` and `seed` are not used.
 
     ``inputs`` and ``lagged_values``: the columns encoded by
     `workflow_lib.datasets.table_encoding.TableEncoding`, or the kernel values (n, n) between the
@@ -130,12 +135,17 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``groups``, ``order``
         with `group` and `time`: see `dataset_tree`. All values of a row are known at its time, and
         rows have no other relations: each has a company of its own.
+    ``unpaired``
+        only where rows have outputs and no input: their ``outputs`` (m, d), ``line`` (m,), with
+        `group` the code of the ``group`` (m,), -1 where no labelled or weak row has it, and with
+        `time` the ``time`` (m,). All other arrays are those of the n labelled and weak rows.
     ``classes``
         with `classes`: see `workflow_lib.datasets.class_tables.class_dataset_tree`. Without class
         vectors, they are unit vectors: 1 for the class and 0 for the others.
 
-    ``report`` also holds ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` and
-    ``rows_incomplete`` (rows that lack some outputs, kept or not), and for kernel values
+    ``report`` also holds ``rows_labelled``, ``rows_weak``, ``rows_unlabelled``, ``rows_unpaired``
+    (where there are any; of classes they are left out) and ``rows_incomplete`` (rows that lack some
+    outputs, kept or not), and for kernel values
     ``least_eigenvalue`` relative to the largest, ``clipped_eigenvalues`` (their number) and
     ``largest_change`` (of a value), which depend on the inputs of all rows but not on outputs.
     ``rows`` and the texts of groups are JSON in arrays of bytes. ``series_length`` in ``names`` is
@@ -145,12 +155,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ------
     UserError
         Naming the file and the line or the option at fault: too few labelled rows, an output that
-        is constant or not numeric, a column that is used twice, no input, and as
+        is constant or not numeric, a column that is used twice, no input, unpaired rows that are
+        copies of labelled rows (`workflow_lib.datasets.row_roles.check_unpaired`), and as
         `workflow_lib.datasets.table_file.read_table`.
     """
     import numpy as np
 
-    from workflow_lib.datasets.row_roles import check_labelled
+    from workflow_lib.datasets.row_roles import check_labelled, check_unpaired
     from workflow_lib.datasets.table_file import read_table
 
     table = read_table(options.file, options.missing_values, options.delimiter)
@@ -162,16 +173,18 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     incomplete = missing.any(axis=1) & ~missing.all(axis=1)
     if options.incomplete_rows == "drop":
         outputs[incomplete] = np.nan
-    labelled = ~np.isnan(outputs).all(axis=1)
-    weak = np.zeros_like(labelled)
-    if options.same_group is not None:
-        weak = ~labelled & (table.strings(options.same_group) != "")
-    check_labelled(table, int(labelled.sum()), "output")
+    kinds = _row_kinds(table, ~np.isnan(outputs).all(axis=1), options, columns)
+    labelled, weak, unpaired = kinds
+    check_labelled(table, int(labelled.sum()), "output", int(unpaired.sum()))
+    check_unpaired(table, outputs, kinds)
     kept = np.flatnonzero(labelled | weak)
     rows = table.selected(kept)
     ranges = _ranges(table, outputs, columns["outputs"], options)
     inputs = _inputs(table, kept, options, columns)
-    return dataset_tree(
+    groups = inputs.groups | _described_rows(rows, labelled[kept], options)
+    if unpaired.any():
+        groups["unpaired"] = _unpaired_tree(table, unpaired, outputs, rows, options)
+    tree = dataset_tree(
         inputs.values,
         outputs[kept],
         inputs.columns,
@@ -181,12 +194,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         allow_missing_outputs=True,
         weak_rows=weak[kept],
         names={"series_length": outputs.shape[1], "series_channels": 1, **ranges, **inputs.names},
-        report=inputs.report
-        | _counts(table, labelled, weak)
-        | {"rows_incomplete": int(incomplete.sum())},
-        **inputs.groups,
-        **_described_rows(rows, labelled[kept], options),
+        report=inputs.report | _counts(table, kinds) | {"rows_incomplete": int(incomplete.sum())},
+        **groups,
     )
+    tree["report"]["rows_dropped"] -= int(unpaired.sum())
+    return tree
 
 
 def _class_tree(
@@ -199,8 +211,9 @@ def _class_tree(
     from workflow_lib.datasets.row_roles import check_labelled
 
     texts = table.strings(options.classes)
-    labelled = np.flatnonzero(texts != "")
-    check_labelled(table, len(labelled), "class")
+    kinds = _row_kinds(table, texts != "", options, columns)
+    labelled = np.flatnonzero(kinds.labelled)
+    check_labelled(table, len(labelled), "class", int(kinds.unpaired.sum()))
     found = sorted(set(texts[labelled]))
     if options.class_vectors is None:
         names, vectors, components = found, np.eye(len(found)), found
@@ -212,8 +225,7 @@ def _class_tree(
     check_labelled(table, len(kept), "class that has a vector")
     rows = table.selected(kept)
     inputs = _inputs(table, kept, options, columns)
-    is_labelled = np.isin(np.arange(table.n_rows), labelled)
-    counts = _counts(table, is_labelled, np.zeros_like(is_labelled))
+    counts = _counts(table, kinds)
     return class_dataset_tree(
         inputs.values,
         usable.labels,
@@ -451,6 +463,36 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
     return groups
 
 
+def _row_kinds(
+    table: Table, is_known: np.ndarray, options: Options, columns: Mapping[str, Sequence[str]]
+) -> RowKinds:
+    """Return the kinds of the rows; with kernel values every row has an input."""
+    from workflow_lib.datasets.row_roles import row_kinds
+
+    texts = [name for option in TEXTS for name in columns[option]]
+    return row_kinds(table, is_known, columns["numbers"], texts, options.same_group)
+
+
+def _unpaired_tree(
+    table: Table, unpaired: np.ndarray, outputs: np.ndarray, others: Table, options: Options
+) -> dict[str, np.ndarray]:
+    """Return the group of the rows `unpaired` (a mask); `others` are the labelled and weak rows."""
+    import numpy as np
+
+    from workflow_lib.datasets.row_roles import codes_of, row_times
+
+    rows = table.selected(unpaired)
+    tree = {"outputs": outputs[unpaired], "line": rows.lines.copy()}
+    if options.group is not None:
+        numbers = {
+            name: code for code, name in enumerate(codes_of(others.strings(options.group))[1])
+        }
+        tree["group"] = np.array([numbers.get(name, -1) for name in rows.strings(options.group)])
+    if options.time is not None:
+        tree["time"] = row_times(rows, options.time)
+    return tree
+
+
 def _row_names(rows: Table, options: Options) -> list[str]:
     """Return the name of each row, or its line in the file without a name."""
     names = [""] * rows.n_rows if options.row_name is None else rows.strings(options.row_name)
@@ -458,10 +500,11 @@ def _row_names(rows: Table, options: Options) -> list[str]:
     return [name or line for name, line in zip(names, lines)]
 
 
-def _counts(table: Table, labelled: np.ndarray, weak: np.ndarray) -> dict[str, int]:
-    n_labelled, n_weak = int(labelled.sum()), int(weak.sum())
-    return {
+def _counts(table: Table, kinds: RowKinds) -> dict[str, int]:
+    n_labelled, n_weak, n_unpaired = (int(mask.sum()) for mask in kinds)
+    counts = {
         "rows_labelled": n_labelled,
         "rows_weak": n_weak,
-        "rows_unlabelled": table.n_rows - n_labelled - n_weak,
+        "rows_unlabelled": table.n_rows - n_labelled - n_weak - n_unpaired,
     }
+    return counts | ({"rows_unpaired": n_unpaired} if n_unpaired else {})
