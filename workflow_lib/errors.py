@@ -40,6 +40,10 @@ class UserError(Exception):
         return message
 
 
+class ArgumentError(UserError, ValueError):
+    """A fault in an argument of an estimator, also a ValueError, as scikit-learn expects."""
+
+
 def readable(text: str) -> str:
     """Return a text of limited length with control and invisible characters escaped.
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.posterior_noise import choose_noise
+from workflow_lib.errors import ArgumentError
 from workflow_lib.generative.covariance import absolute_floor
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
@@ -302,14 +303,39 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         return K
 
     def _checked_unpaired(self, Y_unpaired, shape: tuple[int, ...]) -> np.ndarray:
-        """Return outputs without inputs in the shape of the others."""
-        unpaired = check_array(Y_unpaired, dtype=np.float64, allow_nd=True, ensure_2d=False)
-        expected = int(np.prod(shape))
+        """Return outputs without inputs in the shape of the others.
+
+        Raises
+        ------
+        ArgumentError
+            For rows without any output, and for another number of outputs than Y has.
+        """
+        unpaired = check_array(
+            Y_unpaired,
+            dtype=np.float64,
+            allow_nd=True,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+        )
+        place, expected = f"{type(self).__name__}.fit, Y_unpaired", int(np.prod(shape))
         if unpaired.size != len(unpaired) * expected:
-            raise ValueError(
-                f"Y_unpaired has the shape {unpaired.shape}; expected {expected} numbers a row, as "
-                "Y has."
+            raise ArgumentError(
+                place=place,
+                found=f"outputs of the shape {unpaired.shape}",
+                expected=f"{expected} numbers a row, as Y has",
+                remedy="give the same outputs as in Y, in the same order",
             )
+        missing = np.isnan(unpaired.reshape(len(unpaired), -1))
+        empty = np.flatnonzero(missing.all(axis=1))
+        if len(empty):
+            numbers = ", ".join(map(str, empty[:10])) + ", ..." * (len(empty) > 10)
+            raise ArgumentError(
+                place=f"{place}, rows {numbers} (counted from 0)",
+                found="no output is known",
+                expected="rows of known outputs: without inputs nothing else is known of them",
+                remedy="remove these rows",
+            )
+        check_array(unpaired, allow_nd=True, ensure_2d=False)
         return unpaired.reshape(len(unpaired), *shape)
 
     def _chosen_noise(self, X, outputs, X_weak, weak_responsibilities, Y_unpaired):

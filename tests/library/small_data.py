@@ -52,9 +52,10 @@ def numerical_jacobian(function, point: np.ndarray, step: float = 1e-6) -> np.nd
     return np.stack(columns, axis=-1)
 
 
-def write_dataset(path: Path, X: np.ndarray, Y: np.ndarray, n_channels: int = 1) -> Path:
-    """Write a "dataset" artifact."""
+def write_dataset(path: Path, X: np.ndarray, Y: np.ndarray, n_channels: int = 1, **groups) -> Path:
+    """Write a "dataset" artifact, with further groups."""
     tree = {"inputs": np.asarray(X, dtype=float), "outputs": np.asarray(Y, dtype=float)}
     tree["names"] = {"series_channels": n_channels}
+    tree |= groups
     write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs"))
     return path

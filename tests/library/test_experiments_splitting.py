@@ -322,3 +322,67 @@ def test_unpaired_rows_are_a_pool_of_their_own_and_change_no_other():
     rows = np.concatenate([tree[name] for name in ("test", "train", "weak", "unpaired")])
     assert sorted(rows) == list(range(100))
     assert "unpaired" not in plain
+
+
+# Rows without inputs
+
+
+def write_with_unpaired(path, n_copies=0, **groups):
+    """Write a dataset of 40 rows with inputs and of 12 without, copies of the first rows."""
+    X, Y = regression_data(52)
+    unpaired = {"outputs": Y[40:].copy()}
+    unpaired["outputs"][:n_copies] = Y[:n_copies]
+    unpaired |= {name: values[40:] for group in groups.values() for name, values in group.items()}
+    kept = {
+        name: {key: values[:40] for key, values in group.items()} for name, group in groups.items()
+    }
+    return write_dataset(path, X[:40], Y[:40], unpaired=unpaired, **kept)
+
+
+def stage(folder, dataset, kind="random", unpaired_sizes=(5, 12, 99)):
+    output = folder / f"{kind}.h5"
+    sizes = ([10, 20], [], 0.4, 5)
+    run(dataset, output, *sizes, 3, "small", kind, unpaired_sizes=unpaired_sizes)
+    return read_artifact(output, "split")
+
+
+@pytest.mark.parametrize("kind", ["random", "all"])
+def test_rows_without_inputs_are_the_unpaired_pool_and_change_no_other(tmp_path, kind):
+    plain = write_dataset(tmp_path / "plain.h5", *(rows[:40] for rows in regression_data(52)))
+    without = stage(tmp_path, plain, kind, ())
+    tree = stage(tmp_path, write_with_unpaired(tmp_path / "dataset.h5"), kind)
+    assert sorted(tree.pop("unpaired")) == list(range(12))
+    assert tree.pop("unpaired_sizes").tolist() == [5, 12]
+    assert_same_tree(tree, without)
+
+
+def test_copies_of_test_rows_are_left_out_but_of_the_final_split(tmp_path, capsys):
+    dataset = write_with_unpaired(tmp_path / "dataset.h5", n_copies=12)
+    tree = stage(tmp_path, dataset)
+    tested = {row for row in tree["test"] if row < 12}
+    assert tested and sorted(tree["unpaired"]) == sorted({*range(12)} - tested)
+    assert tree["unpaired_sizes"].tolist() == [5, 12]
+    assert f"{len(tested)} rows left out of the pool of outputs without" in capsys.readouterr().out
+    assert len(stage(tmp_path, dataset, "all")["unpaired"]) == 12
+
+
+def test_simulated_rows_that_repeat_test_rows_are_left_out(tmp_path):
+    X, Y = regression_data(25)
+    dataset = write_dataset(tmp_path / "dataset.h5", np.vstack([X, X]), np.vstack([Y, Y]))
+    tree = stage(tmp_path, dataset, unpaired_sizes=(10,))
+    repeated = set(tree["unpaired"] % 25) & set(tree["test"] % 25)
+    assert 0 < len(tree["unpaired"]) < 10 and not repeated
+
+
+def test_rows_without_inputs_of_test_groups_and_later_times_are_left_out(tmp_path):
+    codes, days = np.arange(52) % 5, np.arange(52.0)
+    dataset = write_with_unpaired(tmp_path / "groups.h5", groups={"group": codes})
+    tree = stage(tmp_path, dataset, "grouped")
+    tested = set(codes[tree["test"]])
+    assert {*codes[40:][tree["unpaired"]]} == {*codes} - tested
+    order = {"time": (days * 7) % 52}
+    order |= {"begin": order["time"], "end": order["time"], "company": np.arange(52)}
+    tree = stage(tmp_path, write_with_unpaired(tmp_path / "o.h5", order=order), "chronological")
+    first = order["time"][tree["test"]].min()
+    expected = np.flatnonzero(order["time"][40:] < first)
+    assert sorted(tree["unpaired"]) == expected.tolist() and 0 < len(expected) < 12

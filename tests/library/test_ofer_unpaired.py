@@ -16,6 +16,7 @@ from workflow_lib import (
     StateSpaceModel,
 )
 from workflow_lib.embeddings.posterior_noise import FACTORS, choose_noise
+from workflow_lib.errors import UserError
 from workflow_lib.kernels.gram import gram_matrix
 
 X, Y = regression_data(80, n_clusters=3)
@@ -177,8 +178,9 @@ def test_missing_outputs_and_constant_ones_do_not_choose_the_noise():
 @pytest.mark.parametrize(
     ("unpaired", "words"),
     [
-        (np.ones((4, 7)), "expected 3 numbers a row"),
-        (np.full((4, 3), np.nan), "NaN"),
+        (np.ones((4, 7)), "Expected 3 numbers a row"),
+        (np.vstack([Y[:2, :3], np.full((4, 3), np.nan)]), "rows 2, 3, 4, 5 .*: no output is known"),
+        (np.where(np.eye(4, 3) > 0, np.nan, 1.0), "NaN"),
         (np.empty((0, 3)), "0 sample"),
     ],
 )
@@ -186,3 +188,12 @@ def test_wrong_outputs_without_inputs_are_refused(unpaired, words):
     outputs = Y[:, :3]
     with pytest.raises(ValueError, match=words):
         OutputFisherRegressor(GaussianModel()).fit(X, outputs, Y_unpaired=unpaired)
+
+
+def test_a_refusal_says_what_to_do():
+    with pytest.raises(UserError) as refused:
+        OutputFisherRegressor(GaussianModel()).fit(
+            X, Y, Y_unpaired=np.full((1, Y.shape[1]), np.nan)
+        )
+    assert refused.value.place == "OutputFisherRegressor.fit, Y_unpaired, rows 0 (counted from 0)"
+    assert refused.value.expected and refused.value.remedy == "remove these rows"

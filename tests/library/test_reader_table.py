@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from reader_samples import stored_terms
+from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.reading import read_dataset
@@ -102,6 +103,73 @@ def test_rows_without_outputs_are_weak_where_they_share_a_group(tmp_path):
     # Only values that labelled rows lack count as missing.
     assert report["missing_outputs"] == 1
     assert from_json_bytes(tree["rows"]["name"])[-1] == f"line {1 + N_LABELLED + N_WEAK}"
+
+
+N_UNPAIRED = 8
+
+
+def lines_with_unpaired(outputs=lambda row: (30.0 + row, 900.5 + row)) -> list[str]:
+    """Return the lines of the table with rows of outputs alone in between, and rows of nothing."""
+    lines = lines_of_table()
+    for row in range(N_UNPAIRED):
+        first, second = outputs(row)
+        lines.insert(5, f"o{row},,,,,,{first},{second},,2024-01-{row + 1:02d},p{row}")
+    return [*lines, "nothing,,,,,,,,,2024-01-01,p1"]
+
+
+INPUTS = {"numbers": ["x*"], "categories": ["colour"], "strings": ["product"], "text": "notes"}
+
+
+@pytest.mark.parametrize("inputs", [{"numbers": ["x*"]}, INPUTS])
+def test_rows_without_inputs_are_kept_apart_and_change_nothing_else(tmp_path, inputs):
+    options = {**inputs, "group": "patient", "time": "day", "same_group": "patient"}
+    without = stored(tmp_path, **options)
+    tree = stored(tmp_path, written(tmp_path, lines_with_unpaired(), "more.csv"), **options)
+    unpaired = tree.pop("unpaired")
+    assert "unpaired" not in without
+    expected = np.arange(N_UNPAIRED)[::-1]
+    np.testing.assert_array_equal(unpaired["outputs"][:, 0], 30.0 + expected)
+    np.testing.assert_array_equal(unpaired["line"], 6 + np.arange(N_UNPAIRED))
+    # Patients p0 to p4 have other rows.
+    np.testing.assert_array_equal(unpaired["group"], np.where(expected < 5, expected, -1))
+    assert (np.diff(unpaired["time"]) == -1).all()
+    assert tree["report"].pop("rows_unpaired") == N_UNPAIRED
+    assert tree["report"]["rows_dropped"] == without["report"]["rows_dropped"] + 1
+    for changed in ("report", "rows"):
+        del tree[changed], without[changed]
+    assert_same_tree(tree, without)
+
+
+def test_classes_without_inputs_are_left_out(tmp_path):
+    lines = lines_with_unpaired()
+    options = {"outputs": [], "classes": "plate", "numbers": ["x*"]}
+    named = [line.replace(",,2024-01", ",plate 1,2024-01") for line in lines]
+    tree = stored(tmp_path, written(tmp_path, named, "named.csv"), **options)
+    assert len(tree["inputs"]) == N_LABELLED
+    assert tree["report"]["rows_unpaired"] == N_UNPAIRED + 1
+    assert "unpaired" not in tree
+
+
+def test_copies_of_labelled_rows_without_their_inputs_are_refused(tmp_path):
+    lines = lines_with_unpaired(lambda row: (2.0 * row, "NA" if row == 5 else row**2))
+    message = refused(tmp_path, written(tmp_path, lines), numbers=["x*"])
+    # The row that lacks an output is not compared.
+    assert "7 of 7 rows without inputs repeat all outputs of a labelled row" in message
+    assert "line 6 those of line 17" in message and "0 of 11 labelled rows" in message
+    assert "remove these rows" in message
+    # Two equal rows may be chance.
+    few = lines_with_unpaired(lambda row: (2.0 * row, row**2 if row < 2 else 7.5))
+    assert "unpaired" in stored(tmp_path, written(tmp_path, few), numbers=["x*"])
+
+
+def test_repeats_are_no_copies_where_labelled_rows_repeat_one_another(tmp_path):
+    lines = lines_with_unpaired(lambda row: (row % 2, 1))
+    for row, line in enumerate(lines[1:], 1):
+        cells = line.split(",")
+        if cells[6]:
+            cells[6:8] = str(row % 2), str(1 + (cells[0] == "r11"))
+        lines[row] = ",".join(cells)
+    assert "unpaired" in stored(tmp_path, written(tmp_path, lines), numbers=["x*"])
 
 
 def test_a_row_that_lacks_some_outputs_is_dropped_or_weak_where_asked(tmp_path):

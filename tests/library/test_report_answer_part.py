@@ -319,6 +319,11 @@ def test_the_data_profile_warns_first(tmp_path):
         "60: 50 labelled, 4 with a group but no output, 6 without either and 1 with some outputs "
         "missing" in text
     )
+    unpaired = DATA_PROFILE | {"rows_unpaired": 7, "rows_empty": 2}
+    text = parsed([data_profile_section(unpaired)])[1]
+    assert (
+        "7 with outputs but no input, 6 without either, 2 with neither inputs nor outputs" in text
+    )
     without_groups = data_profile_section(DATA_PROFILE | {"rows_weak": 0})
     assert "50 labelled, 6 without outputs (not used) and 1 with" in parsed([without_groups])[1]
     assert "9: 2 number and 1 category" in text

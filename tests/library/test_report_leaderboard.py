@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -547,6 +548,64 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
     without = board_of(tmp_path, rows)
     study = ("wofer-gmm", "selected", 100, better_error, "weak_weight=1")
     assert board_of(tmp_path, [*rows, study]) == without
+
+
+def sentence_on_rows(tmp_path, rows):
+    sentences = answer_sentences(board_of(tmp_path, rows))
+    (found,) = [text for text in sentences if "Without" in text or "Whether the" in text]
+    return found
+
+
+TEST_OF_ROWS = r"\(p = \S+, corrected resampled t-test over 5 splits\)"
+
+
+@pytest.mark.parametrize(
+    ("without", "words"),
+    [
+        (
+            shifted(0.2),
+            rf"Without (rows) the (error) of (name) would be 22 % higher {TEST_OF_ROWS}\.",
+        ),
+        (
+            shifted(-0.2),
+            rf"Without (rows) the (error) of (name) would be 22 % lower {TEST_OF_ROWS}: they do "
+            r"harm\.",
+        ),
+        (
+            noisy_error,
+            r"Whether (rows) help (name) is open: without them its (error) would be \S+ % lower "
+            rf"{TEST_OF_ROWS}, which may be chance\.",
+        ),
+        (base_error, r"Without (rows) the (error) of (name) would be the same\."),
+    ],
+)
+def test_the_worth_of_outputs_without_inputs_is_claimed_only_if_significant(
+    tmp_path, without, words
+):
+    method = ("ofer-unpaired", "selected", 0)
+    rows = [
+        *rows_of(m_krr=worse_error),
+        (*method, base_error),
+        (*method, without, "unpaired_size=0"),
+        (*method, base_error, "unpaired_size=300"),
+    ]
+    words = words.replace("(rows)", "the 300 outputs that lack inputs")
+    words = words.replace("(error)", "relative error").replace("(name)", "ofer-unpaired")
+    text = sentence_on_rows(tmp_path, rows)
+    assert re.fullmatch(words, text), text
+
+
+def test_the_worth_of_weak_rows_is_that_for_the_best_method_with_them(tmp_path):
+    rows = rows_of(m_krr=worse_error)
+    rows += [
+        ("wofer-gmm", "selected", 20, base_error),
+        ("wofer-gmm", "selected", 20, shifted(0.2), "weak_weight=0"),
+        ("m-krr-imputed", "selected", 20, worse_error),
+        ("m-krr-imputed", "selected", 20, worse_error, "weak_weight=0"),
+    ]
+    text = sentence_on_rows(tmp_path, rows)
+    assert text.startswith("Without the 20 weak rows the relative error of wOFER-GMM would be")
+    assert "higher" in text
 
 
 def test_splits_that_are_not_drawn_are_reported(tmp_path):

@@ -237,6 +237,69 @@ def test_rows_without_outputs_are_weak_where_they_have_a_group(proposed):
     assert "wofer-gmm" not in names_of(alone)
 
 
+def without_inputs(n_lacking, **columns):
+    """Return the table with the inputs of its last rows removed."""
+    columns = assay_columns() | columns
+    kept = ("sample_id", "day", "y1", "y2", "y3", *columns.keys() - assay_columns().keys())
+    for name in columns.keys() - {*kept}:
+        columns[name] = [*columns[name][:-n_lacking], *[""] * n_lacking]
+    return columns
+
+
+def test_outputs_of_rows_without_inputs_are_used_alone(proposed):
+    proposal = proposed(without_inputs(25))
+    assert proposal.facts["rows_labelled"] == 35
+    assert (proposal.facts["rows_unpaired"], proposal.unpaired_sizes) == (25, [25])
+    assert names_of(proposal)[-1] == "ofer-unpaired"
+    assert proposal.training_sizes[-1] == 28
+    # A column is constant, or complete, where it is so in the rows that are used.
+    assert dict(proposal.left_out)["fixed"] == "constant: always 3"
+    assert proposal.facts["missing"] == {} and "missing_indicators" not in proposal.options
+    assert proposal.facts["duplicate_rows"] == 0
+    (note,) = [note for note in proposal.notes if "no input" in note]
+    assert note.startswith("Rows with outputs but no input: 25. ofer-unpaired and ofer-stack learn")
+
+
+@pytest.mark.parametrize(
+    ("request_", "what"),
+    [
+        ({"methods": "m-krr,m-mean"}, "outputs"),
+        ({"classes": "kind", "exclude": "y*"}, "a class"),
+    ],
+)
+def test_rows_without_inputs_are_not_used_where_no_method_can(proposed, request_, what):
+    columns = without_inputs(25, kind=["a", "b"] * 30)
+    proposal = proposed(columns, **({"exclude": "kind"} | request_))
+    assert (proposal.facts["rows_unpaired"], proposal.unpaired_sizes) == (25, [])
+    assert "ofer-unpaired" not in names_of(proposal)
+    (note,) = [note for note in proposal.notes if "no input" in note]
+    assert f"25. They are not used: no method here learns from {what} alone." in note
+
+
+def test_copies_of_labelled_rows_are_refused_at_once(proposed):
+    columns = without_inputs(25)
+    for name in ("y1", "y2", "y3"):
+        columns[name][-25:] = columns[name][:25]
+    with pytest.raises(UserError, match="25 of 25 rows without inputs repeat all outputs of a"):
+        proposed(columns)
+
+
+def test_too_few_rows_with_inputs_are_refused(proposed):
+    message = "9 of 60 rows have a known output and an input .51 have no input"
+    with pytest.raises(UserError, match=message):
+        proposed(without_inputs(51))
+
+
+def test_rows_of_nothing_are_counted(proposed):
+    columns = without_inputs(25)
+    for name in ("y1", "y2", "y3"):
+        columns[name][-5:] = [float("nan")] * 5
+    proposal = proposed(columns)
+    assert (proposal.facts["rows_unpaired"], proposal.facts["rows_empty"]) == (20, 5)
+    assert proposal.facts["rows_unlabelled"] == 0
+    assert "Rows with neither inputs nor outputs, left out: 5." in proposal.notes
+
+
 @pytest.mark.parametrize(
     ("n_rows", "n_lacking", "treatment", "n_used"),
     [(60, 0, None, 60), (60, 6, "drop", 54), (60, 20, "keep", 60), (30, 2, "keep", 30)],

@@ -156,6 +156,9 @@ class SavedModel:
         Title of the dataset; name and label of the fitted method.
     training_size : int
         Number of labelled training rows.
+    row_counts : dict
+        Number of rows of each kind that the method learned from: ``labelled``, ``weak`` and
+        ``unpaired`` (outputs without inputs).
     metric : str
     score : float or None
         Mean of the metric over the test rows of the numbered splits.
@@ -185,6 +188,9 @@ class SavedModel:
         self._place = place
         self.title, self.method, self.label = tree["title"], tree["method"], tree["label"]
         self.training_size = int(tree["training_size"])
+        # Models of earlier versions hold no counts.
+        counts = tree.get("row_counts", {"labelled": self.training_size})
+        self.row_counts = {name: int(count) for name, count in counts.items()}
         self.metric, self.score = tree["metric"], tree.get("score")
         self.output_names: list[str] = json.loads(tree["names"]["outputs"])
         self.level, self.half_widths = tree.get("level"), tree["half_widths"]

@@ -114,6 +114,7 @@ def run(
         "method": name,
         "label": str(answered.get("label", name)),
         "training_size": source.size,
+        "row_counts": _row_counts(source, name, saved, n_weak),
         "metric": str(answered.get("metric", "")),
         "names": _names(source, n_weak),
         "dataset_digest": artifact_digest(dataset),
@@ -296,6 +297,13 @@ def _kept_methods(name: str, tree: Mapping) -> list[str]:
     """Return the name of a method, and those of its members."""
     members = [part["fitted"].get("members", {}) for part in tree["parts"].values()]
     return [name, *(member for named in members for member in named)]
+
+
+def _row_counts(source: _Source, name: str, tree: Mapping, n_weak: int) -> dict[str, int]:
+    """Return the numbers of rows of each kind that a method, or a kept member, learned from."""
+    items = [source.item_of(kept, kept != name)[1] for kept in _kept_methods(name, tree)]
+    n_unpaired = max(int(item.get("unpaired_size", 0)) for item in items)
+    return {"labelled": source.size, "weak": n_weak, "unpaired": n_unpaired}
 
 
 def _class_decoder(method: Mapping) -> str:

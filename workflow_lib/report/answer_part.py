@@ -512,6 +512,9 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     rows = []
     if facts.get("rows") is not None:
         without = "without either" if facts.get("rows_weak") else "without outputs (not used)"
+        alone = "with a class but no input (not used)"
+        if not facts.get("classes"):
+            alone = "with outputs but no input"
         partly = "with some outputs missing"
         if facts.get("incomplete_rows") == "drop":
             partly += " (not used as labelled)"
@@ -520,7 +523,9 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
             for key, words in (
                 ("rows_labelled", "labelled"),
                 ("rows_weak", "with a group but no output"),
+                ("rows_unpaired", alone),
                 ("rows_unlabelled", without),
+                ("rows_empty", "with neither inputs nor outputs (not used)"),
                 ("rows_partly_labelled", partly),
             )
             if facts.get(key)

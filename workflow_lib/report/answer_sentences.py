@@ -16,6 +16,7 @@ from workflow_lib.report.labels import (
 )
 from workflow_lib.report.leaderboard_records import Equivalence, Leaderboard, Row
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.rows_used import RowsUsed
 from workflow_lib.report.tables import CORRECTED_RISK, Difference
 
 FLAT = 0.01
@@ -45,6 +46,13 @@ _DEPENDENT_SPLITS = {
 """Kinds of split whose test rows are not drawn, in words."""
 
 
+_KINDS_OF_ROWS = {
+    "unpaired": ("output that lacks inputs", "outputs that lack inputs"),
+    "weak": ("weak row", "weak rows"),
+}
+"""Kinds of rows other than labelled ones, one and several."""
+
+
 def answer_sentences(board: Leaderboard) -> list[str]:
     """Return what a leaderboard says; the first sentence, or pair of sentences, is the headline."""
     found = [
@@ -53,6 +61,7 @@ def answer_sentences(board: Leaderboard) -> list[str]:
         _worse_than_mean_sentence(board),
         _reference_sentence(board),
         *(_equivalence_sentence(equivalence) for equivalence in _unstated_equivalences(board)),
+        *(_rows_sentence(board, used) for used in board.rows_used),
         _learning_sentence(board),
         _cost_sentence(board),
     ]
@@ -370,6 +379,37 @@ def _learning_sentence(board: Leaderboard) -> str:
     if comparison.outcome == "higher":
         return f"{text} {p_value}: more rows did not help."
     return f"{text} {p_value}, which may be chance: whether more rows would help is open."
+
+
+def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:
+    """Return what the rows of one kind were worth to the best method that used them."""
+    comparison, one = used.without, used.count == 1
+    noun = _KINDS_OF_ROWS[used.kind][not one]
+    rows = f"the {noun}" if one else f"the {used.count} {noun}"
+    whose = f"the {_NAMES[board.metric]} of {used.label}"
+    if comparison.outcome == "equal":
+        return f"Without {rows} {whose} would be the same."
+    is_rise = (comparison.difference > 0) != QUANTITIES[board.metric].is_accuracy
+    change = f"{_amount(board, comparison)} {'higher' if is_rise else 'lower'}"
+    if comparison.outcome == "untested":
+        return (
+            f"Without {rows} {whose} would be {change}; one split cannot be tested, so that this "
+            f"may be chance."
+        )
+    test = (
+        f"({format_p_value(comparison.p_corrected)}, corrected resampled t-test over "
+        f"{count_of(comparison.n_splits, 'split')})"
+    )
+    if comparison.outcome == "open":
+        helps, them = ("helps", "it") if one else ("help", "them")
+        return (
+            f"Whether {rows} {helps} {used.label} is open: without {them} its "
+            f"{_NAMES[board.metric]} would be {change} {test}, which may be chance."
+        )
+    harm = ""
+    if comparison.outcome == "lower":
+        harm = f": {'it does' if one else 'they do'} harm"
+    return f"Without {rows} {whose} would be {change} {test}{harm}."
 
 
 def _cost_sentence(board: Leaderboard) -> str:

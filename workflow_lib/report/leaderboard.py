@@ -38,6 +38,7 @@ from workflow_lib.report.results import (
     read_timings,
     rows_of_sizes,
 )
+from workflow_lib.report.rows_used import rows_used
 from workflow_lib.report.tables import (
     Difference,
     column_comparison,
@@ -118,14 +119,14 @@ def leaderboard(
     rounding, which are algebraically the same method, the reference method of the metric wins, else
     the first in `methods`. Rows that lack a split, ceilings, which learn from outputs that are not
     known in use (`weak_outputs: true`), and methods that cannot be saved
-    (`workflow_lib.saved_methods`) cannot win and come last. Rows of studies of weak labels are left
-    out.
+    (`workflow_lib.saved_methods`) cannot win and come last. Studies count only for
+    what weak rows and outputs without inputs were worth (`workflow_lib.report.rows_used`).
 
     `methods` are as in `run`; rows without measured seconds in `timings` have none.
 
     Raises UserError if no row can win.
     """
-    scores = outside_studies(scores)
+    all_scores, scores = scores, outside_studies(scores)
     n_train_of = rows_of_sizes(scores)
     size, n_train = list(n_train_of.items())[-1]
     at_size = scores[scores["training_size"] == size]
@@ -191,7 +192,8 @@ def leaderboard(
         found = compared(column[ofer[0].variant], column[board.reference.variant])
         versus_reference = found and (ofer[0], found)
     learning = _learning(columns, n_train_of, board)
-    return replace(board, learning=learning, versus_reference=versus_reference)
+    used = rows_used(all_scores, size, metric, methods, compared)
+    return replace(board, learning=learning, versus_reference=versus_reference, rows_used=used)
 
 
 def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
@@ -292,6 +294,13 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
             "to": board.training_size,
             **_shown(board.learning.difference, board.metric),
         },
+        "rows_used": [
+            {
+                **{key: getattr(used, key) for key in ("kind", "count", "method", "label")},
+                "without": _shown(used.without, board.metric),
+            }
+            for used in board.rows_used
+        ],
         "choice": board.choice
         and {
             "n_methods": board.choice.n_methods,

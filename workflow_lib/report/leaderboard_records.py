@@ -6,9 +6,10 @@ All numbers are errors, of which lower is better; an accuracy counts as its erro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.rows_used import RowsUsed
 from workflow_lib.report.tables import Difference
 from workflow_lib.report.variants import Variant
 
@@ -109,6 +110,7 @@ class Leaderboard:
     ``training_size`` counts examples per class for classes, ``n_train`` rows. ``choice`` and
     ``learning`` are None where there is one training size, one split or one method, and
     ``versus_reference`` is the best OFER row with its comparison with the reference method.
+    ``rows_used`` says what weak rows and outputs without inputs were worth.
     """
 
     metric: str
@@ -122,6 +124,7 @@ class Leaderboard:
     equivalences: list[Equivalence]
     learning: Learning | None = None
     versus_reference: tuple[Row, Difference] | None = None
+    rows_used: list[RowsUsed] = field(default_factory=list)
 
     @property
     def winner(self) -> Row:
