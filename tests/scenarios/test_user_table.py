@@ -530,3 +530,40 @@ def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path
     found = records(folder / "results/kinds/predictions/new.csv")
     assert [row["unlike_training"] for row in found] == ["no", "yes", "no"]
     assert [row["class"] for row in found][::2] == ["common", "single"]
+
+
+# Rows without inputs
+
+
+def test_rows_without_inputs_teach_the_density_of_outputs_and_nothing_else(fresh, tmp_path):
+    folder = copy_folder(fresh, tmp_path / "run")
+    method = "config/methods/ofer-unpaired.yaml"
+    (folder / method).write_text((Path(__file__).parents[2] / method).read_text())
+    lines = blend(50).splitlines()
+    cells = [line.split(",") for line in lines[31:]]
+    alone = [",".join([name, "", "", *outputs]) for name, _, _, *outputs in cells]
+    (folder / "mixed.csv").write_text("\n".join([*lines[:31], *alone]) + "\n")
+    request = {"data": "mixed.csv", "outputs": "strength,weight", "splits": "2"}
+    outcome = run(folder, "new", name="mixed", methods="ofer-unpaired,m-mean", **request)
+    assert outcome.status == 0, outcome.text
+    assert "labelled: 30 rows have inputs and at least one output; unpaired: 20" in outcome.text
+    assert "Rows with outputs but no input: 20. ofer-unpaired learns from these" in outcome.text
+    assert "2 splits (random), 10, 24 training rows" in outcome.text
+    edit_yaml(folder / "config/experiments/mixed.yaml", training_sizes=[24], tables=[], figures=[])
+    outcome = run(folder, "answer", name="mixed")
+    assert outcome.status == 0, outcome.text
+    answer = json.loads((folder / "results/mixed/answer.json").read_text())
+    (used,) = answer["rows_used"]
+    assert (used["kind"], used["count"], used["method"]) == ("unpaired", 20, "ofer-unpaired")
+    (sentence,) = [text for text in answer["sentences"] if "20 outputs that lack inputs" in text]
+    page = (folder / "results/mixed/report.html").read_text().replace("&nbsp;", " ")
+    assert html.escape(sentence) in page and "20 with outputs but no input" in page
+    model = load_model(folder / "results/mixed/model.h5")
+    assert (model.method, model.training_size) == ("ofer-unpaired", 30)
+    assert model.row_counts == {"labelled": 30, "weak": 0, "unpaired": 20}
+    (folder / "new.csv").write_text("\n".join(NEW_ROWS) + "\n")
+    outcome = run(folder, "predict", name="mixed", rows="new.csv")
+    assert outcome.status == 0, outcome.text
+    written = records(folder / "results/mixed/predictions/new.csv")
+    shown = [[float(row[name]) for name in model.output_names] for row in written]
+    np.testing.assert_allclose(shown, model.predict(folder / "new.csv").outputs, rtol=1e-9)

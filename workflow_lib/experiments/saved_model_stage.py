@@ -114,7 +114,11 @@ def run(
         "method": name,
         "label": str(answered.get("label", name)),
         "training_size": source.size,
-        "row_counts": _row_counts(source, name, saved, n_weak),
+        "row_counts": {
+            "labelled": source.size,
+            "weak": n_weak,
+            "unpaired": source.n_unpaired,
+        },
         "metric": str(answered.get("metric", "")),
         "names": _names(source, n_weak),
         "dataset_digest": artifact_digest(dataset),
@@ -166,7 +170,13 @@ ItemName = Callable[[Mapping], str]
 
 
 class _Source:
-    """The artifacts that the stage reads, and the trees of the methods made from them."""
+    """The artifacts that the stage reads, and the trees of the methods made from them.
+
+    Attributes
+    ----------
+    n_unpaired : int
+        The largest number of outputs without inputs that a method of these trees learned from.
+    """
 
     def __init__(
         self,
@@ -180,7 +190,7 @@ class _Source:
         self.data = read_artifact(dataset, "dataset", ("inputs",))
         self.partition = read_artifact(split, "split")
         self.features = read_artifact(features, "features")
-        self.methods, self._answered = methods, answered
+        self.methods, self._answered, self.n_unpaired = methods, answered, 0
         self.of_classes = answered.get("metric") == "accuracy"
         self.size = int(max(self.partition["sizes"]))
         self.train = self.partition["train"][: self.size]
@@ -210,7 +220,9 @@ class _Source:
         """Return the tree of `workflow_lib.methods.saved_method` for a method."""
         described, item = self.methods[name], self.item_of(name, item_name)[1]
         method = registry.load(described["module"]).Method(**described["settings"])
-        spec = FitSpec(self.size, int(item["weak_size"]))
+        n_unpaired = int(item.get("unpaired_size", 0))
+        self.n_unpaired = max(self.n_unpaired, n_unpaired)
+        spec = FitSpec(self.size, int(item["weak_size"]), unpaired_size=n_unpaired)
         members = None
         if described.get("members"):
             weights = zip(described["members"], item["member_weights"], strict=True)
@@ -297,13 +309,6 @@ def _kept_methods(name: str, tree: Mapping) -> list[str]:
     """Return the name of a method, and those of its members."""
     members = [part["fitted"].get("members", {}) for part in tree["parts"].values()]
     return [name, *(member for named in members for member in named)]
-
-
-def _row_counts(source: _Source, name: str, tree: Mapping, n_weak: int) -> dict[str, int]:
-    """Return the numbers of rows of each kind that a method, or a kept member, learned from."""
-    items = [source.item_of(kept, kept != name)[1] for kept in _kept_methods(name, tree)]
-    n_unpaired = max(int(item.get("unpaired_size", 0)) for item in items)
-    return {"labelled": source.size, "weak": n_weak, "unpaired": n_unpaired}
 
 
 def _class_decoder(method: Mapping) -> str:
