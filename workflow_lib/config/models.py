@@ -166,8 +166,9 @@ class ExperimentDefaults(Settings):
 
     unpaired_sizes: Sizes = ()
     """Numbers of rows of which the output alone is used, strictly increasing. Methods that learn
-    from them take the largest, and the others too, as a study. Empty (the default): no row is set
-    aside for them, and these methods do not run."""
+    from them take the largest, and the others too, as a study. In a table of your own they are rows
+    without inputs. Empty (the default): no row is set aside for them, and these methods do not
+    run."""
 
     test_size: TestSize = 0.4
     """Rows kept for testing: a fraction of the dataset or a number of rows. The default leaves

@@ -99,9 +99,10 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     A method that learns from such rows knows the outputs of test rows. Outputs that take few values
     repeat one another by chance. The share of labelled rows whose outputs, all of them known, are
     those of another labelled row estimates how often: with r of n such rows it is taken to be
-    (r + 1) / (n + 1), so that it is not zero. The table is refused if at least `FEWEST_COPIES` rows
-    without inputs repeat a labelled row, and so many would do so with a probability below
-    `COPY_RISK` (one-sided binomial test).
+    (r + 2) / (n + 2), since none of few rows may repeat another by luck. The table is refused if at
+    least `FEWEST_COPIES` rows without inputs repeat a labelled row, and so many would do so with a
+    probability below `COPY_RISK` (one-sided binomial test). Fewer copies do no harm: those of test
+    rows are left out of every split.
 
     Parameters
     ----------
@@ -132,8 +133,8 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     # Imported here, because it takes long to load.
     from scipy.stats import binom
 
-    chance = (n_repeats + 1) / (len(labelled) + 1)
-    if binom.sf(len(found) - 1, len(unpaired), min(chance, 1.0)) >= COPY_RISK:
+    chance = min((n_repeats + 2) / (len(labelled) + 2), 1.0)
+    if binom.sf(len(found) - 1, len(unpaired), chance) >= COPY_RISK:
         return
     places = [[table.where(row).rpartition(", ")[2] for row in pair] for pair in found[:3]]
     examples = ", ".join(f"{row} those of {other}" for row, other in places)
