@@ -43,7 +43,7 @@ METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candi
 STACK = "ofer-stack"
 """The method that combines others, those that learn from outputs alone included."""
 
-METHODS_OF_UNPAIRED = ("ofer-unpaired",)
+METHODS_OF_UNPAIRED = ("ofer-unpaired", "back-translation")
 """Methods that also run where rows have outputs and no input."""
 
 NOT_REQUESTED = "as requested"

@@ -611,7 +611,8 @@ def run(
     if own_unpaired is not None and max(unpaired_sizes, default=0) > 0:
         outputs = own_unpaired["outputs"]
         tree |= unpaired_rows(own_unpaired, tree["test"], unpaired_sizes, seed, kind, **basis)
-    if "unpaired" in tree and kind != ALL_ROWS:
+    # All rows of a class have the same vector, which is known without a leak.
+    if "unpaired" in tree and kind != ALL_ROWS and "classes" not in data:
         pool = tree["unpaired"]
         repeats = repeats_of_test_rows(outputs[pool], data["outputs"][tree["test"]])
         tree["unpaired"] = pool[~repeats]

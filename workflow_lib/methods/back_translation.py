@@ -115,7 +115,7 @@ class Method(base.Method):
             "edges": fit.edges_of(choice) or None,
             "score": score,
             "unpaired_weight": best,
-            "unpaired_size": data.spec.unpaired_size,
+            "unpaired_size": len(data.unpaired_outputs),
         }
         return base.Selection(heldout, entries, fitting=(fit, choice))
 
