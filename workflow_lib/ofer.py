@@ -7,12 +7,7 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.posterior_noise import choose_noise
@@ -22,7 +17,13 @@ from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.parameters import ParameterMixin, check_choice
-from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
+from workflow_lib.regression.any_estimator import (
+    TAKE_WEIGHTS,
+    fit_embeddings,
+    fit_outputs,
+    predict_outputs,
+    takes_weights,
+)
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_blocks
@@ -272,22 +273,16 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         """Return the embeddings (n, m) predicted from checked inputs."""
         if self.regressor is None:
             return self._kernel_predictions(X)
-        if not isinstance(self.regressor_, dict):
-            return predict_outputs(self.regressor_, X)
-        return np.hstack([predict_outputs(fitted, X) for fitted in self.regressor_.values()])
+        return predict_outputs(self.regressor_, X)
 
     def _fitted_regressor(self, X, targets, X_weak, weak_responsibilities):
         """Return the fitted regressor; with weak rows those of the `pi` block and the rest."""
         if X_weak is None:
             return fit_outputs(self.regressor, X, targets)
         X_weak, memberships = self._check_weak(X_weak, weak_responsibilities, len(X))
-        leading = self.embedding_.blocks["pi"]
-        joined = np.vstack([targets[:, leading], memberships / self.model_.weights_])
-        weights = np.repeat([1.0, 2.0 * len(X) * self.weak_weight], [len(X), len(X_weak)])
-        return {
-            "pi": fit_outputs(self.regressor, np.vstack([X, X_weak]), joined, weights),
-            "rest": fit_outputs(self.regressor, X, targets[:, leading.stop :]),
-        }
+        weak_targets = memberships / self.model_.weights_
+        weak_weight = 2.0 * len(X) * self.weak_weight
+        return fit_embeddings(self.regressor, X, targets, X_weak, weak_targets, weak_weight)
 
     def _checked_inputs(self, X) -> np.ndarray:
         """Return the inputs (n, q) or precomputed kernel values (n, l + w) of `predict`."""
@@ -453,11 +448,11 @@ def _warn_of_raised_variances(model, known) -> None:
 
 
 def _check_takes_weights(regressor) -> None:
-    if not has_fit_parameter(regressor, "sample_weight"):
+    if not takes_weights(regressor):
         raise ValueError(
             f"{type(regressor).__name__} cannot learn from weak rows, because its fit takes no "
-            "sample_weight. Use a regressor that does, such as Ridge, KernelRidge, "
-            "ExtraTreesRegressor or HistGradientBoostingRegressor, or leave out X_weak."
+            f"sample_weight. Use a regressor that does, such as {TAKE_WEIGHTS}, or leave out "
+            "X_weak."
         )
 
 

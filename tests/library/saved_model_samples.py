@@ -156,14 +156,15 @@ class Final:
             alignments=alignments,
         )
 
-    def estimator(self, name: str, estimator: str, **settings) -> None:
-        """Add a method of the regressor estimator."""
+    def estimator(self, name: str, estimator: str, weak: bool = False, **settings) -> None:
+        """Add a method of the regressor estimator; with weak rows its targets are embeddings."""
         self._run(
             name,
             "estimator",
             estimator=estimator,
             settings=settings,
             grid={},
+            **(self._embeddings(name) if weak else {}),
             metric=self.metric,
             seed=SEED,
             method_file=f"config/methods/{name}.yaml",

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from configuration_example import EMBEDDED
 from fit_methods import run_method
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from small_data import regression_data
 from small_pipeline import Stages
 from test_methods_class_ridge import Classes
 
-from workflow_lib import KernelRidgeRegressor
+from workflow_lib import KernelRidgeRegressor, OutputFisherRegressor
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import preimages
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.generative.storage import model_from_tree
 from workflow_lib.methods.estimator import Parameters
 
 PLS = "sklearn.cross_decomposition.PLSRegression"
+RIDGE = "sklearn.linear_model.Ridge"
 FILE = "config/methods/mine.yaml"
 KEYS = {name: EMBEDDED[name] for name in ("label", "summary", "color", "marker")}
 KEYS |= {"regressor": "estimator", "estimator": PLS}
@@ -157,6 +161,95 @@ def test_with_a_model_kernel_ridge_is_ofer_itself(tmp_path, combine):
     assert ("members" in item) == (combine == "average")
 
 
+def weak_stages(folder):
+    """Return 20 labelled and 15 weak rows, with mixtures of 2 and 3 components."""
+    stages = stages_of(folder, sizes=[20], weak_sizes=[15], counts=[2, 3], preimage="closed_form")
+    return stages.prepare().model()
+
+
+def run_weak(stages, name, settings, grid, **options):
+    """Run the method with weak rows; return its only item and the predictions."""
+    names = {"models": "annotated", "embeddings": "embeddings", "weak_labels": "weak_labels"}
+    artifacts = {key: stages.path(name) for key, name in names.items()}
+    (item,) = run(stages, name, settings, grid, weak=True, **artifacts, **options).values()
+    predictions = (stages.path(name) for name in ("regression", "annotated", "predictions"))
+    decoding = ("reduced", "constrained", stages.preimage, None)
+    preimages.run(*predictions, stages.folder / "preimages.json", *decoding)
+    (found,) = stages.tree("predictions").values()
+    return item, found["outputs"]
+
+
+class Stored:
+    """A model whose fit is one that was stored."""
+
+    outputs_are_series = False
+
+    def __init__(self, tree):
+        self.model = model_from_tree(tree)
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, Y):
+        return self.model
+
+
+def test_with_weak_rows_it_is_the_estimator_of_the_library(tmp_path):
+    stages = weak_stages(tmp_path)
+    grid = {"n_components": [2, 3], "min_samples_leaf": [1, 4], "weak_weight": [0.1, 1.0]}
+    item, outputs = run_weak(
+        *(stages, "sklearn.ensemble.ExtraTreesRegressor", {"n_estimators": 5}, grid),
+        component_counts=[2, 3],
+        weak_weights=grid["weak_weight"],
+    )
+    split = stages.tree("split")
+    rows, weak, folds = split["train"][:20], split["weak"][:15], split["folds"]["n-20"]
+    labels = stages.tree("weak_labels")["n-20"]
+
+    def library(count, leaf, weak_weight, fold):
+        known = rows if fold is None else rows[folds != fold]
+        stored = stages.tree("annotated")["n-20"][f"C-{count}"]
+        return OutputFisherRegressor(
+            Stored(stored["all" if fold is None else f"fold-{fold}"]),
+            regressor=ExtraTreesRegressor(5, min_samples_leaf=leaf, random_state=7),
+            weak_weight=weak_weight / (2 * len(known)),
+            preimage="closed_form",
+        ).fit(
+            *(stages.X[known], stages.Y[known], stages.X[weak]),
+            labels[f"C-{count}"]["memberships"][:15],
+        )
+
+    scores = {}
+    for candidate in itertools.product(*grid.values()):
+        heldout = np.empty((20, stages.Y.shape[1]))
+        for fold in range(folds.max() + 1):
+            others = stages.X[rows[folds == fold]]
+            heldout[folds == fold] = library(*candidate, fold).predict(others)
+        scores[candidate] = heldout_error(stages.Y[rows], heldout, folds, "arrmse"), heldout
+    best = min(scores, key=lambda candidate: scores[candidate][0])
+    names = ("n_components", "estimator__min_samples_leaf", "weak_weight")
+    assert tuple(item[name] for name in names) == best
+    np.testing.assert_allclose(item["heldout_outputs"], scores[best][1], atol=1e-10)
+    expected = library(*best, None).predict(stages.X[split["test"]])
+    np.testing.assert_allclose(outputs, expected, atol=1e-10)
+    assert item["weak_size"] == 15
+
+
+def test_weighted_kernel_ridge_with_weak_rows_is_that_of_equation_14(tmp_path):
+    """scikit-learn's has no intercept, and its penalty is that of the whole system."""
+    stages = weak_stages(tmp_path)
+    item, outputs = run_weak(
+        *(stages, "sklearn.kernel_ridge.KernelRidge", {"kernel": "linear", "alpha": 2 * 20 * 0.01}),
+        {"n_components": [3]},
+        component_counts=[3],
+        weak_weights=[0.3],
+    )
+    stages.kernel, stages.center, stages.counts = "linear", False, [3]
+    stages.alphas, stages.weak_weights = [0.01], [0.3]
+    (expected,) = stages.regress().tree("predictions").values()
+    np.testing.assert_allclose(outputs, expected["outputs"], atol=1e-8)
+
+
 def test_a_classifier_predicts_scores_of_the_classes(tmp_path):
     classes = Classes(tmp_path, examples=(1, 4))
     grid = {"C": [0.01, 1.0]}
@@ -225,6 +318,12 @@ def test_keys_of_an_argument_that_is_named_like_one_of_the_model():
             "stands in settings and in grid",
         ),
         ({"grid": {"n_components": [1, "two"]}}, "grid.n_components", "refuses"),
+        ({"weak": True}, "weak", "sample_weight a regressor whose fit takes it, such as Ridge"),
+        (
+            {"weak": True, "estimator": RIDGE, "grid": {"weak_weight": [0.1, 0]}},
+            "grid.weak_weight",
+            "0 is no weight of a weak row",
+        ),
     ],
 )
 def test_what_cannot_work_is_found_before_anything_runs(keys, key, words):

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from workflow_lib.fitting.items import SELECTED, item_group
 
+LARGEST_COMPONENT_SHARE = 0.6
+"""Of several mixtures, one with more components than this share of the training rows is left
+out."""
+
 
 @dataclass(frozen=True)
 class FitSpec:
@@ -42,6 +46,14 @@ class FitSpec:
     def name(self) -> str:
         """Name of its group in the artifacts."""
         return item_group(self.training_size, self.weak_size, self.components, self.setting)
+
+
+def counts_of_size(counts: Sequence[int | None], size: int) -> tuple[int | None, ...]:
+    """Return the component counts that a number of training rows allows, or else the first."""
+    if len(counts) < 2 or counts[0] is None:
+        return tuple(counts)
+    most = max(LARGEST_COMPONENT_SHARE * size, counts[0])
+    return tuple(count for count in counts if count <= most)
 
 
 def counts_by_setting(

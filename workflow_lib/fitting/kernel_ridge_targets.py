@@ -9,15 +9,13 @@ import numpy as np
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
 from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_spec import counts_of_size
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.split_models import embedding_of
 from workflow_lib.fitting.weak_outputs import weak_outputs_of
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-
-# A mixture of more components than this share of the training rows is left out of an average.
-LARGEST_COMPONENT_SHARE = 0.6
 
 # Blocks that hold the structure share one penalty; the others share the second.
 LEADING_BLOCKS = ("pi", "initial", "state")
@@ -58,10 +56,7 @@ class KernelRidgeTargets:
 
     def by_count(self) -> dict[int | None, list[FoldTargets]]:
         """Return the targets of every fold, for every component count that the rows allow."""
-        counts = self._spec.counts
-        if len(counts) > 1 and counts[0] is not None:
-            most = max(LARGEST_COMPONENT_SHARE * self._data.size, counts[0])
-            counts = tuple(count for count in counts if count <= most)
+        counts = counts_of_size(self._spec.counts, self._data.size)
         folds = self._data.fold_numbers
         return {count: [self._targets_of(count, fold) for fold in folds] for count in counts}
 

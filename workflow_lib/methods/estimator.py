@@ -1,7 +1,9 @@
 """Any scikit-learn estimator as a method: its class, its settings and its grid are in a YAML file.
 
 With a generative model its targets are the Fisher embeddings of the outputs: OFER over any
-regressor. The grid is searched by plain refits, over the folds and by the score of every method.
+regressor. Weak rows then join the block `pi`, in the way of eq. (14), where the regressor takes
+weights of rows. The grid is searched by plain refits, over the folds and by the score of every
+method.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -17,40 +19,53 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from workflow_lib.config.grids import CombinesCounts
+from workflow_lib.config.grids import CombinesCounts, WeaklySupervised
 from workflow_lib.config.method_file import EmbeddingMethod
-from workflow_lib.config.requirement import NEEDS_VECTORS
+from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError, nearest_name
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData, SplitData
-from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
+from workflow_lib.fitting.fit_spec import (
+    FitSpec,
+    counts_by_setting,
+    counts_of_size,
+    fit_specs,
+)
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.items import SELECTED
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
-from workflow_lib.regression.any_estimator import class_scores, fit_outputs, predict_outputs
+from workflow_lib.regression.any_estimator import (
+    class_scores,
+    fit_embeddings,
+    fit_outputs,
+    predict_outputs,
+)
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 REGRESSORS = ("estimator",)
 TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 10, "cubic_minutes": 1.0, "more_mb": 500}
-READS = ("dataset", "split", "features", "models", "embeddings")
+READS = ("dataset", "split", "features", "models", "embeddings", "weak_labels")
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 
 OF_MODEL = ("n_components", "state_dim")
 """Keys of the grid that belong to the generative model where there is one."""
 
+WEAK_WEIGHT = "weak_weight"
+"""Key of the grid that belongs to weak rows where there are some."""
+
 OF_ESTIMATOR = "estimator__"
-"""Before the name of a parameter of the estimator that is named like one of `OF_MODEL`."""
+"""Before the name of a parameter of the estimator that is named like one of these keys."""
 
 Point = dict[str, Any]
 
 
-class Parameters(EmbeddingMethod, CombinesCounts):
+class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
     """A method whose regressor is a scikit-learn estimator."""
 
     regressor: Literal["estimator"]
@@ -68,16 +83,42 @@ class Parameters(EmbeddingMethod, CombinesCounts):
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
     """Values of arguments that compete. With a mixture as `model`, `n_components` are its numbers
     of components (`state_dim` those of a state-space model); an argument of the class with that
-    name is then written `estimator__n_components`."""
+    name is then written `estimator__n_components`. With `weak: true`, `weak_weight` are weights of
+    a weak row relative to a labelled one, whose `fit` must take `sample_weight`."""
 
     decoder: Literal["euclidean", "cosine"] | None = None
     """How a class is found from a class vector that a regressor predicts; null (the default) is
     `euclidean`."""
 
-    needs_of_data = (NEEDS_VECTORS,)
+    requirements = (
+        Requirement(
+            {"weak": {True}},
+            {"model": {"gaussian_mixture"}, "form": {"reduced"}},
+            "weak labels are component memberships: an estimator needs the reduced form of a "
+            "mixture for them",
+        ),
+        Requirement(
+            {"weak": {True}},
+            {"has_weak_weight": {True}},
+            "a weakly supervised method needs grid.weak_weight",
+        ),
+    )
+    needs_of_data = (
+        NEEDS_VECTORS,
+        Requirement(
+            {"weak": {True}},
+            {"scale": {"none", "standard"}},
+            "weak rows join an estimator as rows of numbers, and the inputs are texts or inner "
+            "products",
+        ),
+    )
+
+    def reserved_keys(self) -> tuple[str, ...]:
+        """Return the keys of `grid` that are no arguments of the class."""
+        return (OF_MODEL if self.model else ()) + ((WEAK_WEIGHT,) if self.weak else ())
 
     def grid_values(self, key: str) -> tuple:
-        return self.grid.get(key, ()) if self.model and key in OF_MODEL else ()
+        return self.grid.get(key, ()) if key in self.reserved_keys() else ()
 
     def plain_grid(self) -> dict[str, Any]:
         return {key: list(values) for key, values in self.grid.items()}
@@ -92,7 +133,7 @@ class Parameters(EmbeddingMethod, CombinesCounts):
 
     def points(self) -> list[Point]:
         """Return the grid points of the estimator."""
-        return grid_points(self.grid, bool(self.model))
+        return grid_points(self.grid, self.reserved_keys())
 
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return what is wrong with the class and its arguments, as far as that can be known."""
@@ -119,8 +160,35 @@ class Parameters(EmbeddingMethod, CombinesCounts):
                     "name a regressor or a classifier",
                 )
             ]
-        faults = [*self._unknown_arguments(found), *self._repeated_arguments()]
+        faults = [
+            *self._unknown_arguments(found),
+            *self._repeated_arguments(),
+            *self._faults_of_weak_rows(found),
+        ]
         return faults or self._refused_values(found)
+
+    def _faults_of_weak_rows(self, found: type) -> Iterator[tuple[str, str, str, str]]:
+        if not self.weak:
+            return
+        # Only this part of the module is loaded by commands, without the imports of the library.
+        from workflow_lib.regression.any_estimator import TAKE_WEIGHTS, takes_weights
+
+        if not takes_weights(found):
+            yield (
+                "weak",
+                f"{self.estimator} cannot learn from weak rows: its fit takes no sample_weight",
+                f"a regressor whose fit takes it, such as {TAKE_WEIGHTS}",
+                "name another estimator, or write weak: false",
+            )
+        for value in self.grid_values(WEAK_WEIGHT):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 < value < float("inf"):
+                yield (
+                    f"grid.{WEAK_WEIGHT}",
+                    f"{value!r} is no weight of a weak row",
+                    "finite numbers above 0",
+                    f"change grid.{WEAK_WEIGHT}",
+                )
 
     def _unknown_arguments(self, found: type) -> Iterator[tuple[str, str, str, str]]:
         known = argument_names(found)
@@ -242,12 +310,15 @@ def new_estimator(found: type, settings: Mapping, point: Mapping, seed: int):
     return estimator.set_params(**usual, **nested)
 
 
-def grid_points(grid: Mapping[str, Sequence], has_model: bool) -> list[Point]:
-    """Return every combination of the values of the estimator's own arguments."""
+def grid_points(grid: Mapping[str, Sequence], reserved: Collection[str] = ()) -> list[Point]:
+    """Return every combination of the values of the estimator's own arguments.
+
+    `reserved` are the keys that are no arguments.
+    """
     own = {
         name.removeprefix(OF_ESTIMATOR): values
         for name, values in grid.items()
-        if not (has_model and name in OF_MODEL)
+        if name not in reserved
     }
     return [dict(zip(own, values, strict=True)) for values in itertools.product(*own.values())]
 
@@ -283,6 +354,10 @@ class Method(base.Method):
         As of `workflow_lib.methods.kernel_ridge.Method`.
     covariance_block : str or None, default=None
         Of the full form of the embedding.
+    weak : bool, default=False
+        Whether weak rows join the block `pi` (`fit_embeddings`), with the "weak_labels" artifact.
+    weak_weights : sequence of float, default=()
+        Weights of a weak row relative to a labelled one, which compete.
     """
 
     estimator: str
@@ -296,12 +371,14 @@ class Method(base.Method):
     component_counts: Sequence[int] = (1,)
     combine: str = "best"
     covariance_block: str | None = None
+    weak: bool = False
+    weak_weights: Sequence[float] = ()
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, and of each fixed number of components."""
         has_model = split.models is not None
         counts = counts_by_setting(self.components, self.component_counts, has_model)
-        return fit_specs(split.sizes, [0], counts)
+        return fit_specs(split.sizes, split.weak_sizes if self.weak else [0], counts)
 
     def select(self, data: FitData) -> base.Selection:
         """Return the grid point with the least error, for the best number of components or each.
@@ -312,35 +389,48 @@ class Method(base.Method):
             If every grid point fails.
         """
         search = self._search(data)
-        points = grid_points(self.grid, data.split.models is not None)
+        candidates = self._candidates(data)
         is_fixed = data.split.is_one_example_of_each(data.size)
         if search.is_of_classes:
             is_fixed = is_fixed or data.has_one_example
         if is_fixed:
-            points = points[:1]
-        choices = [search.best(points, count) for count in data.spec.counts]
+            candidates = candidates[:1]
+        counts = counts_of_size(data.spec.counts, data.size)
+        choices = [search.best(candidates, count) for count in counts]
         if self.combine == "best" or len(choices) == 1:
             least = choices[0]
             for choice in choices[1:]:
                 if choice.score < least.score * (1.0 - SMALLEST_GAIN):
                     least = choice
             entries = least.entries() | {"score": None if is_fixed else least.score}
-            return base.Selection(least.heldout, entries, fitting=(search, least.point))
+            return base.Selection(least.heldout, entries, fitting=(search, least.candidate))
         parts = tuple(
-            base.Selection(choice.heldout, choice.entries(), fitting=(search, choice.point))
+            base.Selection(choice.heldout, choice.entries(), fitting=(search, choice.candidate))
             for choice in choices
         )
         average = np.mean([choice.heldout for choice in choices], axis=0)
         return base.Selection(average, {"score": search.targets.error(average)}, parts)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        search, point = selection.fitting or (self._search(data), None)
+        search, candidate = selection.fitting or (self._search(data), None)
         chosen = selection.entries
-        if point is None:
-            points = grid_points(self.grid, data.split.models is not None)
-            point = next(point for point in points if _entries_of(point).items() <= chosen.items())
-        fitted = search.refit(point, chosen.get("n_components"))
+        if candidate is None:
+            candidate = next(
+                each for each in self._candidates(data) if each.entries().items() <= chosen.items()
+            )
+        fitted = search.refit(candidate, chosen.get("n_components"))
         return Fitted(fitted, data.directions, data.n_classes if search.is_of_classes else None)
+
+    def _candidates(self, data: FitData) -> list[_Candidate]:
+        reserved = (OF_MODEL if data.split.models is not None else ()) + (
+            (WEAK_WEIGHT,) if self.weak else ()
+        )
+        weights = self.weak_weights if data.spec.weak_size else (None,)
+        return [
+            _Candidate(point, weight)
+            for point in grid_points(self.grid, reserved)
+            for weight in weights
+        ]
 
     def _search(self, data: FitData) -> _Search:
         found = imported_class(self.estimator)
@@ -356,8 +446,9 @@ class Fitted(base.Fitted):
 
     Parameters
     ----------
-    estimator : fitted estimator, or int
-        The only class of the training rows, which replaces a classifier.
+    estimator : fitted estimator, dict or int
+        The regressors of `fit_embeddings`, where weak rows joined; the only class of the training
+        rows, which replaces a classifier.
     directions : function
         Returns `FitData.directions`.
     n_classes : int or None
@@ -393,34 +484,42 @@ def predicted_by(estimator: Any, X: np.ndarray, n_classes: int | None) -> np.nda
 
 
 @dataclass(frozen=True)
-class _Choice:
-    """A grid point, its error, and what it predicts for each training row without its fold."""
+class _Candidate:
+    """A grid point of the estimator, and the weight of a weak row where some join."""
 
     point: Point
+    weak_weight: float | None
+
+    def entries(self) -> dict[str, Any]:
+        """Return both by the names of the artifact."""
+        entries = {
+            f"{OF_ESTIMATOR}{name}": value
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else str(value)
+            for name, value in self.point.items()
+        }
+        return entries if self.weak_weight is None else entries | {WEAK_WEIGHT: self.weak_weight}
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A candidate, its error, and what it predicts for each training row without its fold."""
+
+    candidate: _Candidate
     n_components: int | None
     score: float
     heldout: np.ndarray
 
     def entries(self) -> dict[str, Any]:
         """Return what was chosen, by the names of the artifact."""
-        chosen = _entries_of(self.point)
+        chosen = self.candidate.entries()
         if self.n_components is not None:
             chosen["n_components"] = self.n_components
         return chosen | {"score": self.score}
 
 
-def _entries_of(point: Point) -> dict[str, Any]:
-    """Return a grid point by the names of the artifact."""
-    return {
-        f"{OF_ESTIMATOR}{name}": value
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else str(value)
-        for name, value in point.items()
-    }
-
-
 class _Search:
-    """The grid points of an estimator on the rows of one fit."""
+    """The candidates of an estimator on the rows of one fit."""
 
     def __init__(
         self,
@@ -438,14 +537,20 @@ class _Search:
 
     @cached_property
     def _fold_rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return list(self._data.inputs.fold_rows())
+        return list(self._data.inputs.fold_rows(**self._joining))
 
-    def best(self, points: Sequence[Point], count: int | None) -> _Choice:
-        """Return the grid point with the least error, the first of those that are equal."""
+    @property
+    def _joining(self) -> dict[str, int]:
+        """The weak rows that follow the training rows; no argument without, as of texts."""
+        weak_size = self._data.spec.weak_size
+        return {"weak_size": weak_size} if weak_size else {}
+
+    def best(self, candidates: Sequence[_Candidate], count: int | None) -> _Choice:
+        """Return the candidate with the least error, the first of those that are equal."""
         best, failures = None, []
-        for point in points:
+        for candidate in candidates:
             try:
-                heldout = self._heldout(point, count)
+                heldout = self._heldout(candidate, count)
             except _Failure as failure:
                 failures.append(str(failure))
                 print(f"left out: {failure}")
@@ -453,41 +558,44 @@ class _Search:
             error = self.targets.error(heldout)
             score = error if np.isfinite(error) else np.inf
             if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
-                best = _Choice(point, count, score, heldout)
+                best = _Choice(candidate, count, score, heldout)
         if best is None:
             raise self._refusal(failures[0])
         return best
 
-    def _heldout(self, point: Point, count: int | None) -> np.ndarray:
+    def _heldout(self, candidate: _Candidate, count: int | None) -> np.ndarray:
         """Return what is predicted of each training row by an estimator without its fold."""
         heldout = self.targets.empty()
         folds = self._data.folds
         for fold, (X_train, X_heldout) in enumerate(self._fold_rows):
-            predicted = self._tried(point, fold, count, X_train, X_heldout)
+            predicted = self._tried(candidate, fold, count, X_train, X_heldout)
             heldout[folds == fold] = self.targets.decoded(predicted, count, fold)
         return heldout
 
-    def _tried(self, point, fold, count, X_train, X_heldout) -> np.ndarray:
+    def _tried(self, candidate, fold, count, X_train, X_heldout) -> np.ndarray:
+        called = self._called(candidate.point)
         try:
-            fitted = self._fitted(point, X_train, count, fold)
+            fitted = self._fitted(candidate, X_train, count, fold)
             predicted = predicted_by(fitted, X_heldout, self.targets.n_classes)
         except Exception as error:
-            raise _Failure(f"{self._called(point)} failed in fold {fold + 1}: {error}") from error
+            raise _Failure(f"{called} failed in fold {fold + 1}: {error}") from error
         if not np.isfinite(predicted).all():
-            raise _Failure(f"{self._called(point)} predicts what is not finite in fold {fold + 1}")
+            raise _Failure(f"{called} predicts what is not finite in fold {fold + 1}")
         return predicted
 
-    def refit(self, point: Point, count: int | None):
-        """Return the estimator of a grid point, fitted to all training rows."""
+    def refit(self, candidate: _Candidate, count: int | None):
+        """Return the estimator of a candidate, fitted to all training rows."""
+        joining = self._joining
+        X = self._data.inputs.refit_rows(**joining)[0] if joining else self._data.vectors[0]
         try:
-            return self._fitted(point, self._data.vectors[0], count, None)
+            return self._fitted(candidate, X, count, None)
         except Exception as error:
-            called = self._called(point)
+            called = self._called(candidate.point)
             raise self._refusal(f"{called} failed on all training rows: {error}") from error
 
-    def _fitted(self, point, X, count, fold):
-        estimator = new_estimator(self._found, self._settings, point, self._seed)
-        return self.targets.fit(estimator, X, count, fold)
+    def _fitted(self, candidate, X, count, fold):
+        estimator = new_estimator(self._found, self._settings, candidate.point, self._seed)
+        return self.targets.fit(estimator, X, count, fold, candidate.weak_weight)
 
     def _called(self, point: Point) -> str:
         called = f"{self._found.__name__}({written_point(point)})"
@@ -522,12 +630,25 @@ class _Outputs:
         """Return an array for what is predicted of the training rows."""
         return np.empty_like(self._data.outputs)
 
-    def fit(self, estimator, X, count, fold):
-        """Return an estimator fitted to the targets of a fold (None: of all rows)."""
+    def fit(self, estimator, X, count, fold, weak_weight):
+        """Return an estimator fitted to the targets of a fold (None: of all rows).
+
+        Where weak rows have a weight, they follow the labelled ones in `X`.
+        """
+        split, size = self._data.split, self._data.size
         if count is None:
             known = slice(None) if fold is None else self._data.folds != fold
             return fit_outputs(estimator, X, self._data.targets(fold)[known])
-        return fit_outputs(estimator, X, self._data.split.embedded(self._data.size, count, fold))
+        embedded = split.embedded(size, count, fold)
+        if weak_weight is None:
+            return fit_outputs(estimator, X, embedded)
+        model = model_from_tree(split.stored_model(size, count, fold))
+        weak_size = self._data.spec.weak_size
+        memberships = split.memberships(size, count, weak_size, fold=fold)
+        labelled, weak = X[:-weak_size], X[-weak_size:]
+        return fit_embeddings(
+            estimator, labelled, embedded, weak, memberships / model.weights_, weak_weight
+        )
 
     def decoded(self, predicted, count, fold) -> np.ndarray:
         """Return the outputs (h, d) of predictions under the model of a fold."""
@@ -555,7 +676,7 @@ class _Labels:
         """Return an array for the scores of the training rows."""
         return np.empty((len(self._labels), self.n_classes))
 
-    def fit(self, estimator, X, count, fold):
+    def fit(self, estimator, X, count, fold, weak_weight):
         """Return a classifier fitted to the training rows of a fold (None: to all)."""
         labels = self._labels if fold is None else self._labels[self._folds != fold]
         return estimator.fit(X, labels) if len(np.unique(labels)) > 1 else int(labels[0])

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
+
+TAKE_WEIGHTS = "Ridge, KernelRidge, ExtraTreesRegressor or HistGradientBoostingRegressor"
+"""Regressors of scikit-learn whose `fit` takes weights of rows, as messages name them."""
+
+
+def takes_weights(estimator) -> bool:
+    """Return whether the `fit` of an estimator, or of its class, takes ``sample_weight``."""
+    return "sample_weight" in inspect.signature(estimator.fit).parameters
 
 
 def predicts_several_outputs(estimator) -> bool:
@@ -37,8 +47,51 @@ def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | N
     return MultiOutputRegressor(clone(estimator)).fit(X, Y, **given)
 
 
+def fit_embeddings(
+    estimator,
+    X: np.ndarray,
+    H: np.ndarray,
+    X_weak: np.ndarray,
+    weak_targets: np.ndarray,
+    weak_weight: float,
+) -> dict:
+    """Return a clone of a regressor for the block `pi`, which weak rows join, and for the rest.
+
+    With squared errors, the first minimises the last two terms of eq. (14) times 2 l, with
+    lambda_2 = `weak_weight` / (2 l) and l labelled rows.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor
+        Its `fit` takes ``sample_weight``.
+    X : array (l, q)
+        Inputs of the labelled rows.
+    H : array (l, m)
+        Their embeddings; the block `pi` comes first.
+    X_weak : array (w, q)
+    weak_targets : array (w, C)
+        Memberships of the weak rows divided by the weights of the components.
+    weak_weight : float
+        Weight of a weak row; that of a labelled one is 1.
+
+    Returns
+    -------
+    dict
+        ``pi`` and ``rest``: regressors of `fit_outputs`.
+    """
+    n_components = weak_targets.shape[1]
+    joined = np.vstack([H[:, :n_components], weak_targets])
+    weights = np.repeat([1.0, weak_weight], [len(X), len(X_weak)])
+    return {
+        "pi": fit_outputs(estimator, np.vstack([X, X_weak]), joined, weights),
+        "rest": fit_outputs(estimator, X, H[:, n_components:]),
+    }
+
+
 def predict_outputs(fitted, X: np.ndarray) -> np.ndarray:
-    """Return the outputs (n, d) that a regressor of `fit_outputs` predicts."""
+    """Return the outputs (n, d) that a regressor predicts, or those of `fit_embeddings`."""
+    if isinstance(fitted, dict):
+        return np.hstack([predict_outputs(part, X) for part in fitted.values()])
     return np.asarray(fitted.predict(X), dtype=np.float64).reshape(len(X), -1)
 
 
