@@ -227,6 +227,40 @@ rule overview:
         "../scripts/overview.py"
 
 
+rule embedding_or_raw:
+    input:
+        scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        code=code("embedding_or_raw.py", "report.run_figures.embedding_or_raw"),
+    output:
+        svg=shown_result(
+            f"{RUN_FOLDER}/figures/embedding-or-raw.svg", "embedding_or_raw", "embedding or raw"
+        ),
+        png=f"{RUN_FOLDER}/figures/embedding-or-raw.png",
+        csv=shown_result(
+            f"{RUN_FOLDER}/figures/embedding-or-raw.csv", "embedding_or_raw", "embedding or raw"
+        ),
+    params:
+        experiments=lambda wildcards: ranked_experiments(),
+        pairs=lambda wildcards: embedding_pairs(),
+        methods=lambda wildcards: method_fields(settings.methods, "label"),
+    log:
+        "logs/embedding_or_raw.log",
+    benchmark:
+        "results/timings/jobs/embedding_or_raw.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("embedding_or_raw"),
+        runtime=minutes_for("embedding_or_raw"),
+    group:
+        "report"
+    conda:
+        CONDA
+    message:
+        "embedding or raw outputs"
+    script:
+        "../scripts/embedding_or_raw.py"
+
+
 rule protocol:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
@@ -345,6 +379,7 @@ rule report:
         runs=lambda wildcards: paper_runs(CONFIG),
         ranked=lambda wildcards: ranked_experiments(),
         protocol=lambda wildcards: protocol_experiments(),
+        pairs=lambda wildcards: embedding_pairs(),
         cross_dataset=with_prefix(parts_cross_dataset()),
     log:
         "logs/report.log",

@@ -19,5 +19,6 @@ with job(snakemake):
         runs=snakemake.params.runs,
         ranked=snakemake.params.ranked,
         protocol=snakemake.params.protocol,
+        pairs=snakemake.params.pairs,
         cross_dataset=snakemake.params.cross_dataset,
     )

@@ -1,5 +1,7 @@
 """What is shown of all experiments together, and what the report reads and states of each."""
 
+from workflow_lib.report.embedding_pairs import pairs_of
+
 # What the paper shows; not needed in the report on a table of the user's own.
 CONTENTS = (
     [] if settings.run.name else [external_path(Path(CONFIG, "paper_tables", "contents.csv"))]
@@ -21,6 +23,7 @@ def parts_cross_dataset():
             "curves": ("svg", "png", "csv"),
             "ranks": ("svg", "png"),
             "protocol": ("svg", "png"),
+            **({"embedding-or-raw": ("svg", "png", "csv")} if embedding_pairs() else {}),
         }.items()
     }
     tables = {suffix: f"{RUN_FOLDER}/tables/ranks.{suffix}" for suffix in ("csv", "tex")}
@@ -35,6 +38,14 @@ def last_results():
     """Return the results that are made last: once they exist, every other job has ended."""
     shown = [*timing_tables(), *all_tables(), *all_figures("svg"), *files_cross_dataset()]
     return [*shown, *all_equivalence_checks(), *all_own_results()]
+
+
+def embedding_pairs():
+    """Return the methods with and without an embedding, by regressor, where these are compared."""
+    keys = ("regressor", "estimator", "form", "weak", "weak_outputs", "decoder")
+    compared = [settings.methods_of(experiment) for experiment in settings.experiments]
+    pairs = pairs_of(method_fields(settings.methods, *keys), compared)
+    return {regressor: list(names) for regressor, names in pairs.items()}
 
 
 def ranked_experiments():

@@ -18,9 +18,11 @@ from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.experiments import (
     annotation,
+    embedding,
     features_stage,
     generative_models,
     output_predictions,
+    preimages,
     saved_model_stage,
     splitting,
 )
@@ -157,18 +159,19 @@ class Final:
         )
 
     def estimator(self, name: str, estimator: str, weak: bool = False, **settings) -> None:
-        """Add a method of the regressor estimator; with weak rows its targets are embeddings."""
-        self._run(
-            name,
-            "estimator",
-            estimator=estimator,
-            settings=settings,
-            grid={},
-            **(self._embeddings(name) if weak else {}),
-            metric=self.metric,
-            seed=SEED,
-            method_file=f"config/methods/{name}.yaml",
-        )
+        """Add a method of the regressor estimator, which with weak rows predicts embeddings."""
+        folder, more, decoding = self._folder(name), {}, {}
+        if weak:
+            more = self._mixtures(name, weak=True) | {"embeddings": folder / "embeddings.h5"}
+            decoding = {"form": "reduced", "covariance_block": "constrained"}
+            source = (self.path("dataset"), self.path("split"), more["models"])
+            embedding.run(*source, more["embeddings"], *decoding.values())
+            decoding |= {"preimage": "projected", "start": None}
+            more |= {"component_counts": [2, 3], "combine": "average", "projections": [True]}
+            more |= {"weak": True, "weak_weights": [0.3, 1.0]}
+        arguments = {"estimator": estimator, "settings": settings, "grid": {}, "seed": SEED}
+        arguments |= {"metric": self.metric, "method_file": f"config/methods/{name}.yaml"}
+        self._run(name, "estimator", decoding, **arguments, **more)
 
     def class_ridge(
         self,
@@ -257,8 +260,12 @@ class Final:
             seed=1,
         )
 
-    def _run(self, name: str, kind: str, **arguments) -> None:
-        """Run a method of the regressor `kind`, predict, and add it."""
+    def _run(self, name: str, kind: str, decoding: dict | None = None, **arguments) -> None:
+        """Run a method of the regressor `kind`, predict, and add it.
+
+        `decoding` is that of predicted embeddings: the form, the covariance block, the pre-image
+        and its start.
+        """
         folder, module = self._folder(name), method_modules()[kind].name
 
         def path(file: str) -> Path:
@@ -266,13 +273,13 @@ class Final:
             return self.path(file) if is_shared else folder / f"{file}.h5"
 
         run_method(module, path, **arguments)
-        output_predictions.run(
-            folder / "regression.h5",
-            folder / "predictions.h5",
-            folder / "preimages.json",
-            self.metric == "accuracy",
-        )
-        self._add(name, module, folder, arguments)
+        files = folder / "predictions.h5", folder / "preimages.json"
+        if decoding:
+            models = arguments["models"]
+            preimages.run(folder / "regression.h5", models, *files, *decoding.values())
+        else:
+            output_predictions.run(folder / "regression.h5", *files, self.metric == "accuracy")
+        self._add(name, module, folder, arguments, **(decoding or {}))
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name

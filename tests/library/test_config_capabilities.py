@@ -58,6 +58,10 @@ CEILING = IMPUTED | {
     "weak_outputs": "true",
     "grid": RIDGE["grid"] | {"weak_weight": [1.0]},
 }
+ESTIMATOR = {name: WEAK[name] for name in ("label", "summary", "color", "marker", "weak")}
+ESTIMATOR |= {"regressor": "estimator", "estimator": "sklearn.linear_model.Ridge"}
+ESTIMATOR |= {"model": "mixture", "form": "reduced", "preimage": "projected"}
+ESTIMATOR |= {"grid": {"n_components": [2], "weak_weight": [1.0]}}
 PROJECTION = EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}
 LAGGED = RIDGE | {"regressor": "least_squares", "grid": {}}
 BACK = RIDGE | {
@@ -109,6 +113,7 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (IMPUTED, MIXTURE, WITH_WEAK),
         (CEILING, None, WITH_WEAK),
         (BACK, None, WITH_UNPAIRED),
+        (ESTIMATOR, MIXTURE, WITH_WEAK),
     ],
 )
 def test_good_combinations_pass(method, model, experiment):
@@ -151,6 +156,8 @@ def test_good_combinations_pass(method, model, experiment):
         (RIDGE | {"weak": True}, None, "weak labels are component memberships"),
         (FULL | {"weak": True}, MIXTURE, "weak labels are component memberships"),
         (EMBEDDED | {"weak": True}, MIXTURE, "needs grid.weak_weight"),
+        (ESTIMATOR | {"model": None}, None, "an estimator needs the reduced form of a mixture"),
+        (ESTIMATOR | {"grid": {"n_components": [2]}}, MIXTURE, "needs grid.weak_weight"),
         (WEAK | {"weak": False}, MIXTURE, "is for methods with weak: true"),
         (EMBEDDED | {"grid": RIDGE["grid"]}, MIXTURE, "a mixture needs grid.n_components"),
         (SINGLE | {"grid": EMBEDDED["grid"]}, GAUSSIAN, "grid.n_components is for mixtures"),
@@ -372,6 +379,11 @@ def test_texts_have_kernels_of_inner_products():
 def test_weak_methods_need_weak_sizes():
     (message,) = reasons_of(WEAK, MIXTURE)
     assert "needs an experiment with weak_sizes" in message
+
+
+def test_weak_rows_join_an_estimator_as_rows_of_numbers():
+    (message,) = reasons_of(ESTIMATOR, MIXTURE, {"inputs": {"scale": "products"}}, WITH_WEAK)
+    assert "the inputs are texts or inner products" in message
 
 
 def test_the_kernel_of_the_experiment_counts():

@@ -34,13 +34,13 @@ from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.errors import UserError
 from workflow_lib.report.figures import base, registry
-from workflow_lib.report.run_figures import protocol
+from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
 
 ROOT = Path(__file__).parents[2]
 KINDS = registry.figure_modules()
-OF_A_RUN = ("ranks", "protocol")
+OF_A_RUN = ("ranks", "protocol", "embedding-or-raw")
 DRAWINGS = ("steps", "class_steps")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
 SETTINGS |= {"output_scale": "standard"}
@@ -114,6 +114,10 @@ def draw_all(folder: Path) -> None:
     scores = {name: write_scores(folder / f"{name}.csv", ROWS) for name in ("b", "a")}
     pictures = folder / "protocol.svg", folder / "protocol.png"
     protocol.run(scores, dict.fromkeys(scores, {"metric": "arrmse"}), 5, *pictures)
+    files = [folder / f"embedding-or-raw.{suffix}" for suffix in ("svg", "png", "csv")]
+    settings = {"title": "Toy", "stand_in_for": None, "metric": "arrmse"}
+    pairs = {"kernel_ridge": ("m-krr", "wofer-gmm", None)}
+    embedding_or_raw.run(scores, dict.fromkeys(scores, settings), pairs, METHODS, *files)
 
 
 def tasks_of(module: base.FigureModule) -> set[str]:

@@ -58,6 +58,7 @@ def stored_fit(final):
 
 
 PLS = "sklearn.cross_decomposition.PLSRegression"
+TREES = "sklearn.ensemble.ExtraTreesRegressor"
 BOOSTING = "sklearn.ensemble.HistGradientBoostingRegressor"
 PROCESS = "workflow_lib.regression.gaussian_process.WidthPerInputGaussianProcess"
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
@@ -112,6 +113,10 @@ SAVED_NUMBERS = {
     "stack, weak rows": lambda final: add_stack(final, weak=True, counts=[2]),
     "estimator": lambda final: final.estimator("saved", PLS, n_components=2),
     "estimator, single outputs": lambda final: final.estimator("saved", BOOSTING, max_iter=5),
+    "estimator, weak": lambda final: final.estimator("saved", TREES, weak=True, n_estimators=3),
+    "estimator, single outputs, weak": lambda final: final.estimator(
+        "saved", BOOSTING, weak=True, max_iter=5
+    ),
     "estimator, of this library": lambda final: final.estimator("saved", PROCESS),
 }
 SAVED_CLASSES = {

@@ -11,7 +11,12 @@ import pandas as pd
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, names_layout
-from workflow_lib.report.cross_dataset import opening_figures, protocol_section, ranks_section
+from workflow_lib.report.cross_dataset import (
+    embedding_section,
+    opening_figures,
+    protocol_section,
+    ranks_section,
+)
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.gains import gains_section
@@ -52,6 +57,7 @@ def run(
     runs: Mapping[str, Sequence[Mapping]] | None = None,
     ranked: Mapping[str, Mapping] | None = None,
     protocol: Mapping[str, Mapping] | None = None,
+    pairs: Mapping[str, Sequence] | None = None,
     cross_dataset: Mapping[str, Mapping] | None = None,
 ) -> None:
     """Read the results of all experiments and write the report.
@@ -89,10 +95,13 @@ def run(
         As `workflow_lib.config.paper_runs.paper_runs` gives them.
     ranked, protocol : mapping of experiment name to mapping, optional
         As `workflow_lib.report.cross_dataset` takes them.
+    pairs : mapping, optional
+        As from `workflow_lib.report.embedding_pairs.pairs_of`; without any the page has no section
+        on them.
     cross_dataset : mapping, optional
-        ``svg`` and ``png`` (paths) of the figures ``headline``, ``curves``, ``ranks`` and
-        ``protocol``, on all experiments, ``csv`` of all but the last and ``tex`` of the ranks;
-        the page shows none of them without.
+        ``svg`` and ``png`` (paths) of the figures ``headline``, ``curves``, ``ranks``,
+        ``protocol`` and, with `pairs`, ``embedding-or-raw``, on all experiments, ``csv`` of all
+        but the protocol and ``tex`` of the ranks; the page shows none of them without.
     """
     items = read_contents(contents) if contents else []
     folder = Path(output).parent
@@ -146,6 +155,9 @@ def run(
         if not leading:
             unbeaten = [section["name"] for section in sections if section["unbeaten"]]
             opening = opening_figures(scores, ranked, methods, cross_dataset, unbeaten, folder)
+        if pairs:
+            files = cross_dataset["embedding-or-raw"]
+            following.insert(0, embedding_section(scores, ranked, pairs, methods, files, folder))
         following += [
             ranks_section(scores, ranked, methods, cross_dataset["ranks"], folder),
             protocol_section(scores, protocol, n_folds, cross_dataset["protocol"], folder),

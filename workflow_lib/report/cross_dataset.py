@@ -1,4 +1,4 @@
-"""The sections of the report about all experiments together: the ranks, and the protocol."""
+"""The sections of the report about all experiments together: ranks, embeddings, protocol."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from workflow_lib.report.embedding_pairs import in_words, relative_differences
 from workflow_lib.report.overview import findings, overview
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences, ranks_layout
 from workflow_lib.report.ranks import rank_methods
@@ -27,6 +28,11 @@ HEADLINE = (
 CURVES = (
     "Mean and standard deviation over the splits of the best method at the largest training size "
     "(ceilings cannot be the best) and of the reference."
+)
+EMBEDDING = (
+    "The difference of the error in per cent, mean and standard deviation over the splits: of each "
+    "regressor that predicts the Fisher embeddings from the same one that predicts the outputs, "
+    "and of the embedding with weak rows from that without."
 )
 RANKS = "Average ranks of the methods; a thick line joins those that are not distinguishable."
 PROTOCOL = "From the rows of a dataset to a score: which step uses which rows."
@@ -81,6 +87,30 @@ def ranks_section(
         sentences=[*sentences, *data_sentences(ranking, methods)],
         figure=figure_part(files, folder, alt=" ".join(sentences), caption=RANKS),
         table=table_part({**files, "html": html_markup(ranks_layout(ranking, methods))}),
+    )
+
+
+def embedding_section(
+    scores: Mapping[str, pd.DataFrame],
+    experiments: Mapping[str, Mapping],
+    pairs: Mapping[str, Sequence],
+    methods: Mapping[str, Mapping],
+    files: Mapping[str, str | Path],
+    folder: str | Path,
+) -> Section:
+    """Return the section on whether the embedding helps each regressor, and whether weak rows do.
+
+    `experiments` and `pairs` are those of
+    `workflow_lib.report.embedding_pairs.relative_differences`, `files` the ``svg``, ``png`` and
+    ``csv`` of its figure, and `folder` is that of the page.
+    """
+    sentences = in_words(relative_differences(scores, experiments, pairs, methods))
+    return section(
+        "embedding-or-raw",
+        "Embedding or raw outputs?",
+        "embedding_or_raw.html",
+        sentences=sentences,
+        figure=figure_part(files, folder, alt=" ".join(sentences), caption=EMBEDDING),
     )
 
 

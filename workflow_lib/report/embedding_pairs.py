@@ -1,0 +1,174 @@
+"""Embedding or raw outputs: the same regressor with and without a generative model, compared.
+
+Two methods are a pair where their regressor is the same, one predicts the outputs themselves and
+the other their Fisher embedding. A third may also learn from weak rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from workflow_lib.experiments.statistics import (
+    corrected_resampled_t_test,
+    mean_and_deviation,
+    paired_t_test,
+)
+from workflow_lib.report.labels import count_of, format_signed, method_label
+from workflow_lib.report.quantities import errors_of
+from workflow_lib.report.results import outside_studies
+from workflow_lib.report.variants import SELECTED
+
+LEAST_REGRESSORS = 2
+"""With a single pair, the differences from the reference method say the same."""
+
+RISK = 0.05
+
+SAME_CLASSES = {
+    "extra_trees": "sklearn.ensemble.ExtraTreesRegressor",
+    "random_forest": "sklearn.ensemble.RandomForestRegressor",
+}
+"""Regressors of the workflow, and the class of an estimator that is the same."""
+
+COMPARISONS = {"embedding": ("raw", "embedded"), "weak": ("embedded", "weak")}
+"""What is compared: the first method of `Methods` is the base of the second."""
+
+
+class Methods(NamedTuple):
+    """The methods with one regressor; ``weak`` is None where none learns from weak rows."""
+
+    raw: str
+    embedded: str
+    weak: str | None
+
+
+def pairs_of(
+    methods: Mapping[str, Mapping], compared: Iterable[Sequence[str]]
+) -> dict[str, Methods]:
+    """Return the methods of each regressor that has a pair; none with fewer regressors than two.
+
+    Parameters
+    ----------
+    methods : mapping from names to mappings
+        ``regressor``, ``estimator``, ``form``, ``weak``, ``weak_outputs`` and ``decoder`` of each
+        method, as in its file.
+    compared : iterable of sequences of str
+        The methods of each experiment. Of several methods with the same regressor and the same
+        targets the first counts.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name in dict.fromkeys(name for names in compared for name in names):
+        method = methods[name]
+        if method["weak_outputs"] or method["decoder"] or (method["weak"] and not method["form"]):
+            continue
+        learner = method["estimator"] or method["regressor"]
+        role = "weak" if method["weak"] else "embedded" if method["form"] else "raw"
+        found.setdefault(SAME_CLASSES.get(learner, learner), {}).setdefault(role, name)
+    pairs = {
+        learner: Methods(roles["raw"], roles["embedded"], roles.get("weak"))
+        for learner, roles in found.items()
+        if {"raw", "embedded"} <= set(roles)
+    }
+    return pairs if len(pairs) >= LEAST_REGRESSORS else {}
+
+
+def relative_differences(
+    scores: Mapping[str, pd.DataFrame],
+    experiments: Mapping[str, Mapping],
+    pairs: Mapping[str, Sequence],
+    methods: Mapping[str, Mapping],
+) -> pd.DataFrame:
+    """Return a row for each comparison, regressor, experiment and training size.
+
+    Columns: ``comparison`` (a key of `COMPARISONS`), ``regressor``, ``label`` (of the method on
+    the outputs themselves), ``experiment``, ``title``, ``is_stand_in``, ``training_size``,
+    ``weak_size`` (0 but for ``weak``, where it is the largest), ``method`` and ``base`` (the two
+    methods), ``error`` and ``base_error`` (means over the splits), ``n_splits``, ``n_lower``
+    (splits on which `method` has the lower error), ``difference_percent`` and
+    ``deviation_percent`` (mean and standard deviation over the splits of the difference relative
+    to the base on the same split), ``p_student`` and ``p_corrected``.
+
+    `experiments` have ``title``, ``stand_in_for`` and ``metric``, and `pairs` are those of
+    `pairs_of`. Only selected numbers of components count.
+    """
+    rows = [
+        row | _label(row["regressor"], pairs, methods)
+        for name, settings in experiments.items()
+        for row in _of_experiment(scores[name], settings.get("metric") or "arrmse", pairs)
+        for row in [{"experiment": name, **_titles(settings), **row}]
+    ]
+    columns = ["comparison", "regressor", "label", "experiment", "title", "is_stand_in"]
+    columns += ["training_size", "weak_size", "method", "base", "error", "base_error", "n_splits"]
+    columns += ["n_lower", "difference_percent", "deviation_percent", "p_student", "p_corrected"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def in_words(found: pd.DataFrame) -> list[str]:
+    """Return a sentence for each comparison and regressor."""
+    sentences = []
+    for (comparison, label), rows in found.groupby(["comparison", "label"], sort=False):
+        what = "the embedding" if comparison == "embedding" else "weak rows"
+        lower = rows["difference_percent"] < 0
+        is_found = rows["p_corrected"] < RISK
+        sentences.append(
+            f"{label}: with {what} the mean error is lower in {lower.sum()} of "
+            f"{count_of(len(rows), 'comparison')} (significantly in {(lower & is_found).sum()}) "
+            f"and higher in {(rows['difference_percent'] > 0).sum()} (significantly in "
+            f"{(~lower & is_found).sum()}); the differences have the mean "
+            f"{format_signed(rows['difference_percent'].mean(), 1)} % and the median "
+            f"{format_signed(rows['difference_percent'].median(), 1)} %."
+        )
+    return sentences
+
+
+def _titles(settings: Mapping) -> dict:
+    return {"title": settings["title"], "is_stand_in": bool(settings.get("stand_in_for"))}
+
+
+def _label(learner: str, pairs: Mapping[str, Sequence], methods: Mapping[str, Mapping]) -> dict:
+    return {"label": method_label(Methods(*pairs[learner]).raw, methods)}
+
+
+def _of_experiment(
+    scores: pd.DataFrame, metric: str, pairs: Mapping[str, Sequence]
+) -> Iterator[dict]:
+    """Yield the comparisons of one experiment."""
+    every = errors_of(outside_studies(scores), metric)
+    every = every[every["components"] == SELECTED]
+    most = every.groupby("method")["weak_size"].transform("max")
+    every = every[every["weak_size"] == most].set_index(["method", "training_size"]).sort_index()
+    sizes = every.index.unique("training_size").sort_values()
+    for comparison, roles in COMPARISONS.items():
+        for learner, names in pairs.items():
+            base, method = (getattr(Methods(*names), role) for role in roles)
+            for size in sizes:
+                if (base, size) in every.index and (method, size) in every.index:
+                    yield {
+                        "comparison": comparison,
+                        "regressor": learner,
+                        "method": method,
+                        "base": base,
+                        "training_size": size,
+                        **_compared(every.loc[[(method, size)]], every.loc[[(base, size)]]),
+                    }
+
+
+def _compared(ours: pd.DataFrame, others: pd.DataFrame) -> dict:
+    """Return what is stated of two methods with errors on the same splits."""
+    paired = ours.merge(others, on="split", suffixes=("", "_of_base"))
+    errors, base = paired["value"], paired["value_of_base"]
+    mean, deviation = mean_and_deviation(100.0 * (errors / base - 1.0))
+    n_train, n_test = int(paired["n_train"].max()), int(paired["n_test"].max())
+    return {
+        "weak_size": int(paired["weak_size"].max()),
+        "error": errors.mean(),
+        "base_error": base.mean(),
+        "n_splits": len(paired),
+        "n_lower": int((errors < base).sum()),
+        "difference_percent": mean,
+        "deviation_percent": deviation,
+        "p_student": paired_t_test(errors, base).p_value,
+        "p_corrected": corrected_resampled_t_test(errors, base, n_train, n_test).p_value,
+    }
