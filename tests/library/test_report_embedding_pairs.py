@@ -130,7 +130,7 @@ def test_the_figure_has_a_column_for_each_regressor_and_equal_axes(paths, tmp_pa
         "First table *",
         "Second table",
     ]
-    assert axes[0, 0].get_xlabel().startswith("lower in 3 of 3, mean")
+    assert axes[0, 0].get_xlabel().startswith("lower in 3 of 3,")
     section = embedding_section(
         {name: read_scores(path) for name, path in paths.items()},
         *(EXPERIMENTS, PAIRS, LABELS, files, tmp_path),

@@ -18,10 +18,10 @@ from workflow_lib.report.style import applied_style, plain_name, save_figure
 LOOKS = (("#E69F00", "o"), ("#009E73", "s"), ("#0072B2", "D"), ("#CC79A7", "^"), ("#56B4E9", "v"))
 """Colours and markers of the training sizes, which every kind of colour blindness distinguishes."""
 
-NAMES, PANEL, ROW, HEAD = 2.5, 1.75, 0.36, 1.35
+NAMES, PANEL, ROW, HEAD = 2.7, 1.75, 0.36, 1.3
 """Widths of the names and of a panel, and heights of a row and of the title, in inches."""
 
-NAME_LETTERS, LABEL_LETTERS = 34, 22
+NAME_LETTERS, LABEL_LETTERS = 38, 22
 
 WIDEST = 30.0
 """Largest difference in per cent on the axis; those beyond are triangles at its edge."""
@@ -64,7 +64,7 @@ def draw_embedding_or_raw(found: pd.DataFrame):
     labels = list(dict.fromkeys(found["label"]))
     blocks = [rows for _, rows in found.groupby("comparison", sort=False)]
     n_rows = [rows["experiment"].nunique() for rows in blocks]
-    height = HEAD + sum(0.95 + ROW * number for number in n_rows)
+    height = HEAD + sum(1.0 + ROW * number for number in n_rows)
     with applied_style():
         figure = Figure(figsize=(NAMES + PANEL * len(labels), height), layout="constrained")
         axes = figure.subplots(
@@ -84,10 +84,6 @@ def draw_embedding_or_raw(found: pd.DataFrame):
                 else:
                     axis.set_title(shortened(label, LABEL_LETTERS), fontsize=9.5, loc="left")
                     axis.tick_params(labelleft=False)
-        figure.supxlabel(
-            "difference of the error in per cent: left of the line is lower, thus better",
-            fontsize=9.5,
-        )
         _write_head(figure, found)
     return figure
 
@@ -136,12 +132,12 @@ def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> 
     axis.tick_params(axis="y", length=0)
     axis.tick_params(axis="x", labelbottom=True, labelsize=8.5)
     if rows.empty:
-        axis.text(0.0, (len(experiments) - 1) / 2, "none", ha="center", color=GREY, fontsize=9)
+        look = {"ha": "center", "color": GREY, "fontsize": 9, "backgroundcolor": "white"}
+        axis.text(0.0, (len(experiments) - 1) / 2, "not with weak rows", **look)
         return
     n_lower = int((rows["difference_percent"] < 0).sum())
     mean = format_signed(rows["difference_percent"].mean(), 1)
-    text = f"lower in {n_lower} of {len(rows)}, mean {mean} %"
-    axis.set_xlabel(text, fontsize=8.5, color=GREY)
+    axis.set_xlabel(f"lower in {n_lower} of {len(rows)},\nmean {mean} %", fontsize=8.5, color=GREY)
 
 
 def _write_head(figure, found: pd.DataFrame) -> None:
@@ -153,14 +149,14 @@ def _write_head(figure, found: pd.DataFrame) -> None:
     weak = found.loc[found["weak_size"] > 0, "weak_size"].unique()
     lines = [
         "Embedding or raw outputs? The same regressor with both targets",
+        "Difference of the test error in per cent; left of the line it is lower, thus better",
         f"Mark: mean over {splits} splits; bar: standard deviation; filled: significant "
         f"(corrected t-test, {RISK:g})",
     ]
     notes = ["* a stand-in"] if found["is_stand_in"].any() else []
     if len(weak):
-        notes.append(f"weak rows: {range_in_words(weak)}")
-    if notes:
-        lines[1] += f"; {'; '.join(notes)}"
+        notes.append(f"{range_in_words(weak)} weak rows")
+    lines[2] += "".join(f"; {note}" for note in notes)
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5)
     marks = [
         Line2D([], [], color=color, marker=marker, linestyle="", markersize=6)
