@@ -35,7 +35,11 @@ class Shrunk(NamedTuple):
 
 
 def fit_output_density(
-    Y: np.ndarray, kind: str, setting: float | None = None, random_state: int = 0
+    Y: np.ndarray,
+    kind: str,
+    setting: float | None = None,
+    random_state: int = 0,
+    mixtures: dict | None = None,
 ) -> OutputDensity:
     """Return a density of outputs.
 
@@ -53,6 +57,8 @@ def fit_output_density(
         variance of the outputs.
     random_state : int, default=0
         Of the starts of the mixture.
+    mixtures : dict or None, default=None
+        Mixtures of these outputs by number of components, to which those that are fitted are added.
 
     Raises
     ------
@@ -65,9 +71,12 @@ def fit_output_density(
         return OutputDensity(np.ones(1), mean[None], covariance[None], "full", share)
     if kind in ("mixture", "mixture_full"):
         n_components = min(int(setting), len(np.unique(Y, axis=0)))
-        model = GaussianMixtureModel(
-            n_components, "tied_spherical", n_init=3, random_state=random_state
-        ).fit(Y)
+        mixtures = {} if mixtures is None else mixtures
+        if n_components not in mixtures:
+            mixtures[n_components] = GaussianMixtureModel(
+                n_components, "tied_spherical", n_init=3, random_state=random_state
+            ).fit(Y)
+        model = mixtures[n_components]
         q = model.responsibilities(Y)
         root = np.sqrt(q)[:, :, None] * (Y[:, None, :] - model.means_)
         within, share = shrunk_covariance(root.reshape(-1, Y.shape[1]), len(Y))

@@ -176,8 +176,9 @@ class Method(base.Method):
         outputs, best, factors = data.outputs, None, self.grid["noise"]
         if data.split.is_one_example_of_each(data.size):
             factors = [0.0]
+        mixtures: dict[int, dict] = {fold: {} for fold in data.fold_numbers}
         for prior in self._priors():
-            by_fold = [self._fitted(prior, data, fold) for fold in data.fold_numbers]
+            by_fold = [self._fitted(prior, data, fold, known) for fold, known in mixtures.items()]
             noise = choose_noise(
                 outputs,
                 choice.heldout_outputs,
@@ -226,12 +227,17 @@ class Method(base.Method):
             for setting in settings[kind]:
                 yield Prior(kind, setting)
 
-    def _fitted(self, prior: Prior, data: FitData, fold: int | None) -> FittedPrior:
-        """Return a prior of the outputs of a fold's training rows, and of unpaired ones."""
+    def _fitted(
+        self, prior: Prior, data: FitData, fold: int | None, mixtures: dict | None = None
+    ) -> FittedPrior:
+        """Return a prior of the outputs of a fold's training rows, and of unpaired ones.
+
+        `mixtures` are those of `fit_output_density`.
+        """
         rows = slice(None) if fold is None else data.folds != fold
         known = impute_mean(np.vstack([data.outputs[rows], data.unpaired_outputs]))
         scaling = fit_output_scaling(known, "standard")
-        density = fit_output_density(scaling.apply(known), *prior, random_state=self.seed)
+        density = fit_output_density(scaling.apply(known), *prior, self.seed, mixtures)
         return FittedPrior(density, scaling)
 
 
