@@ -315,7 +315,6 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
         (BACK, {}, EXPERIMENT, "needs unpaired_sizes"),
         (BACK, GRAM, WITH_UNPAIRED, "needs feature vectors"),
-        (BACK, {"inputs": {"scale": "products"}}, WITH_UNPAIRED, "known by their inner products"),
         (BACK, {"task": "classes"}, WITH_UNPAIRED | CLASSES, "not classes"),
     ],
 )

@@ -63,6 +63,9 @@ def test_the_weight_zero_is_kernel_ridge_regression(problem, alpha, center):
 
 def test_a_linear_kernel_loses_nothing_by_coefficients_of_labelled_rows_alone(problem):
     (inputs, outputs), rows = problem, np.arange(42)
+    # More columns than labelled rows, which do not span them all.
+    inputs = np.hstack([inputs, inputs**2, inputs**3, np.sin(3.0 * inputs)])
+    inputs[12:] = drawn_inputs(inputs[:12], outputs[:12], outputs[12:], np.random.default_rng(3))
     weights = np.where(rows < 12, 1.0, 0.3)
     K = gram_matrix(inputs, None, "linear")
     expected, offset = fit_dual_coefficients(K, outputs, 2 * 12 * 0.05 / weights)
@@ -115,7 +118,6 @@ def test_drawn_inputs_have_the_mean_and_the_noise_of_inputs_given_an_output():
     np.testing.assert_allclose(found.std(axis=0), inputs.std(axis=0), rtol=0.2)
     slopes = np.linalg.lstsq(outputs[40:], found, rcond=None)[0][0]
     np.testing.assert_allclose(slopes, [2.0, -1.0, 0.5], atol=0.5)
-    assert (found <= inputs[:40].max(axis=0)).all() and (found >= inputs[:40].min(axis=0)).all()
     again = drawn_inputs(inputs[:40], outputs[:40], outputs[40:], np.random.default_rng(2))
     np.testing.assert_array_equal(found, again)
 

@@ -37,14 +37,6 @@ NEEDS_VECTORS = Requirement(
 )
 """For methods that do not work on Gram matrices."""
 
-NEEDS_ROWS_OF_NUMBERS = Requirement(
-    {},
-    {"scale": {"none", "standard"}},
-    "the regressor {regressor} draws inputs as rows of numbers, and the inputs are known by their "
-    "inner products",
-)
-"""For methods that make rows of inputs."""
-
 NEEDS_UNPAIRED_OUTPUTS = Requirement(
     {},
     {"has_unpaired_sizes": {True}},

@@ -10,11 +10,7 @@ import numpy as np
 
 from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
 from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import (
-    NEEDS_ROWS_OF_NUMBERS,
-    NEEDS_UNPAIRED_OUTPUTS,
-    NEEDS_VECTORS,
-)
+from workflow_lib.config.requirement import NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS
 from workflow_lib.config.values import Factors
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
@@ -24,7 +20,7 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.items import fold_group
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
 from workflow_lib.fitting.missing_outputs import impute_mean_from
-from workflow_lib.fitting.prepared_inputs import kernel_gamma
+from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
@@ -55,7 +51,7 @@ class Parameters(MethodFile, ChoosesKernel):
     grid: BackTranslationGrid
     """Candidate hyper-parameters."""
 
-    needs_of_data = (NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS, NEEDS_ROWS_OF_NUMBERS)
+    needs_of_data = (NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS)
 
 
 @dataclass
@@ -143,7 +139,11 @@ class Method(base.Method):
         return predictions
 
     def _joined(self, data: FitData, fold: int | None, kernel: InputKernel, K, X) -> JointRidge:
-        """Return the regression of a fold's training rows X (l, q), and of unpaired outputs."""
+        """Return the regression of a fold's training rows, and of unpaired outputs.
+
+        `X` (l, q) are prepared rows; of texts and inner products they are coordinates in the span
+        of the training rows, in which drawn inputs lie, too.
+        """
         rows = slice(None) if fold is None else data.folds != fold
         known = data.outputs[rows]
         outputs, unpaired = (
@@ -151,5 +151,11 @@ class Method(base.Method):
         )
         generator = np.random.default_rng(derive_seed(self.seed, "inputs", fold_group(fold)))
         drawn = drawn_inputs(X, outputs, unpaired, generator)
-        further = gram_matrix(drawn, X, kernel.name, kernel_gamma(*kernel, X.shape[1]))
+        if kernel.name == "tanimoto":
+            # It is for features that are not negative.
+            drawn = np.maximum(drawn, 0.0)
+        # Coordinates of texts are as many as the rows, and do not count as their columns.
+        is_rows = isinstance(data.inputs, PreparedRows)
+        n_columns = X.shape[1] if is_rows else data.inputs.n_columns
+        further = gram_matrix(drawn, X, kernel.name, kernel_gamma(*kernel, n_columns))
         return JointRidge(K, outputs, further, unpaired, self.center)

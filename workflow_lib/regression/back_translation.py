@@ -9,8 +9,7 @@ kernel ridge regression with a weight w,
 
 over h = sum_i a_i k(x_i, .), a sum over the labelled rows alone. So the solution costs u l^2
 instead of u^3, has as many coefficients as that without the further rows, and is the same for
-w = 0. With a linear kernel the drawn inputs lie in the span of the labelled ones but for the
-limits of their columns, and nothing is lost.
+w = 0. With a linear kernel nothing is lost, as drawn inputs lie in the span of the labelled ones.
 
 Back-translation comes from machine translation (Sennrich, Haddow & Birch, ACL 2016).
 """
@@ -44,7 +43,7 @@ def drawn_inputs(
     residuals of labelled rows, drawn with replacement, all columns of a row together. Kernel
     (linear, or rbf with gamma = 1 / (2 d)) and penalty have the least squared error of predictions
     that leave their row out; the residuals are those of the same predictions, as those of the fit
-    are too small. No value is beyond those of the labelled rows in its column.
+    are too small.
 
     Parameters
     ----------
@@ -77,8 +76,7 @@ def drawn_inputs(
     K = gram_matrix(known, None, kernel, gamma)
     dual, intercept = fit_dual_coefficients(K, inputs, labelled_ridge(n_rows, alpha))
     drawn = gram_matrix(others, known, kernel, gamma) @ dual + intercept
-    drawn += residuals[generator.integers(n_rows, size=len(unpaired))]
-    return np.clip(drawn, inputs.min(axis=0), inputs.max(axis=0))
+    return drawn + residuals[generator.integers(n_rows, size=len(unpaired))]
 
 
 def _left_out_residuals(solver: SharedGram, targets: np.ndarray, alpha: float) -> np.ndarray:
