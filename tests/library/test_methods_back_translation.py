@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from test_methods_contract import SETTINGS, data_for, run
 
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.experiments import features_stage
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
@@ -108,6 +110,25 @@ def test_held_out_outputs_and_inputs_of_unpaired_rows_are_not_used(tmp_path):
     np.testing.assert_array_equal(before, after)
     after = of_fold(tmp_path / "unpaired", data.changed(unpaired[:1], "Y"), 1)[0]
     assert (np.abs(before - after) > 1e-6).any()
+
+
+def test_inputs_known_by_their_inner_products_are_drawn_in_their_span(tmp_path):
+    data, heldout = data_for(NAME), {}
+    for scale, inputs in (("none", data.X), ("products", data.X @ data.X.T)):
+        names = ("dataset", "split", "features")
+        paths = {name: tmp_path / f"{scale}-{name}.h5" for name in names}
+        write_artifact(paths["dataset"], {"inputs": inputs, "outputs": data.Y}, "dataset")
+        write_artifact(paths["split"], data.split, "split")
+        features_stage.run(*paths.values(), scale, "rbf", "none")
+        fit = FitData(SplitData(paths), FitSpec(20, unpaired_size=15))
+        method = Method("rbf", [1.0], [ALPHA], True, "arrmse", {}, 0)
+        # A row known by its products counts as one column.
+        width = 1.0 if scale == "none" else 1.0 / data.X.shape[1]
+        for kernel in (InputKernel("linear"), InputKernel("rbf", width)):
+            found = method._heldout(fit, kernel, ALPHA, WEIGHTS)
+            heldout.setdefault(kernel.name, []).append(found)
+    for of_rows, of_products in heldout.values():
+        np.testing.assert_allclose(of_rows, of_products, atol=1e-6)
 
 
 def test_drawn_inputs_have_the_mean_and_the_noise_of_inputs_given_an_output():
