@@ -11,8 +11,10 @@ from workflow_lib.experiments import features_stage
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.methods.back_translation import Method
+from workflow_lib.methods.back_translation import Fitted, Method
+from workflow_lib.methods.base import Selection
 from workflow_lib.regression.back_translation import JointRidge, drawn_inputs
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
@@ -90,19 +92,19 @@ def test_without_unpaired_outputs_the_method_is_kernel_ridge_regression(tmp_path
         np.testing.assert_array_equal(studied["test_targets"], items[name]["test_targets"])
 
 
-def of_fold(folder, data, fold: int) -> tuple[np.ndarray, np.ndarray, FitData]:
-    """Return held-out predictions of a fold for `WEIGHTS`, the fold's rows, and the data."""
+def of_fold(folder, data, fold: int) -> tuple[np.ndarray, np.ndarray, Method, FitData]:
+    """Return held-out predictions of a fold for `WEIGHTS`, its rows, the method and its data."""
     run(NAME, folder, data)
     split = SplitData({name: folder / f"{name}.h5" for name in ("dataset", "split", "features")})
     fit = FitData(split, FitSpec(20, unpaired_size=15))
     method = Method("rbf", [1.0], [ALPHA], True, "arrmse", SETTINGS["grid"], 0)
     heldout = method._heldout(fit, KERNEL, ALPHA, WEIGHTS)
-    return heldout[:, fit.folds == fold], fit.rows[fit.folds == fold], fit
+    return heldout[:, fit.folds == fold], fit.rows[fit.folds == fold], method, fit
 
 
 def test_held_out_outputs_and_inputs_of_unpaired_rows_are_not_used(tmp_path):
     data = data_for(NAME)
-    before, rows, _ = of_fold(tmp_path / "first", data, 1)
+    before, rows = of_fold(tmp_path / "first", data, 1)[:2]
     after = of_fold(tmp_path / "outputs", data.changed(rows, "Y"), 1)[0]
     np.testing.assert_array_equal(before, after)
     unpaired = data.split["unpaired"]
@@ -110,6 +112,18 @@ def test_held_out_outputs_and_inputs_of_unpaired_rows_are_not_used(tmp_path):
     np.testing.assert_array_equal(before, after)
     after = of_fold(tmp_path / "unpaired", data.changed(unpaired[:1], "Y"), 1)[0]
     assert (np.abs(before - after) > 1e-6).any()
+
+
+def test_what_unpaired_outputs_changed_is_saved_and_restored(tmp_path):
+    method, fit = of_fold(tmp_path, data_for(NAME), 0)[2:]
+    chosen = ridge_of_outputs(fit, method)
+    entries = {"kernel": chosen[1].kernel.name, "width": chosen[1].width, "unpaired_weight": 0.3}
+    fitted = method.fit(fit, Selection(None, entries, fitting=chosen))
+    predicted = fitted.predict(fit.test)
+    assert np.abs(predicted - chosen[0].fitted(chosen[1]).predict(fit.test)).max() > 1e-3
+    restored = method.restored(fit, entries | fitted.entries())
+    for other in (restored, Fitted.from_arrays(fitted.to_arrays())):
+        np.testing.assert_array_equal(other.predict(fit.test), predicted)
 
 
 def test_inputs_known_by_their_inner_products_are_drawn_in_their_span(tmp_path):
