@@ -550,8 +550,8 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
     assert board_of(tmp_path, [*rows, study]) == without
 
 
-def sentence_on_rows(tmp_path, rows):
-    sentences = answer_sentences(board_of(tmp_path, rows))
+def sentence_on_rows(tmp_path, rows, methods=METHODS):
+    sentences = answer_sentences(board_of(tmp_path, rows, methods))
     (found,) = [text for text in sentences if "Without" in text or "Whether the" in text]
     return found
 
@@ -604,8 +604,22 @@ def test_the_worth_of_weak_rows_is_that_for_the_best_method_with_them(tmp_path):
         ("m-krr-imputed", "selected", 20, worse_error, "weak_weight=0"),
     ]
     text = sentence_on_rows(tmp_path, rows)
-    assert text.startswith("Without the 20 weak rows the relative error of wOFER-GMM would be")
-    assert "higher" in text
+    assert text.startswith(
+        "Without the 20 weak rows the relative error of wOFER-GMM would be 22 % h"
+    )
+
+
+def test_the_worth_of_unlabelled_rows_is_stated(tmp_path):
+    rows = rows_of(m_krr=worse_error)
+    rows += [
+        ("m-krr-laplacian", "selected", 10, worse_error),
+        ("m-krr-laplacian", "selected", 20, base_error),
+        ("m-krr-laplacian", "selected", 0, shifted(-0.2)),
+    ]
+    methods = METHODS | {"m-krr-laplacian": {"regressor": "laplacian_ridge"}}
+    text = sentence_on_rows(tmp_path, rows, methods)
+    assert text.startswith("Without the 20 rows that lack outputs the relative error of m-krr-lap")
+    assert text.endswith("they do harm.")
 
 
 def test_splits_that_are_not_drawn_are_reported(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -120,8 +120,15 @@ class Method(base.Method):
     unpaired: bool = True
 
     def specs(self, split: SplitData) -> list[FitSpec]:
-        """Return the fits of each size, and of each number of weak rows where members use them."""
-        return fit_specs(split.sizes, split.weak_sizes if self.weak_members else [0])
+        """Return the fits of each size, and of each number of weak rows where members use them.
+
+        Where members learn from outputs without inputs, a study of the largest size is without
+        these outputs.
+        """
+        specs = fit_specs(split.sizes, split.weak_sizes if self.weak_members else [0])
+        if self.unpaired and max(split.unpaired_sizes, default=0) > 0:
+            specs.append(replace(specs[-1], setting=WITHOUT_UNPAIRED))
+        return specs
 
     def select(self, data: FitData) -> base.Selection:
         """Return the weights.
@@ -172,7 +179,8 @@ class Method(base.Method):
         weak_size = spec.weak_size if member in self.weak_members else 0
         name = item_group(spec.training_size, weak_size, SELECTED)
         without = item_group(spec.training_size, weak_size, SELECTED, WITHOUT_UNPAIRED)
-        return name if self.unpaired or without not in items else without
+        has_unpaired = self.unpaired and spec.setting != WITHOUT_UNPAIRED
+        return name if has_unpaired or without not in items else without
 
 
 class Fitted(base.Fitted):

@@ -49,6 +49,7 @@ _DEPENDENT_SPLITS = {
 _KINDS_OF_ROWS = {
     "unpaired": ("output that lacks inputs", "outputs that lack inputs"),
     "weak": ("weak row", "weak rows"),
+    "unlabelled": ("row that lacks outputs", "rows that lack outputs"),
 }
 """Kinds of rows other than labelled ones, one and several."""
 

@@ -16,13 +16,16 @@ from workflow_lib.report.variants import Variant, study_of
 WITHOUT = {"unpaired": "unpaired_size=0", "weak": "weak_weight=0"}
 """Kind of rows -> the setting of a study in which a method learns nothing from them."""
 
+OF_INPUTS = "laplacian_ridge"
+"""The regressor that learns from the inputs of rows without outputs alone (`unlabelled`)."""
+
 
 @dataclass(frozen=True)
 class RowsUsed:
     """Rows of one kind that a method used, and its error without them.
 
-    ``kind`` is a key of `WITHOUT`, ``count`` the number of rows, and ``without`` the comparison of
-    the method without these rows minus the same method with them.
+    ``kind`` is a key of `WITHOUT` or ``unlabelled``, ``count`` the number of rows, and ``without``
+    the comparison of the method without these rows minus the same method with them.
     """
 
     kind: str
@@ -46,28 +49,43 @@ def rows_used(
     """
     column = errors_by_size(scores[scores["training_size"] == size], metric).get(size, {})
     found = []
-    for kind, setting in WITHOUT.items():
-        studied = [
-            (mean_and_deviation(list(column[used].values()))[0], used, variant)
-            for variant in column
-            if variant.setting == setting and (used := variant._replace(setting="")) in column
+    for kind in (*WITHOUT, "unlabelled"):
+        pairs = [
+            (mean_and_deviation(list(column[used].values()))[0], used, without)
+            for without in column
+            if (used := _with_rows(kind, without, column, methods)) is not None
         ]
-        if not studied:
+        if not pairs:
             continue
-        _, used, variant = min(studied)
-        count, difference = _count(kind, used, column), compared(column[variant], column[used])
+        _, used, without = min(pairs)
+        count, difference = _count(kind, used, column), compared(column[without], column[used])
         if count and difference is not None:
             label = method_label(used.method, methods)
             found.append(RowsUsed(kind, count, used.method, label, difference))
     return found
 
 
+def _with_rows(
+    kind: str,
+    without: Variant,
+    column: Mapping[Variant, Mapping],
+    methods: Mapping[str, Mapping],
+) -> Variant | None:
+    """Return the variant of the same method with all rows of a kind; None for other variants."""
+    if without.setting != WITHOUT.get(kind, ""):
+        return None
+    others = [row for row in column if row[:2] == without[:2] and not row.setting]
+    used = max(others, key=lambda row: row.weak_size, default=None)
+    if kind == "unlabelled":
+        is_of_inputs = methods.get(without.method, {}).get("regressor") == OF_INPUTS
+        return used if is_of_inputs and without.weak_size == 0 and used != without else None
+    return used
+
+
 def _count(kind: str, used: Variant, column: Mapping[Variant, Mapping]) -> int:
-    """Return the number of rows that a method used."""
-    if kind == "weak":
+    """Return the number of rows that a method used; of outputs without inputs, all have as many."""
+    if kind != "unpaired":
         return used.weak_size
     study = study_of(WITHOUT[kind])[0]
-    settings = [
-        study_of(variant.setting) for variant in column if variant._replace(setting="") == used
-    ]
+    settings = [study_of(variant.setting) for variant in column]
     return max((int(value) for name, value in settings if name == study), default=0)
