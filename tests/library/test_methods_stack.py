@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from small_pipeline import Stages, assert_same_tree
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import preimages
+from workflow_lib.methods import stack
 from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.stacking import output_weights
 
@@ -227,6 +229,19 @@ def test_members_learn_from_the_kinds_of_rows_that_the_stack_names(tmp_path):
     tree = run_stack(stages, members, weak_members=["weak"])
     assert tree.keys() == {items["weak"].format(size) for size in SIZES}
     assert tree[items["weak"].format(first)]["weight_weak"] > 0.5
+
+
+def test_a_study_of_the_largest_size_is_without_outputs_that_lack_inputs():
+    method = stack.Method(["a"], {}, "arrmse", SEED)
+    split = SimpleNamespace(sizes=SIZES, weak_sizes=[], unpaired_sizes=[6, 15])
+    largest, without = item_of(SIZES[-1]), f"{item_of(SIZES[-1])}_unpaired_size=0"
+    *_, last, study = method.specs(split)
+    assert [last.name, study.name] == [largest, without]
+    assert method.member_item("a", {largest: {}, without: {}}, study) == without
+    # A member that learns from other rows has no such item.
+    assert method.member_item("a", {largest: {}}, study) == largest
+    split.unpaired_sizes = []
+    assert len(method.specs(split)) == len(SIZES)
 
 
 def test_predictions_of_test_rows_change_no_weight(tmp_path):

@@ -155,8 +155,9 @@ def note_unpaired(proposal: Proposal) -> None:
     names += [name for name, _ in proposal.methods if name == STACK]
     (size,) = proposal.unpaired_sizes
     which = "these outputs" if size == count else f"{size} of these outputs, drawn in every split"
+    listed = " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
     proposal.notes.append(
-        f"{start} {' and '.join(names)} learn{'s' * (len(names) == 1)} from {which}; the rows "
+        f"{start} {listed} learn{'s' * (len(names) == 1)} from {which}; the rows "
         "are neither training nor test rows."
     )
 
