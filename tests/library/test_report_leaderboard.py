@@ -42,7 +42,7 @@ from workflow_lib.report.leaderboard import (
     leaderboard,
     run,
 )
-from workflow_lib.report.results import read_scores, read_timings
+from workflow_lib.report.results import read_choices, read_scores, read_timings
 from workflow_lib.report.tables import error_table
 from workflow_lib.saved_methods import why_not_saved
 
@@ -593,6 +593,27 @@ def test_the_worth_of_outputs_without_inputs_is_claimed_only_if_significant(
     words = words.replace("(error)", "relative error").replace("(name)", "ofer-unpaired")
     text = sentence_on_rows(tmp_path, rows)
     assert re.fullmatch(words, text), text
+
+
+@pytest.mark.parametrize(
+    ("in_splits", "start"),
+    [
+        (150, "Without the 300 outputs that lack inputs (on average 150 of them in a split) the "),
+        (0, "What the 300 outputs that lack inputs are worth is unknown: none could be used in a"),
+    ],
+)
+def test_outputs_that_were_left_out_of_the_splits_are_not_counted(tmp_path, in_splits, start):
+    method = ("ofer-unpaired", "selected", 0)
+    rows = [
+        *rows_of(m_krr=worse_error),
+        (*method, base_error),
+        (*method, shifted(0.2), "unpaired_size=0"),
+        (*method, base_error, "unpaired_size=300"),
+    ]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    path = write_choices(tmp_path / "choices.csv", rows[1:2], unpaired_size=in_splits)
+    board = leaderboard(scores, methods=METHODS, choices=read_choices(path))
+    assert any(text.startswith(start) for text in answer_sentences(board))
 
 
 def test_the_worth_of_weak_rows_is_that_for_the_best_method_with_them(tmp_path):

@@ -387,6 +387,13 @@ def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:
     comparison, one = used.without, used.count == 1
     noun = _KINDS_OF_ROWS[used.kind][not one]
     rows = f"the {noun}" if one else f"the {used.count} {noun}"
+    if used.in_splits == 0:
+        return (
+            f"What {rows} {'is' if one else 'are'} worth is unknown: none could be used in a "
+            f"split, where copies of test rows, rows of test groups and later rows are left out."
+        )
+    if used.in_splits < used.count:
+        rows += f" (on average {used.in_splits:.0f} of them in a split)"
     whose = f"the {_NAMES[board.metric]} of {used.label}"
     if comparison.outcome == "equal":
         return f"Without {rows} {whose} would be the same."

@@ -98,7 +98,7 @@ def run(
     on_edges = edge_sentence(outside_studies(errors), outside_studies(chosen), methods)
     names = {name: errors[name].iloc[0] for name in ("experiment", "dataset")}
     for times, path in ((None, output), (measured, output_with_seconds)):
-        board = leaderboard(errors, methods=methods, timings=times, metric=metric)
+        board = leaderboard(errors, methods=methods, timings=times, metric=metric, choices=chosen)
         tree = names | answer_tree(board, experiment_settings, n_folds)
         tree["notes"] += [on_edges] if on_edges else []
         text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
@@ -112,6 +112,7 @@ def leaderboard(
     methods: Mapping[str, Mapping],
     timings: pd.DataFrame | None = None,
     metric: str = "arrmse",
+    choices: pd.DataFrame | None = None,
 ) -> Leaderboard:
     """Return the leaderboard of one experiment at its largest training size, best row first.
 
@@ -122,7 +123,8 @@ def leaderboard(
     (`workflow_lib.saved_methods`) cannot win and come last. Studies count only for
     what weak rows and outputs without inputs were worth (`workflow_lib.report.rows_used`).
 
-    `methods` are as in `run`; rows without measured seconds in `timings` have none.
+    `methods` are as in `run`; rows without measured seconds in `timings` have none. `choices` tell
+    how many outputs without inputs were used.
 
     Raises UserError if no row can win.
     """
@@ -192,7 +194,7 @@ def leaderboard(
         found = compared(column[ofer[0].variant], column[board.reference.variant])
         versus_reference = found and (ofer[0], found)
     learning = _learning(columns, n_train_of, board)
-    used = rows_used(all_scores, size, metric, methods, compared)
+    used = rows_used(all_scores, size, metric, methods, compared, choices)
     return replace(board, learning=learning, versus_reference=versus_reference, rows_used=used)
 
 
@@ -296,7 +298,10 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         },
         "rows_used": [
             {
-                **{key: getattr(used, key) for key in ("kind", "count", "method", "label")},
+                **{
+                    key: getattr(used, key)
+                    for key in ("kind", "count", "in_splits", "method", "label")
+                },
                 "without": _shown(used.without, board.metric),
             }
             for used in board.rows_used

@@ -25,11 +25,14 @@ class RowsUsed:
     """Rows of one kind that a method used, and its error without them.
 
     ``kind`` is a key of `WITHOUT` or ``unlabelled``, ``count`` the number of rows, and ``without``
-    the comparison of the method without these rows minus the same method with them.
+    the comparison of the method without these rows minus the same method with them. ``in_splits``
+    is the mean number that was used in a split: copies of test rows, rows of test groups and later
+    rows are left out.
     """
 
     kind: str
     count: int
+    in_splits: float
     method: str
     label: str
     without: Difference
@@ -41,11 +44,13 @@ def rows_used(
     metric: str,
     methods: Mapping[str, Mapping],
     compared: Callable[[Mapping, Mapping], Difference | None],
+    choices: pd.DataFrame | None = None,
 ) -> list[RowsUsed]:
     """Return what each kind of rows was worth at one training size, by the best method with them.
 
     Methods that were not run without these rows are left out, and kinds without such a method.
-    `scores` hold studies, and `compared` returns the comparison of two columns of errors.
+    `scores` hold studies, `compared` returns the comparison of two columns of errors, and `choices`
+    are those of the same fits.
     """
     column = errors_by_size(scores[scores["training_size"] == size], metric).get(size, {})
     found = []
@@ -61,7 +66,9 @@ def rows_used(
         count, difference = _count(kind, used, column), compared(column[without], column[used])
         if count and difference is not None:
             label = method_label(used.method, methods)
-            found.append(RowsUsed(kind, count, used.method, label, difference))
+            in_splits = _unpaired_in_splits(size, choices) if kind == "unpaired" else None
+            in_splits = count if in_splits is None else in_splits
+            found.append(RowsUsed(kind, count, in_splits, used.method, label, difference))
     return found
 
 
@@ -89,3 +96,16 @@ def _count(kind: str, used: Variant, column: Mapping[Variant, Mapping]) -> int:
     study = study_of(WITHOUT[kind])[0]
     settings = [study_of(variant.setting) for variant in column]
     return max((int(value) for name, value in settings if name == study), default=0)
+
+
+def _unpaired_in_splits(size: int, choices: pd.DataFrame | None) -> float | None:
+    """Return the mean over splits of the outputs without inputs that were used, None if unknown."""
+    if choices is None:
+        return None
+    rows = choices[(choices["training_size"] == size) & (choices["name"] == "unpaired_size")]
+    rows = rows[rows["setting"] == ""]
+    return (
+        None
+        if rows.empty
+        else float(rows["value"].astype(float).groupby(rows["split"]).max().mean())
+    )
