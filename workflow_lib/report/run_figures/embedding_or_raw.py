@@ -156,6 +156,8 @@ def _write_head(figure, found: pd.DataFrame) -> None:
     notes = ["* a stand-in"] if found["is_stand_in"].any() else []
     if len(weak):
         notes.append(f"{range_in_words(weak)} weak rows")
+    if found["difference_percent"].abs().max() > _limit(found):
+        notes.append("triangle: beyond the axis")
     lines[2] += "".join(f"; {note}" for note in notes)
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5)
     marks = [
