@@ -200,6 +200,25 @@ class Final:
             **(self._mixtures(name, weak) if has_mixture else {}),
         )
 
+    def joint(self, name: str, combine: str = "average", weak: bool = False) -> None:
+        self._run(
+            name,
+            "joint_ridge",
+            components="selected",
+            component_counts=[2, 3],
+            combine=combine,
+            kernel=self.kernel,
+            widths=[0.3, 3.0],
+            alphas=[1e-4, 1e-2],
+            weak=weak,
+            weak_weights=[0.3, 1.0] if weak else [],
+            projections=[False, True],
+            grid={"joint_alpha": [1e-2], "variance_floor": [0.05, 0.5]},
+            center=True,
+            metric=self.metric,
+            **self._mixtures(name, weak),
+        )
+
     def self_training(
         self, name: str, pseudo_classes: str, kernels: Sequence[str] | None = None
     ) -> None:

@@ -130,12 +130,14 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
     declared = MODULES[regressor]
     fields = dataclasses.fields(registry.load(declared.name).Method)
     needed = {field.name for field in fields if field.default is dataclasses.MISSING}
-    if declared.name == "self_training":
-        fitted = folder / "fitted.h5"
+    if declared.name in ("joint_ridge", "self_training"):
+        paths["models"] = folder / "models.h5"
         options = ("gaussian_mixture", "tied_spherical", 0.05, 2, [2], "none", SEED)
-        generative_models.run(*source, fitted, *options)
-        paths |= {name: folder / f"{name}.h5" for name in ("models", "weak_labels")}
-        annotation.run(*source, fitted, paths["models"], paths["weak_labels"], "one-hot", SEED)
+        generative_models.run(*source, paths["models"], *options)
+    if declared.name == "self_training":
+        annotated = [folder / name for name in ("annotated.h5", "weak_labels.h5")]
+        annotation.run(*source, paths["models"], *annotated, "one-hot", SEED)
+        paths |= dict(zip(("models", "weak_labels"), annotated, strict=True))
     if "regressions" in declared.artifacts:
         for name in MEMBERS:
             run(name, folder / name, data)

@@ -96,6 +96,8 @@ SAVED_NUMBERS = {
     "laplacian_ridge": lambda final: final.of_outputs("saved", "laplacian_ridge"),
     "back_translation": lambda final: final.of_outputs("saved", "back_translation"),
     "posterior_ridge": lambda final: final.of_outputs("saved", "posterior_ridge"),
+    "joint_ridge": lambda final: final.joint("saved"),
+    "joint_ridge, weak": lambda final: final.joint("saved", "best", weak=True),
     "random_forest": lambda final: final.forest("saved"),
     "extra_trees": lambda final: final.forest("saved", kind="extra_trees"),
     "training_mean": lambda final: final.of_outputs("saved", "training_mean"),

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
+
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.stage_timings import write_timings
+from workflow_lib.fitting.embedding_decoding import members_of
 from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries
 
 
@@ -30,7 +33,8 @@ def run(
     vectors = read_artifact(dataset, "dataset")["classes"]["vectors"] if dataset else None
     for name, item in read_artifact(regression, "regression").items():
         started = time.perf_counter()
-        outputs = item["test_targets"]
+        members = members_of(item)
+        outputs = np.mean([member["test_targets"] for member in members], axis=0)
         tree[name] = {"outputs": outputs} | chosen_entries(item)
         if of_classes:
             tree[name]["classes"] = outputs.argmax(axis=1)

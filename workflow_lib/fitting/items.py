@@ -8,7 +8,7 @@ SELECTED = "selected"
 
 # Entries of an item that may be infinite: such a penalty keeps its block at the training mean;
 # such a score stands for none, where the training outputs are constant.
-UNBOUNDED_ENTRIES = ("alpha_leading", "alpha_rest", "score")
+UNBOUNDED_ENTRIES = ("alpha_leading", "alpha_rest", "joint_alpha", "score")
 
 
 def size_group(training_size: int) -> str:

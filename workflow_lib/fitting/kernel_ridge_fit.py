@@ -10,7 +10,7 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.fitted import Fitted
+from workflow_lib.fitting.fitted import Fitted, Selection
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import (
@@ -20,7 +20,7 @@ from workflow_lib.fitting.input_kernels import (
     kernel_without_selection,
 )
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
-from workflow_lib.fitting.selection import Choice, select_each
+from workflow_lib.fitting.selection import Choice, best_of, select_each
 from workflow_lib.regression.ridge import fit_blocks
 
 
@@ -98,8 +98,11 @@ class KernelRidgeFit:
         kernels = self._kernel_grid.kernels()
         # Of a kernel with a width the nearest row has the largest value.
         of_neighbours = next((kernel for kernel in kernels if kernel.width), kernels[0])
-        self._targets = KernelRidgeTargets(data, grid.weak_outputs, of_neighbours)
+        self._targets = self._new_targets(of_neighbours)
         self._targets_by_count = self._targets.by_count()
+
+    def _new_targets(self, neighbour_kernel: InputKernel) -> KernelRidgeTargets:
+        return KernelRidgeTargets(self._data, self._grid.weak_outputs, neighbour_kernel)
 
     @property
     def description(self) -> dict[str, int]:
@@ -113,6 +116,48 @@ class KernelRidgeFit:
         """
         found, self._extension = self._kernel_grid.search(self._select, self._grid.extends)
         return found
+
+    def selection(self, combine: str) -> Selection:
+        """Return the best choice, or with "average" the average over component counts."""
+        choices = list(self.choices().values())
+        if combine == "best" or len(choices) == 1:
+            choices = [best_of(choices)]
+        parts = tuple(
+            Selection(
+                choice.heldout_outputs,
+                self.entries_of(choice) | {"edges": self.edges_of(choice) or None},
+                fitting=(self, choice),
+            )
+            for choice in choices
+        )
+        if len(parts) == 1:
+            parts[0].entries.update(self.description)
+            return parts[0]
+        average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
+        edges = {choice.n_components: self.edges_of(choice) for choice in choices}
+        edges_by_count = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
+        entries = {
+            "score": self.score(average),
+            "edges": edges_by_count or None,
+            **self.description,
+        }
+        return Selection(average, entries, parts)
+
+    def entries_of(self, choice: Choice) -> dict[str, Any]:
+        """Return the numbers of a choice that mean something for this method."""
+        entries = {
+            "kernel": choice.kernel.name,
+            "width": choice.width,
+            "n_components": choice.n_components,
+            "alpha_leading": choice.alpha_leading,
+            "alpha_rest": choice.alpha_rest,
+            "weak_weight": choice.weak_weight,
+            "projected": choice.projected if choice.n_components is not None else None,
+            "score": choice.score,
+        }
+        return {
+            name: value for name, value in entries.items() if value is not None and value == value
+        }
 
     def edges_of(self, choice: Choice) -> str:
         """Return which chosen values lie on an edge of the grid nevertheless, in words."""

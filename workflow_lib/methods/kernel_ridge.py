@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import AfterValidator
 
 from workflow_lib.config.grids import (
@@ -28,7 +27,6 @@ from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.items import SELECTED
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
 from workflow_lib.fitting.landmark_ridge_fit import LandmarkRidgeFit
-from workflow_lib.fitting.selection import Choice, best_of
 from workflow_lib.methods import base
 
 REGRESSORS = ("kernel_ridge",)
@@ -218,26 +216,7 @@ class Method(base.Method):
         return fit_specs(split.sizes, split.weak_sizes if self.weak else [0], counts, self.studies)
 
     def select(self, data: FitData) -> base.Selection:
-        fit = self._fit(data)
-        choices = list(fit.choices().values())
-        if self.combine == "best" or len(choices) == 1:
-            choices = [best_of(choices)]
-        parts = tuple(
-            base.Selection(
-                choice.heldout_outputs,
-                _choice_entries(choice) | {"edges": fit.edges_of(choice) or None},
-                fitting=(fit, choice),
-            )
-            for choice in choices
-        )
-        if len(parts) == 1:
-            parts[0].entries.update(fit.description)
-            return parts[0]
-        average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
-        edges = {choice.n_components: fit.edges_of(choice) for choice in choices}
-        edges_by_count = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
-        entries = {"score": fit.score(average), "edges": edges_by_count or None, **fit.description}
-        return base.Selection(average, entries, parts)
+        return self._fit(data).selection(self.combine)
 
     def fit(self, data: FitData, selection: base.Selection) -> base.Fitted:
         fit, choice = selection.fitting
@@ -282,18 +261,3 @@ class Fitted(base.Fitted):
         """Return the regression that the arrays are of."""
         kind = FittedFeatureRidge if "weights" in arrays else FittedRidge
         return kind.from_arrays(arrays)
-
-
-def _choice_entries(choice: Choice) -> dict[str, Any]:
-    """Return the numbers of a choice that mean something for this method."""
-    entries = {
-        "kernel": choice.kernel.name,
-        "width": choice.width,
-        "n_components": choice.n_components,
-        "alpha_leading": choice.alpha_leading,
-        "alpha_rest": choice.alpha_rest,
-        "weak_weight": choice.weak_weight,
-        "projected": choice.projected if choice.n_components is not None else None,
-        "score": choice.score,
-    }
-    return {name: value for name, value in entries.items() if value is not None and value == value}

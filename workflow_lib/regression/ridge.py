@@ -114,13 +114,27 @@ def fit_dual_coefficients(
     if np.isinf(ridge).all():
         intercept = np.average(T, axis=0, weights=weights) if center else np.zeros(T.shape[1])
         return np.zeros_like(T), intercept
-    try:
-        factor = cho_factor(K + np.diag(ridge), lower=True)
-    except LinAlgError as error:
-        raise not_positive_definite(ridge.min()) from error
-    if not center:
-        return cho_solve(factor, T), np.zeros(T.shape[1])
-    solved = cho_solve(factor, np.column_stack([T, np.ones(n_rows)]))
-    solved_targets, solved_ones = solved[:, :-1], solved[:, -1]
-    intercept = solved_targets.sum(axis=0) / solved_ones.sum()
-    return solved_targets - np.outer(solved_ones, intercept), intercept
+    return RidgeSystem(K, ridge, center).solve(T)
+
+
+class RidgeSystem:
+    """The system of the module for any targets, with its matrix factorised once.
+
+    Parameters are those of `fit_dual_coefficients`; ridges are finite.
+    """
+
+    def __init__(self, K: np.ndarray, ridge: np.ndarray, center: bool = True) -> None:
+        try:
+            self._factor = cho_factor(K + np.diag(ridge), lower=True)
+        except LinAlgError as error:
+            raise not_positive_definite(ridge.min()) from error
+        self._center = center
+
+    def solve(self, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the dual coefficients (n, m) and the intercepts (m,) for targets `T` (n, m)."""
+        if not self._center:
+            return cho_solve(self._factor, T), np.zeros(T.shape[1])
+        solved = cho_solve(self._factor, np.column_stack([T, np.ones(len(T))]))
+        solved_targets, solved_ones = solved[:, :-1], solved[:, -1]
+        intercept = solved_targets.sum(axis=0) / solved_ones.sum()
+        return solved_targets - np.outer(solved_ones, intercept), intercept

@@ -1,0 +1,133 @@
+"""OFER with mixtures whose memberships are learned together with their regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from workflow_lib.config.grids import (
+    Alphas,
+    ChoosesKernel,
+    CombinesCounts,
+    ComponentGrid,
+    RidgeGrid,
+    SomePositive,
+    WeakGrid,
+    WeaklySupervised,
+)
+from workflow_lib.config.method_file import ModelMethod
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import without_repeats
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
+from workflow_lib.fitting.joint_ridge_fit import FittedJointRidge as Fitted
+from workflow_lib.fitting.joint_ridge_fit import JointRidgeFit
+from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeGrid
+from workflow_lib.methods import base
+
+REGRESSORS = ("joint_ridge",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 10, "grams": 20, "cubic_minutes": 1}
+READS = ("dataset", "split", "features", "models", "weak_labels")
+
+
+class JointGrid(RidgeGrid, ComponentGrid, WeakGrid):
+    """Of joint learning."""
+
+    joint_alpha: Alphas
+    """Penalties of the kernel expansion by which the weights of the mixture depend on the inputs,
+    relative to the kernel as those of `alpha` are. `.inf`: the weights do not depend on them, and
+    the mixture is the one of the outputs alone."""
+
+    variance_floor: SomePositive
+    """Smallest variances of the components, as fractions of the mean variance of the outputs. The
+    larger they are, the more gradually memberships change from one component to the next; kernel
+    ridge regression of the outputs is the limit."""
+
+    projection: Annotated[
+        tuple[Literal["raw", "simplex"], ...], AfterValidator(without_repeats)
+    ] = ()
+    """Whether predicted memberships are used as they are (`raw`) or projected on the simplex
+    (`simplex`, also when this is empty); both compete."""
+
+
+class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised, CombinesCounts):
+    """OFER with mixtures whose memberships are learned together with their regression."""
+
+    regressor: Literal["joint_ridge"]
+    """`joint_ridge`: kernel ridge regression of the reduced embedding, with a penalty per block,
+    under a mixture whose weights depend on the inputs."""
+
+    grid: JointGrid
+    """Candidate hyper-parameters."""
+
+    requirements = (
+        Requirement(
+            {},
+            {"model": {"gaussian_mixture"}, "covariance_type": {"tied_spherical"}},
+            "joint_ridge needs a mixture whose components share one variance "
+            "(covariance_type: tied_spherical)",
+        ),
+    )
+
+
+@dataclass
+class Method(base.Method):
+    """Select a mixture and kernel ridge regression for each component count.
+
+    Attributes
+    ----------
+    components, component_counts, combine, kernel, widths, alphas, weak, weak_weights, projections,
+    center, metric, precision, kernels
+        As of `workflow_lib.methods.kernel_ridge.Method`.
+    grid : mapping
+        Lists of ``joint_alpha`` and ``variance_floor``.
+    """
+
+    components: str | Sequence[int]
+    component_counts: Sequence[int]
+    combine: str
+    kernel: str
+    widths: Sequence[float]
+    alphas: Sequence[float]
+    weak: bool
+    weak_weights: Sequence[float]
+    projections: Sequence[bool]
+    grid: Mapping[str, Sequence]
+    center: bool
+    metric: str
+    precision: str = "float64"
+    kernels: Sequence[str] | None = None
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size, and of each fixed number of components."""
+        counts = counts_by_setting(self.components, self.component_counts, has_model=True)
+        return fit_specs(split.sizes, split.weak_sizes if self.weak else [0], counts)
+
+    def select(self, data: FitData) -> base.Selection:
+        grid = KernelRidgeGrid(
+            kernels=list(self.kernels or [self.kernel]),
+            widths=list(self.widths),
+            alphas=list(self.alphas),
+            is_relative=bool(self.kernels),
+            extends=bool(self.kernels),
+            penalty="per_block",
+            weak_weights=list(self.weak_weights),
+            projections=list(self.projections),
+            metric=self.metric,
+            precision=self.precision,
+            center=self.center,
+            weak_outputs=None,
+        )
+        fit = JointRidgeFit(data, grid, self.grid["joint_alpha"], self.grid["variance_floor"])
+        return fit.selection(self.combine)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        fit, choice = selection.fitting
+        return fit.fitted(choice)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
