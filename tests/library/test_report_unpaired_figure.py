@@ -20,6 +20,9 @@ ROWS = [
     ("ofer-gmm", "selected", 0, lower_error),
     ("ofer-gmm", "selected", 0, base_error, "unpaired_size=0"),
     ("ofer-gmm", "selected", 0, lower_error, "unpaired_size=200"),
+    # A stack has no line.
+    ("ofer-stack", "selected", 0, lower_error),
+    ("ofer-stack", "selected", 0, base_error, "unpaired_size=0"),
 ]
 
 

@@ -92,6 +92,8 @@ def relative_differences(scores: pd.DataFrame, metric: str, reference: str) -> p
     key = ["training_size", "split"]
     base = rows[(rows["method"] == reference) & (rows["setting"] == "")]
     studied = rows[rows["setting"].str.startswith(STUDY)]
+    # A stack has a single number, none.
+    studied = studied[studied.groupby("method")["setting"].transform("nunique") > 1]
     paired = studied.merge(base[[*key, "value"]], on=key, suffixes=("", "_of_reference"))
     return paired.assign(
         count=paired["setting"].str.removeprefix(STUDY).astype(int),
