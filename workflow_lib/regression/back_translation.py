@@ -16,6 +16,8 @@ Back-translation comes from machine translation (Sennrich, Haddow & Birch, ACL 2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -67,22 +69,23 @@ def drawn_inputs(
         ("rbf", 1.0 / (2.0 * dimension), 1.0),
     ):
         solver = SharedGram(gram_matrix(known, None, kernel, gamma), np.arange(n_rows))
-        for alpha in ALPHAS:
-            error = (_left_out_residuals(solver, coordinates, alpha * unit) ** 2).sum()
-            if best is None or error < best[0]:
-                best = error, solver, kernel, gamma, alpha * unit
+        alphas = [alpha * unit for alpha in ALPHAS]
+        errors = (_left_out_residuals(solver, coordinates, alphas) ** 2).sum(axis=(1, 2))
+        index = int(errors.argmin())
+        if best is None or errors[index] < best[0]:
+            best = errors[index], solver, kernel, gamma, alphas[index]
     _, solver, kernel, gamma, alpha = best
-    residuals = _left_out_residuals(solver, inputs, alpha)
+    (residuals,) = _left_out_residuals(solver, inputs, [alpha])
     K = gram_matrix(known, None, kernel, gamma)
     dual, intercept = fit_dual_coefficients(K, inputs, labelled_ridge(n_rows, alpha))
     drawn = gram_matrix(others, known, kernel, gamma) @ dual + intercept
     return drawn + residuals[generator.integers(n_rows, size=len(unpaired))]
 
 
-def _left_out_residuals(solver: SharedGram, targets: np.ndarray, alpha: float) -> np.ndarray:
-    """Return targets (l, m) less their predictions from all rows but their own."""
-    predicted = solver.predict([targets] * len(targets), [alpha])
-    return targets - np.concatenate(predicted, axis=1)[0]
+def _left_out_residuals(solver: SharedGram, targets: np.ndarray, alphas: Sequence[float]):
+    """Return targets (l, m) less predictions from all rows but their own, (n_penalties, l, m)."""
+    predicted = solver.predict([targets] * len(targets), alphas)
+    return targets - np.concatenate(predicted, axis=1)
 
 
 class JointRidge:
