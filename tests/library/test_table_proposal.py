@@ -250,14 +250,17 @@ def test_outputs_of_rows_without_inputs_are_used_alone(proposed):
     proposal = proposed(without_inputs(25))
     assert proposal.facts["rows_labelled"] == 35
     assert (proposal.facts["rows_unpaired"], proposal.unpaired_sizes) == (25, [25])
-    assert names_of(proposal)[-1] == "ofer-unpaired"
+    assert names_of(proposal)[-2:] == ["ofer-unpaired", "back-translation"]
     assert proposal.training_sizes[-1] == 28
     # A column is constant, or complete, where it is so in the rows that are used.
     assert dict(proposal.left_out)["fixed"] == "constant: always 3"
     assert proposal.facts["missing"] == {} and "missing_indicators" not in proposal.options
     assert proposal.facts["duplicate_rows"] == 0
     (note,) = [note for note in proposal.notes if "no input" in note]
-    assert note.startswith("Rows with outputs but no input: 25. ofer-unpaired and ofer-stack learn")
+    start = (
+        "Rows with outputs but no input: 25. ofer-unpaired, back-translation and ofer-stack learn"
+    )
+    assert note.startswith(start)
 
 
 @pytest.mark.parametrize(
