@@ -91,7 +91,7 @@ def selections(data: FitData) -> dict:
 
     return {
         "ours": lambda: method.select(fresh()),
-        "peer": lambda: ridge_of_outputs(fresh(), method)[1],
+        "peer": lambda: ridge_of_outputs(fresh(), method)[0][1],
     }
 
 

@@ -116,7 +116,7 @@ def test_held_out_outputs_and_inputs_of_unpaired_rows_are_not_used(tmp_path):
 
 def test_what_unpaired_outputs_changed_is_saved_and_restored(tmp_path):
     method, fit = of_fold(tmp_path, data_for(NAME), 0)[2:]
-    chosen = ridge_of_outputs(fit, method)
+    chosen, _ = ridge_of_outputs(fit, method)
     entries = {"kernel": chosen[1].kernel.name, "width": chosen[1].width, "unpaired_weight": 0.3}
     fitted = method.fit(fit, Selection(None, entries, fitting=chosen))
     predicted = fitted.predict(fit.test)

@@ -116,11 +116,12 @@ def fit_specs(
 def unpaired_specs(sizes: Sequence[int], unpaired_sizes: Sequence[int]) -> list[FitSpec]:
     """Return the fits of each size with the most outputs without inputs, and studies of fewer.
 
-    The studies are one fit for each number of such outputs, and one for none.
+    The studies are one fit for each number of such outputs, and one for none. Fits of equal rows
+    follow each other, so that they may share a selection.
     """
     most, counts = max(unpaired_sizes, default=0), unpaired_sizes
     studied = sorted({0, *counts}) if counts else []
-    settings = [(most, ""), *((count, f"unpaired_size={count}") for count in studied)]
+    settings = [*((count, f"unpaired_size={count}") for count in studied), (most, "")]
     return [
         FitSpec(size, unpaired_size=count, setting=setting)
         for size in sizes

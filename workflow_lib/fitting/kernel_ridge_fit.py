@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -224,10 +224,18 @@ class KernelRidgeFit:
         )
 
 
-def ridge_of_outputs(data: FitData, settings: Any) -> tuple[KernelRidgeFit, Choice]:
+def shared_selection(data: FitData, select: Callable[[FitData], Selection]) -> Selection:
+    """Return what `select` returns, made once for consecutive fits of equal rows."""
+    key = data.size, data.spec.unpaired_size
+    selection, seconds = data.split.once("selection", key, lambda: select(data))
+    seconds += selection.more_seconds.get("selection_seconds", 0.0)
+    return replace(selection, more_seconds={"selection_seconds": seconds})
+
+
+def ridge_of_outputs(data: FitData, settings: Any) -> tuple[tuple[KernelRidgeFit, Choice], float]:
     """Return kernel ridge regression of the outputs on labelled rows alone, and its choice.
 
-    It is made once for all fits of a training size.
+    It is made once for all fits of a training size; the seconds are as of `SplitData.once`.
 
     Parameters
     ----------
@@ -258,7 +266,7 @@ def ridge_of_outputs(data: FitData, settings: Any) -> tuple[KernelRidgeFit, Choi
         fit = KernelRidgeFit(FitData(data.split, FitSpec(data.size)), grid)
         return fit, fit.choices()[None]
 
-    return data.split.once("ridge", data.size, chosen)[0]
+    return data.split.once("ridge", data.size, chosen)
 
 
 class Lazily(Mapping):

@@ -18,7 +18,7 @@ from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.items import fold_group
-from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
+from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selection
 from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.kernels.gram import gram_matrix
@@ -95,7 +95,11 @@ class Method(base.Method):
         return unpaired_specs(split.sizes, split.unpaired_sizes)
 
     def select(self, data: FitData) -> base.Selection:
-        fit, choice = ridge_of_outputs(data, self)
+        return shared_selection(data, self._select)
+
+    def _select(self, data: FitData) -> base.Selection:
+        (fit, choice), seconds = ridge_of_outputs(data, self)
+        more = {"selection_seconds": seconds}
         weights = [weight for weight in self.grid["unpaired_weight"] if weight > 0]
         best, score, heldout = 0.0, choice.score, choice.heldout_outputs
         if len(data.unpaired_outputs) and np.isfinite(score):
@@ -113,7 +117,7 @@ class Method(base.Method):
             "unpaired_weight": best,
             "unpaired_size": len(data.unpaired_outputs),
         }
-        return base.Selection(heldout, entries, fitting=(fit, choice))
+        return base.Selection(heldout, entries, more_seconds=more, fitting=(fit, choice))
 
     def fit(self, data: FitData, selection: base.Selection) -> base.Fitted:
         fit, choice = selection.fitting

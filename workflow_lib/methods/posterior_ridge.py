@@ -19,7 +19,7 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
+from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selection
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.output_density import OutputDensity, fit_output_density
 from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
@@ -172,7 +172,11 @@ class Method(base.Method):
         return unpaired_specs(split.sizes, split.unpaired_sizes)
 
     def select(self, data: FitData) -> base.Selection:
-        fit, choice = ridge_of_outputs(data, self)
+        return shared_selection(data, self._select)
+
+    def _select(self, data: FitData) -> base.Selection:
+        (fit, choice), seconds = ridge_of_outputs(data, self)
+        more = {"selection_seconds": seconds}
         outputs, best, factors = data.outputs, None, self.grid["noise"]
         if data.split.is_one_example_of_each(data.size):
             factors = [0.0]
@@ -204,7 +208,9 @@ class Method(base.Method):
             "unpaired_size": len(data.unpaired_outputs),
             "noise_variances": noise.variances,
         }
-        return base.Selection(noise.means, entries, fitting=(fit.fitted(choice), fitted))
+        return base.Selection(
+            noise.means, entries, more_seconds=more, fitting=(fit.fitted(choice), fitted)
+        )
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         ridge, prior = selection.fitting
