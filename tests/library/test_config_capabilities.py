@@ -63,6 +63,12 @@ ESTIMATOR |= {"regressor": "estimator", "estimator": "sklearn.linear_model.Ridge
 ESTIMATOR |= {"model": "mixture", "form": "reduced", "preimage": "projected"}
 ESTIMATOR |= {"grid": {"n_components": [2], "weak_weight": [1.0]}}
 PROJECTION = EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}
+JOINT_GRID = {"n_components": [2], "joint_alpha": [0.1], "variance_floor": [0.05]}
+JOINT = RIDGE | {
+    "regressor": "joint_ridge",
+    "model": "mixture",
+    "grid": RIDGE["grid"] | JOINT_GRID,
+}
 LAGGED = RIDGE | {"regressor": "least_squares", "grid": {}}
 BACK = RIDGE | {
     "regressor": "back_translation",
@@ -114,6 +120,8 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (CEILING, None, WITH_WEAK),
         (BACK, None, WITH_UNPAIRED),
         (ESTIMATOR, MIXTURE, WITH_WEAK),
+        (JOINT, MIXTURE, EXPERIMENT),
+        (JOINT | {"combine": "average"}, MIXTURE, EXPERIMENT),
     ],
 )
 def test_good_combinations_pass(method, model, experiment):
@@ -133,6 +141,7 @@ def test_good_combinations_pass(method, model, experiment):
             "would be kernel ridge regression itself",
         ),
         (STACK | {"member_sizes": {"other": 3}}, None, "may name members only"),
+        (JOINT, MIXTURE | {"covariance_type": "full"}, "share one variance"),
         (RIDGE | {"combine": "average"}, None, "combine: average is for methods with several"),
         (WEAK | {"weak_outputs": "neighbours"}, MIXTURE, "so form must be null"),
         (IMPUTED | {"weak": False}, MIXTURE, "weak_outputs: component_mean needs"),
