@@ -337,6 +337,19 @@ def test_a_regressor_of_single_outputs_is_fitted_once_for_each_column_of_the_emb
     assert not hasattr(regressor, "estimators_")
 
 
+@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
+def test_a_forest_of_all_blocks_returns_weighted_means_of_the_outputs(preimage):
+    """Its weights sum to one, so that with a tied variance only the cuts of the trees differ."""
+    X, Y = regression_data(60, n_clusters=3)
+    forest = ExtraTreesRegressor(n_estimators=7, min_samples_leaf=3, random_state=0)
+    model = GaussianMixtureModel(3, "tied_spherical", n_init=1)
+    ours = OutputFisherRegressor(model, regressor=forest, preimage=preimage).fit(X[:40], Y[:40])
+    leaves, others = (ours.regressor_.apply(rows)[:, None] for rows in (X[:40], X[40:]))
+    same = others == leaves.transpose(1, 0, 2)
+    weights = (same / same.sum(axis=1, keepdims=True)).mean(axis=2)
+    np.testing.assert_allclose(ours.predict(X[40:]), weights @ Y[:40], atol=1e-10)
+
+
 def clustered_weak_data():
     """Return a model, training data, weak rows with memberships, and test inputs."""
     X, Y = regression_data(60, n_clusters=3)
