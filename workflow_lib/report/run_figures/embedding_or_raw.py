@@ -18,12 +18,12 @@ from workflow_lib.report.style import applied_style, plain_name, save_figure
 LOOKS = (("#E69F00", "o"), ("#009E73", "s"), ("#0072B2", "D"), ("#CC79A7", "^"), ("#56B4E9", "v"))
 """Colours and markers of the training sizes, which every kind of colour blindness distinguishes."""
 
-NAMES, PANEL, ROW, HEAD = 2.7, 1.75, 0.36, 1.3
+NAMES, PANEL, ROW, HEAD = 2.7, 1.75, 0.36, 1.45
 """Widths of the names and of a panel, and heights of a row and of the title, in inches."""
 
 NAME_LETTERS, LABEL_LETTERS = 38, 22
 
-WIDEST = 30.0
+WIDEST = 20.0
 """Largest difference in per cent on the axis; those beyond are triangles at its edge."""
 
 TITLES = {
@@ -158,7 +158,8 @@ def _write_head(figure, found: pd.DataFrame) -> None:
         notes.append(f"{range_in_words(weak)} weak rows")
     if found["difference_percent"].abs().max() > _limit(found):
         notes.append("triangle: beyond the axis")
-    lines[2] += "".join(f"; {note}" for note in notes)
+    if notes:
+        lines.append("; ".join(notes))
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5)
     marks = [
         Line2D([], [], color=color, marker=marker, linestyle="", markersize=6)
