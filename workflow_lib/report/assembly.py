@@ -96,7 +96,7 @@ def run(
     ranked, protocol : mapping of experiment name to mapping, optional
         As `workflow_lib.report.cross_dataset` takes them.
     pairs : mapping, optional
-        As from `workflow_lib.report.embedding_pairs.pairs_of`; without any the page has no section
+        As from `workflow_lib.config.embedding_pairs.pairs_of`; without any the page has no section
         on them.
     cross_dataset : mapping, optional
         ``svg`` and ``png`` (paths) of the figures ``headline``, ``curves``, ``ranks``,

@@ -1,16 +1,15 @@
 """Embedding or raw outputs: the same regressor with and without a generative model, compared.
 
-Two methods are a pair where their regressor is the same, one predicts the outputs themselves and
-the other their Fisher embedding. A third may also learn from weak rows.
+The methods are those of `workflow_lib.config.embedding_pairs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from workflow_lib.config.embedding_pairs import Methods
 from workflow_lib.experiments.statistics import (
     corrected_resampled_t_test,
     mean_and_deviation,
@@ -21,57 +20,10 @@ from workflow_lib.report.quantities import errors_of
 from workflow_lib.report.results import outside_studies
 from workflow_lib.report.variants import SELECTED
 
-LEAST_REGRESSORS = 2
-"""With a single pair, the differences from the reference method say the same."""
-
 RISK = 0.05
-
-SAME_CLASSES = {
-    "extra_trees": "sklearn.ensemble.ExtraTreesRegressor",
-    "random_forest": "sklearn.ensemble.RandomForestRegressor",
-}
-"""Regressors of the workflow, and the class of an estimator that is the same."""
 
 COMPARISONS = {"embedding": ("raw", "embedded"), "weak": ("embedded", "weak")}
 """What is compared: the first method of `Methods` is the base of the second."""
-
-
-class Methods(NamedTuple):
-    """The methods with one regressor; ``weak`` is None where none learns from weak rows."""
-
-    raw: str
-    embedded: str
-    weak: str | None
-
-
-def pairs_of(
-    methods: Mapping[str, Mapping], compared: Iterable[Sequence[str]]
-) -> dict[str, Methods]:
-    """Return the methods of each regressor that has a pair; none with fewer regressors than two.
-
-    Parameters
-    ----------
-    methods : mapping from names to mappings
-        ``regressor``, ``estimator``, ``form``, ``weak``, ``weak_outputs`` and ``decoder`` of each
-        method, as in its file.
-    compared : iterable of sequences of str
-        The methods of each experiment. Of several methods with the same regressor and the same
-        targets the first counts.
-    """
-    found: dict[str, dict[str, str]] = {}
-    for name in dict.fromkeys(name for names in compared for name in names):
-        method = methods[name]
-        if method["weak_outputs"] or method["decoder"] or (method["weak"] and not method["form"]):
-            continue
-        learner = method["estimator"] or method["regressor"]
-        role = "weak" if method["weak"] else "embedded" if method["form"] else "raw"
-        found.setdefault(SAME_CLASSES.get(learner, learner), {}).setdefault(role, name)
-    pairs = {
-        learner: Methods(roles["raw"], roles["embedded"], roles.get("weak"))
-        for learner, roles in found.items()
-        if {"raw", "embedded"} <= set(roles)
-    }
-    return pairs if len(pairs) >= LEAST_REGRESSORS else {}
 
 
 def relative_differences(
@@ -91,7 +43,7 @@ def relative_differences(
     to the base on the same split), ``p_student`` and ``p_corrected``.
 
     `experiments` have ``title``, ``stand_in_for`` and ``metric``, and `pairs` are those of
-    `pairs_of`. Only selected numbers of components count.
+    `workflow_lib.config.embedding_pairs.pairs_of`. Only selected numbers of components count.
     """
     rows = [
         row | _label(row["regressor"], pairs, methods)
