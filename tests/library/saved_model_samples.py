@@ -136,6 +136,7 @@ class Final:
             "reduced_rank_ridge": grid | {"ranks": [1, 2]},
             "laplacian_ridge": grid | {"laplacian_weights": [0.1, 1.0], "neighbours": [3, 5]},
             "back_translation": grid | {"grid": {"unpaired_weight": [0.0, 0.1]}, "seed": 0},
+            "k_support": {"norm": "rows", "grid": {"k": [1, 3], "alpha": [0.01]}, "center": True},
             "posterior_ridge": grid | {"grid": {"prior": ["gaussian"], "noise": [1.0]}, "seed": 0},
         }
         self._run(name, regressor, metric=self.metric, **more[regressor])

@@ -46,6 +46,7 @@ SETTINGS = {
     "estimator": "sklearn.linear_model.Ridge",
     "grid": {
         "width": [0.3, 3.0],
+        "k": [1, 2, 9],
         "cost": [1.0],
         "l2_penalty": [0.1],
         "max_features": [1.0],

@@ -95,6 +95,7 @@ SAVED_NUMBERS = {
     "reduced_rank_ridge": lambda final: final.of_outputs("saved", "reduced_rank_ridge"),
     "laplacian_ridge": lambda final: final.of_outputs("saved", "laplacian_ridge"),
     "back_translation": lambda final: final.of_outputs("saved", "back_translation"),
+    "k_support": lambda final: final.of_outputs("saved", "k_support"),
     "posterior_ridge": lambda final: final.of_outputs("saved", "posterior_ridge"),
     "joint_ridge": lambda final: final.joint("saved"),
     "joint_ridge, weak": lambda final: final.joint("saved", "best", weak=True),

@@ -1,0 +1,158 @@
+"""Linear regression with a k-support penalty on each output, on all together or on their rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from workflow_lib.config.grids import Alphas, Centred, Grid
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
+from workflow_lib.config.values import SomeSizes
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_features import FittedFeatureRidge as Fitted
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.methods import base
+from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
+from workflow_lib.regression.k_support import KSupportRegression, largest_k
+
+REGRESSORS = ("k_support",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 10, "cubic_minutes": 1.0, "more_mb": 200}
+READS = ("dataset", "split", "features")
+
+
+class KSupportGrid(Grid):
+    """Of linear regression with k-support penalties."""
+
+    alpha: Alphas
+    """Penalties lambda_0 of equation (13), relative to q k / p of q inputs and p magnitudes
+    (`k`), above 0: equal magnitudes have the same penalty for every k, and with the largest k it is
+    that of ridge regression relative to the number of inputs. `.inf` is the training mean."""
+
+    k: SomeSizes
+    """Values of k, strictly increasing, from 1 (the l1 norm of the magnitudes) to their number p
+    (ridge regression): the number of inputs or, with `norm: spectral`, the smaller of the numbers
+    of inputs and outputs. A larger value is that number, and the log says so."""
+
+
+class Parameters(MethodFile, Centred):
+    """Linear regression with a k-support penalty."""
+
+    regressor: Literal["k_support"]
+    """`k_support`: linear regression that minimises the squared k-support norm of the
+    coefficients."""
+
+    norm: Literal["outputs", "rows", "spectral"]
+    """Magnitudes of which the k-support norm is taken: the coefficients of each output alone
+    (`outputs`), the lengths of the coefficients of each input over all outputs (`rows`), so that
+    all outputs share their inputs, or the singular values of all coefficients (`spectral`), so
+    that outputs share directions of the inputs."""
+
+    grid: KSupportGrid
+    """Candidate hyper-parameters."""
+
+    needs_of_data = (
+        NEEDS_VECTORS,
+        Requirement(
+            {},
+            {"scale": {"none", "standard"}},
+            "the regressor {regressor} chooses inputs among columns of numbers, and the inputs are "
+            "known by their inner products",
+        ),
+    )
+
+
+SELECTION_TOLERANCE = 1e-3
+REFIT_TOLERANCE = 1e-5
+"""Duality gaps in the folds and of the fit to all training rows, as shares of the objective without
+inputs. The objective itself is much closer to its minimum, because the gap falls with the error of
+the residuals, and the objective with its square."""
+
+
+@dataclass
+class Method(base.Method):
+    """Select k and a penalty; see `workflow_lib.regression.k_support`.
+
+    A missing training output takes the mean of that output over the rows of the fit; errors count
+    the observed outputs only.
+
+    Attributes
+    ----------
+    norm : {"outputs", "rows", "spectral"}
+    grid : mapping
+        The values of ``k`` and, relative as in `KSupportGrid`, of ``alpha``.
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
+        The error that is minimised.
+    """
+
+    norm: str
+    grid: Mapping[str, Any]
+    center: bool
+    metric: str
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the k and the penalty with the least error, the first of those that are equal."""
+        alphas_by_k = self._alphas_by_k(data)
+        reference = reference_errors(data.outputs, data.folds)
+        errors = {k: 0.0 for k in alphas_by_k}
+        for known, regression, X_heldout in self._of_folds(data):
+            for k, alphas in alphas_by_k.items():
+                coefficients, intercepts = regression.path(k, alphas, SELECTION_TOLERANCE)
+                predicted = X_heldout @ coefficients + intercepts[:, None]
+                errors[k] = errors[k] + squared_error_sums(data.outputs[~known], predicted)
+        best = (np.inf, *next((k, alphas[0]) for k, alphas in alphas_by_k.items()))
+        for k, alphas in alphas_by_k.items():
+            scores = relative_error(errors[k], reference, self.metric)
+            for score, alpha in zip(scores, alphas, strict=True):
+                if score < best[0] * (1.0 - SMALLEST_GAIN):
+                    best = float(score), k, alpha
+        score, k, alpha = best
+        heldout = np.empty_like(data.outputs)
+        for known, regression, X_heldout in self._of_folds(data):
+            (coefficients,), (intercept,) = regression.path(k, [alpha], SELECTION_TOLERANCE)
+            heldout[~known] = X_heldout @ coefficients + intercept
+        return base.Selection(heldout, {"score": score, "k": k, "alpha_rest": float(alpha)})
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = selection.entries
+        X, _ = data.inputs.refit_rows()
+        regression = KSupportRegression(X, data.targets(), self.norm, self.center)
+        (coefficients,), (intercept,) = regression.path(
+            chosen["k"], [chosen["alpha_rest"]], REFIT_TOLERANCE
+        )
+        return _linear({"weights": coefficients, "intercept": intercept})
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return _linear(entries)
+
+    def _alphas_by_k(self, data: FitData) -> dict[int, np.ndarray]:
+        """Return the penalties lambda_0 of each k, none of which is above the largest."""
+        n_inputs = data.inputs.n_columns
+        largest = largest_k(self.norm, n_inputs, data.outputs.shape[1])
+        above = [k for k in self.grid["k"] if k > largest]
+        if above:
+            print(
+                f"k = {', '.join(map(str, above))} with {data.size} training rows is above "
+                f"{largest}, the largest k with the norm '{self.norm}' of {n_inputs} inputs and "
+                f"{data.outputs.shape[1]} outputs, and is taken as {largest}: ridge regression"
+            )
+        relative = np.asarray(self.grid["alpha"], dtype=np.float64)
+        ks = sorted({min(int(k), largest) for k in self.grid["k"]})
+        return {k: relative * n_inputs * k / largest for k in ks}
+
+    def _of_folds(self, data: FitData):
+        """Yield the training rows of each fold, their regression, and the held-out inputs."""
+        for fold, (X_train, X_heldout) in enumerate(data.inputs.fold_rows()):
+            known = data.folds != fold
+            targets = data.targets(fold)[known]
+            yield known, KSupportRegression(X_train, targets, self.norm, self.center), X_heldout
+
+
+def _linear(arrays: Mapping) -> Fitted:
+    return Fitted(arrays, InputKernel("linear", None))
