@@ -20,6 +20,7 @@ from benchmarks.page import PAGE_NAME, write_page
 BENCHMARKS = (
     "selection",
     "weak_labels",
+    "linear_penalties",
     "prediction",
     "unpaired_outputs",
     "fisher_scores",

@@ -48,6 +48,7 @@ WIDE_RANGE = 50.0
 TITLES = {
     "selection": "Selection",
     "weak_labels": "Weak labels",
+    "linear_penalties": "Linear penalties",
     "prediction": "Prediction and pre-images",
     "unpaired_outputs": "Outputs without inputs",
     "fisher_scores": "Fisher vectors",

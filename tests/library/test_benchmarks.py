@@ -19,6 +19,7 @@ from benchmarks import (
 )
 from benchmarks import (
     fisher_scores,
+    linear_penalties,
     measuring,
     page,
     prediction,
@@ -126,6 +127,18 @@ def test_schur_complements_are_the_whole_systems():
     theirs = weak_labels.whole_systems(problem)
     assert [found.shape for found in ours] == [(len(weak_labels.PAIRS), 4, 60)] * N_FOLDS
     assert weak_labels.largest_difference(ours, theirs) < weak_labels.EQUAL
+
+
+def test_paths_of_linear_penalties_use_more_inputs_as_the_penalty_falls():
+    problem = linear_penalties.sparse_problem(40, 30)
+    for norm in ("outputs", "rows"):
+        assert linear_penalties.k_support_path(problem, norm, 10).shape == (20, 30, 6)
+    ours = linear_penalties.k_support_path(problem, "rows", 1)
+    theirs = linear_penalties.elastic_net_path(problem, multi_task=True)
+    alone = linear_penalties.elastic_net_path(problem, multi_task=False)
+    assert ours.shape == theirs.shape == alone.shape
+    used = [(path != 0).any(axis=2) for path in (ours, theirs)]
+    assert all(rows[5].sum() < rows[-1].sum() for rows in used)
 
 
 def test_predictions_without_projection_are_those_of_kernel_ridge():

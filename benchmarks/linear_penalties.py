@@ -1,0 +1,130 @@
+"""Linear penalties: paths of k-support regression against those of scikit-learn's elastic nets.
+
+A sparse linear problem: correlated inputs of unit variance, 10 of which count for all outputs. Both
+sides find 20 penalties over three decades, from the largest to the smallest, each from the solution
+before it, to a duality gap of 1e-4 of the objective without inputs. The penalties are not the same
+functions, so the coefficients need not agree. `MultiTaskElasticNet` may stop at 5,000 iterations
+before its gap is that small.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.measuring import Measurement, Timing, at_most, interleaved, row
+from workflow_lib.regression.k_support import KSupportRegression
+
+SIZES = ((100, 30), (400, 50), (100, 400))
+QUICK_SIZES = ((400, 50),)
+N_OUTPUTS = 6
+N_USED = 10
+N_FACTORS = 10
+
+KS = (1, 10)
+N_PENALTIES = 20
+RANGE = 1e-3
+TOLERANCE = 1e-4
+L1_RATIO = 0.5
+
+OUTPUTS = at_most(5.0)
+ROWS = at_most(3.0)
+
+
+class SparseProblem(NamedTuple):
+    """Centred inputs (n, q) and outputs (n, 6) of unit variance."""
+
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+
+def measurements(quick: bool) -> list[Measurement]:
+    """Return what is measured: every number of rows and inputs."""
+    sizes = QUICK_SIZES if quick else SIZES
+    return [Measurement("paths", {"n": n, "n_inputs": n_inputs}) for n, n_inputs in sizes]
+
+
+def sparse_problem(n: int, n_inputs: int) -> SparseProblem:
+    """Return inputs with ten common factors, and outputs with a signal as large as the noise."""
+    generator = np.random.default_rng(0)
+    factors = generator.standard_normal((n, N_FACTORS))
+    inputs = factors @ generator.standard_normal((N_FACTORS, n_inputs)) / np.sqrt(N_FACTORS)
+    inputs += generator.standard_normal((n, n_inputs))
+    signal = inputs[:, :N_USED] @ generator.standard_normal((N_USED, N_OUTPUTS))
+    noise = signal.std(axis=0) * generator.standard_normal((n, N_OUTPUTS))
+    return SparseProblem(*(_standardised(values) for values in (inputs, signal + noise)))
+
+
+def _standardised(values: np.ndarray) -> np.ndarray:
+    values = values - values.mean(axis=0)
+    return values / values.std(axis=0)
+
+
+def k_support_path(problem: SparseProblem, norm: str, k: int) -> np.ndarray:
+    """Return our coefficients (20, q, 6)."""
+    regression = KSupportRegression(*problem, norm)
+    largest = problem.inputs.shape[1] * k / regression.largest_k
+    alphas = np.geomspace(largest, RANGE * largest, N_PENALTIES)
+    return regression.path(k, alphas, TOLERANCE)[0]
+
+
+def elastic_net_path(problem: SparseProblem, multi_task: bool) -> np.ndarray:
+    """Return the coefficients (20, q, 6) of scikit-learn, without its refits for the intercept."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import ElasticNet, MultiTaskElasticNet
+
+    settings = {"l1_ratio": L1_RATIO, "eps": RANGE, "alphas": N_PENALTIES, "max_iter": 5000}
+    settings["tol"] = TOLERANCE
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if multi_task:
+            return MultiTaskElasticNet.path(*problem, **settings)[1].transpose(2, 1, 0)
+        paths = [ElasticNet.path(problem.inputs, y, **settings)[1] for y in problem.outputs.T]
+    return np.stack(paths).transpose(2, 1, 0)
+
+
+def paths(n: int, n_inputs: int) -> list[dict[str, str]]:
+    """Time the paths of all norms for `n` rows."""
+    problem, warming = sparse_problem(n, n_inputs), sparse_problem(20, 12)
+    pairs = [*itertools.product(("outputs", "rows"), KS), ("spectral", 1)]
+    calls = {pair: _ours(problem, *pair) for pair in pairs}
+    peers = {"MultiTaskElasticNet": True, "ElasticNet for each output": False}
+    calls |= {name: _peer(problem, multi_task) for name, multi_task in peers.items()}
+    for pair in pairs:
+        k_support_path(warming, *pair)
+    for multi_task in peers.values():
+        elastic_net_path(warming, multi_task)
+    timings = interleaved(calls)
+    goals = {"outputs": OUTPUTS, "rows": ROWS, "spectral": OUTPUTS}
+    rows = []
+    for norm, k in pairs:
+        for peer in peers:
+            if peer != "MultiTaskElasticNet" and norm != "outputs":
+                continue
+            goal = goals[norm] if peer == "MultiTaskElasticNet" else None
+            rows.append(_row(n, n_inputs, norm, k, timings[norm, k], peer, timings[peer], goal))
+    return rows
+
+
+def _ours(problem: SparseProblem, norm: str, k: int):
+    return lambda: k_support_path(problem, norm, k)
+
+
+def _peer(problem: SparseProblem, multi_task: bool):
+    return lambda: elastic_net_path(problem, multi_task)
+
+
+def _row(n, n_inputs, norm, k, timing: Timing, peer, peer_timing: Timing, goal):
+    return row(
+        n,
+        N_OUTPUTS,
+        f"k-support path, {norm}, k = {k}, {n_inputs} inputs",
+        timing,
+        f"{peer}, {n_inputs} inputs",
+        peer_timing,
+        goal,
+        note=f"{N_PENALTIES} penalties, {n_inputs} inputs",
+    )
