@@ -14,6 +14,7 @@ from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.config.values import SomeSizes
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge as Fitted
+from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
@@ -66,11 +67,13 @@ class Parameters(MethodFile, Centred):
     )
 
 
-SELECTION_TOLERANCE = 1e-3
-REFIT_TOLERANCE = 1e-5
-"""Duality gaps in the folds and of the fit to all training rows, as shares of the objective without
-inputs. The objective itself is much closer to its minimum, because the gap falls with the error of
-the residuals, and the objective with its square."""
+SELECTION_TOLERANCE = 1e-2
+"""Duality gap in the comparison of grid points, as a share of the objective without inputs. On a
+table of 370 inputs the predictions are then within a few hundredths of a standard deviation of the
+exact ones, at a tenth of the time of a gap of 1e-4."""
+
+REFIT_TOLERANCE = 1e-4
+"""Duality gap of the chosen fits."""
 
 
 @dataclass
@@ -112,11 +115,12 @@ class Method(base.Method):
             for score, alpha in zip(scores, alphas, strict=True):
                 if score < best[0] * (1.0 - SMALLEST_GAIN):
                     best = float(score), k, alpha
-        score, k, alpha = best
+        _, k, alpha = best
         heldout = np.empty_like(data.outputs)
         for known, regression, X_heldout in self._of_folds(data):
-            (coefficients,), (intercept,) = regression.path(k, [alpha], SELECTION_TOLERANCE)
+            (coefficients,), (intercept,) = regression.path(k, [alpha], REFIT_TOLERANCE)
             heldout[~known] = X_heldout @ coefficients + intercept
+        score = heldout_error(data.outputs, heldout, data.folds, self.metric)
         return base.Selection(heldout, {"score": score, "k": k, "alpha_rest": float(alpha)})
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
