@@ -23,6 +23,7 @@ LEFT_OUT = {
     "drug-activity-paper": USER_SUPPLIED,
     "first-impressions-s1": USER_SUPPLIED,
     "first-impressions-s2": USER_SUPPLIED,
+    "haxby": "its blocks belong to runs, which a random split would separate",
     "kogan10k": "its inputs are texts, and its files are fetched by hand",
     "many-rows": "made for 200,000 training rows; with few rows it is another synthetic mixture",
     "series-synthetic-states": "the rows and inputs of series-synthetic with the hidden states",

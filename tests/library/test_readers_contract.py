@@ -20,6 +20,7 @@ import test_readers_drug_activity
 import test_readers_drug_activity_gram
 import test_readers_earnings_calls
 import test_readers_first_impressions
+import test_readers_haxby
 import test_readers_kogan10k
 from reader_samples import stored_terms
 from small_archives import write_archive
@@ -129,6 +130,11 @@ def made(is_drawn: bool, **options: Any) -> Callable[[Path], Sample]:
     return lambda folder: Sample(options, is_drawn=is_drawn)
 
 
+def of_haxby(folder: Path) -> Sample:
+    path = test_readers_haxby.archive(folder)
+    return Sample(sources=(path,), files=(path,))
+
+
 SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "arff": of_table(test_readers.ARFF, targets=2),
     "awa": of_awa,
@@ -140,6 +146,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "drug_activity_gram": of_drug_activity_gram,
     "earnings_calls": of_earnings_calls,
     "first_impressions": of_first_impressions,
+    "haxby": of_haxby,
     "image_classes": of_image_classes,
     "kogan10k": of_kogan10k,
     "linnerud": made(False),
@@ -150,7 +157,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "table": of_user_table,
 }
 READERS = reader_names()
-OF_FILES = ("arff", "csv", "drug_activity", "earnings_calls", "image_classes")
+OF_FILES = ("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes")
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
 
