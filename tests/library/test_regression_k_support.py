@@ -95,6 +95,20 @@ def test_proximal_map_is_optimal(k, weight):
         assert value == pytest.approx(0.5 * weight * least_by_theta(v, k, weight), rel=1e-6)
 
 
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_any_guess_of_the_level_leads_to_the_same(k):
+    u = np.abs(np.random.default_rng(0).normal(size=(8, 6)))
+    u[1:, 1], u[:, 2], u[3:, 3], u[:, 4] = 0.0, 0.0, 0.0, 1.0
+    for weight in (0.0, 0.5):
+        expected = np.clip(k_support._level(u, k, weight) * u - weight, 0.0, 1.0)
+        sums = np.minimum((u > 0).sum(axis=0), k)
+        np.testing.assert_allclose(expected.sum(axis=0), sums, atol=1e-12)
+        for guess in (1e-9, 0.3, 1.0, 50.0, 1e12):
+            level = k_support._level(u, k, weight, np.full(6, guess))
+            theta = np.clip(level * u - weight, 0.0, 1.0)
+            np.testing.assert_allclose(theta, expected, atol=1e-12)
+
+
 def test_magnitudes_of_rows_and_singular_values():
     generator = np.random.default_rng(1)
     v, weight, k = np.sort(generator.normal(size=5) ** 2)[::-1], 0.4, 2

@@ -54,6 +54,9 @@ SMALLEST_PART = 20
 SHARE_OF_PART = 0.5
 """Duality gap of the problem of a part of the inputs, as a share of that of the whole problem."""
 
+MOST_GUESSES = 5
+"""Pieces that are tried before the bends are sorted: few change between iterations."""
+
 SMALLEST_MAGNITUDE = 1e-150
 """Smaller magnitudes, the inverses of which could overflow, count as zero."""
 
@@ -66,7 +69,7 @@ def largest_k(norm: str, n_inputs: int, n_outputs: int) -> int:
 def squared_norm(W: np.ndarray, k: int, norm: str = "outputs") -> np.ndarray:
     """Return ||u_g||_k^2 for every group g of magnitudes of W (q, d): (d,) or, for one, (1,)."""
     u = _magnitudes(W, norm)[0]
-    theta = _shares(u, k, 0.0)
+    theta = np.minimum(_level(u, k, 0.0) * u, 1.0)
     return np.divide(u**2, theta, out=np.zeros_like(u), where=theta > 0).sum(axis=0)
 
 
@@ -87,10 +90,19 @@ def proximal_map(
         Positive.
     norm : {"outputs", "rows", "spectral"}, default="outputs"
     """
+    return _proximal(V, k, weight, norm, None)[:2]
+
+
+def _proximal(
+    V: np.ndarray, k: int, weight: float, norm: str, level: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `proximal_map` does, and the levels a (n_groups,); `level` is a guess of them."""
     v, scaled = _magnitudes(V, norm)
-    theta = _shares(v, k, weight)
-    factors = theta / (theta + weight)
-    return scaled(factors), (v * factors / (theta + weight) * v).sum(axis=0)
+    level = _level(v, k, weight, level)
+    theta = np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
+    raised = theta + weight
+    factors = theta / raised
+    return scaled(factors), (v * v * factors / raised).sum(axis=0), level
 
 
 def _magnitudes(V: np.ndarray, norm: str) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -104,33 +116,50 @@ def _magnitudes(V: np.ndarray, norm: str) -> tuple[np.ndarray, Callable[[np.ndar
     return values[:, None], lambda factors: (left * (values * factors[:, 0])) @ right
 
 
-def _shares(u: np.ndarray, k: int, weight: float) -> np.ndarray:
-    """Return theta = clip(a u - weight, 0, 1), the sum of each column of which is k.
+def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None) -> np.ndarray:
+    """Return the a (g,) of each column with which theta = clip(a u - weight, 0, 1) sum to k.
 
-    `u` (p, g) are magnitudes. Where no more than k of them are positive, their theta are 1. The sum
-    is piecewise linear in a, and bends at weight / u_i and (1 + weight) / u_i. Its values at the
-    sorted bends, by cumulative sums, give the piece on which it is k, which is solved for a.
+    `u` (p, g) are magnitudes. Where no more than k of them are positive, a is so large that their
+    theta are 1. The sum is piecewise linear in a. With a `guess` of a, the piece on which a lies is
+    solved until it is the one that it was solved for. Otherwise the sum bends at weight / u_i and
+    (1 + weight) / u_i: its values at the sorted bends, by cumulative sums, give the piece on which
+    it is k.
     """
-    if k >= len(u):
-        return np.ones_like(u)
     positive = u > SMALLEST_MAGNITUDE
-    has_few = positive.sum(axis=0) <= k
+    if guess is not None and k < len(u):
+        for _ in range(MOST_GUESSES):
+            level = _solved(u, k, weight, guess)
+            if (level == guess).all():
+                return level
+            guess = level
     inverse = np.divide(1.0, u, out=np.zeros_like(u), where=positive)
     bends = np.concatenate([weight * inverse, (1.0 + weight) * inverse])
+    # All theta are 1 somewhat beyond the last bend.
+    beyond = 2.0 * bends[len(u) :].max(axis=0) + SMALLEST_MAGNITUDE
+    if k >= len(u):
+        return beyond
     order = np.argsort(bends, axis=0)
     bends = np.take_along_axis(bends, order, axis=0)
     slopes = np.take_along_axis(np.concatenate([u, -u]), order, axis=0).cumsum(axis=0)
     sums = (slopes[:-1] * np.diff(bends, axis=0)).cumsum(axis=0)
     piece = np.minimum((sums < k).sum(axis=0), len(sums) - 1)
     columns = np.arange(u.shape[1])
-    a = 0.5 * (bends[piece, columns] + bends[piece + 1, columns])
-    raised = a * u - weight
-    full = raised >= 1.0
-    partial = (raised > 0.0) & ~full
-    slope = np.where(partial, u, 0.0).sum(axis=0)
-    # A flat piece, of a sum that is k, has no partial theta, and any of its points will do.
-    np.divide(k - full.sum(axis=0) + weight * partial.sum(axis=0), slope, out=a, where=slope > 0)
-    return np.where(has_few, positive, np.clip(a * u - weight, 0.0, 1.0))
+    level = _solved(u, k, weight, 0.5 * (bends[piece, columns] + bends[piece + 1, columns]))
+    return np.where(positive.sum(axis=0) <= k, beyond, level)
+
+
+def _solved(u: np.ndarray, k: int, weight: float, level: np.ndarray) -> np.ndarray:
+    """Return the a with which theta sum to k if those that are 0 or 1 at `level` stay so.
+
+    Where all are 0 or 1, any a will do if their sum is k, and none otherwise (NaN).
+    """
+    raised = level * u - weight
+    is_full = raised >= 1.0
+    is_partial = (raised > 0.0) ^ is_full
+    slope, n_full = (u * is_partial).sum(axis=0), is_full.sum(axis=0)
+    wanted = k - n_full + weight * is_partial.sum(axis=0)
+    without = np.where(n_full == k, level, np.nan)
+    return np.divide(wanted, slope, out=without, where=slope > 0)
 
 
 class _Problem:
@@ -186,7 +215,7 @@ class _Problem:
         rounding.
         """
         step = 1.0 / self._lipschitz
-        before, momentum = point, np.ones_like(self.squares)
+        before, momentum, level = point, np.ones_like(self.squares), None
         for iteration in range(most):
             if iteration % ITERATIONS_BETWEEN_GAPS == 0:
                 if (self.gap(point, k, weight) <= tolerance).all():
@@ -195,8 +224,9 @@ class _Problem:
             beta = (momentum - 1.0) / next_momentum
             start = point.W + beta * (point.W - before.W)
             gradient = point.gradient + beta * (point.gradient - before.gradient)
-            moved = proximal_map(start - step * gradient, k, step * weight, self.norm)
-            lower, rises = self._lower(point, self.at(*moved), weight)
+            moved = start - step * gradient
+            W, squared, level = _proximal(moved, k, step * weight, self.norm, level)
+            lower, rises = self._lower(point, self.at(W, squared), weight)
             if (rises & (momentum == 1.0)).all():
                 # Without momentum only rounding raises it.
                 return point, iteration
