@@ -278,7 +278,6 @@ def test_unknown_model_is_reported_once(folder):
             "methods/ridge",
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected one of: "
-            "back_translation, class_ridge, estimator, extra_trees, joint_ridge, kernel_ridge, ",
         ),
         (
             "methods/ridge",
