@@ -129,11 +129,14 @@ class Final:
             "alphas": [1e-4, 1e-2],
             "center": True,
         }
+        coupled = {"regressor": regressor, "dependence": "hsic"}
         more = {
             "training_mean": {},
             "least_squares": {},
             "principal_component_ridge": grid,
             "reduced_rank_ridge": grid | {"ranks": [1, 2]},
+            "fitted_rank_ridge": grid | coupled | {"grid": {"rank": [1, 2]}},
+            "joint_kernel_ridge": grid | coupled | {"grid": {"coupling": [0.5, 1.0]}},
             "laplacian_ridge": grid | {"laplacian_weights": [0.1, 1.0], "neighbours": [3, 5]},
             "back_translation": grid | {"grid": {"unpaired_weight": [0.0, 0.1]}, "seed": 0},
             "k_support": {"norm": "rows", "grid": {"k": [1, 3], "alpha": [0.01]}, "center": True},

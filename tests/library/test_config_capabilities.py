@@ -42,6 +42,11 @@ LINEAR_OUTPUT = OUTPUT | {
 }
 ALIGNMENT = OUTPUT | {"output_kernel": "gak", "preimage": "candidates"}
 RANK = RIDGE | {"regressor": "reduced_rank_ridge", "grid": RIDGE["grid"] | {"rank": [1]}}
+FITTED_RANK = RANK | {"regressor": "fitted_rank_ridge"}
+JOINT_KERNEL = RIDGE | {
+    "regressor": "joint_kernel_ridge",
+    "grid": RIDGE["grid"] | {"coupling": [0.0, 1.0]},
+}
 LAPLACIAN = RIDGE | {
     "regressor": "laplacian_ridge",
     "grid": RIDGE["grid"] | {"laplacian_weight": [1], "neighbours": [5]},
@@ -111,6 +116,8 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (LINEAR_OUTPUT | {"preimage": "mean"}, None, EXPERIMENT),
         (OUTPUT | {"preimage": "mean_shift"}, None, EXPERIMENT),
         (RANK, None, EXPERIMENT),
+        (FITTED_RANK, None, EXPERIMENT),
+        (JOINT_KERNEL | {"dependence": "correlation"}, None, EXPERIMENT),
         (LAPLACIAN, None, EXPERIMENT),
         (STACK, None, EXPERIMENT),
         (RIDGE | {"regressor": "training_mean", "grid": {}}, None, EXPERIMENT),
@@ -140,6 +147,8 @@ def test_good_combinations_pass(method, model, experiment):
             None,
             "would be kernel ridge regression itself",
         ),
+        (FITTED_RANK | {"grid": RIDGE["grid"]}, None, "needs grid.rank, and takes no grid.coup"),
+        (JOINT_KERNEL | {"grid": RANK["grid"]}, None, "needs grid.coupling, and takes no grid.r"),
         (STACK | {"member_sizes": {"other": 3}}, None, "may name members only"),
         (JOINT, MIXTURE | {"covariance_type": "full"}, "share one variance"),
         (RIDGE | {"combine": "average"}, None, "combine: average is for methods with several"),
@@ -203,7 +212,7 @@ UNKNOWN = "there is no such key; it is a key of methods with regressor"
     [
         (COMPONENTS | {"penalty": "per_block"}, "penalty", "there is no such key"),
         (COMPONENTS | {"output_kernel": "rbf"}, "output_kernel", f"{UNKNOWN}: output_kernel_regr"),
-        (RIDGE | {"grid": RANK["grid"]}, "grid.rank", f"{UNKNOWN}: reduced_rank_ridge"),
+        (RIDGE | {"grid": RANK["grid"]}, "grid.rank", f"{UNKNOWN}: fitted_rank_ridge, joint_kern"),
         (RIDGE | {"members": ["ridge"]}, "members", f"{UNKNOWN}: stack"),
         (FOREST | {"model": "mixture"}, "model", "there is no such key"),
         (STACK | {"grid": RIDGE["grid"]}, "grid", "there is no such key"),

@@ -93,6 +93,8 @@ SAVED_NUMBERS = {
         "saved", "principal_component_ridge"
     ),
     "reduced_rank_ridge": lambda final: final.of_outputs("saved", "reduced_rank_ridge"),
+    "fitted_rank_ridge": lambda final: final.of_outputs("saved", "fitted_rank_ridge"),
+    "joint_kernel_ridge": lambda final: final.of_outputs("saved", "joint_kernel_ridge"),
     "laplacian_ridge": lambda final: final.of_outputs("saved", "laplacian_ridge"),
     "back_translation": lambda final: final.of_outputs("saved", "back_translation"),
     "k_support": lambda final: final.of_outputs("saved", "k_support"),

@@ -397,6 +397,7 @@ TOLERANCE = 1e-8
 
 SELECTED = {
     "block_weight",
+    "coupling",
     "laplacian_weight",
     "n_components",
     "neighbours",

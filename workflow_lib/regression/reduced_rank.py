@@ -7,7 +7,8 @@ their penalty were infinite: of `workflow_lib.regression.principal_components` i
 one penalty up to component r.
 
 The rank is that of the targets. Reduced-rank ridge regression (Mukherjee & Zhu 2011) bounds the
-rank of the fitted outputs instead; there the components depend on the inputs and the penalty.
+rank of the fitted outputs instead; there the components depend on the inputs and the penalty
+(`workflow_lib.regression.coupled_outputs`).
 
 A rank of at least k leaves nothing out: with an intercept this is kernel ridge regression of the
 outputs, because that is linear in its targets and follows their mean.
