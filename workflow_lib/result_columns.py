@@ -25,12 +25,18 @@ FIT = (
 )
 """The columns that identify a fit."""
 
+TRAINING, CROSS_VALIDATED = "training_", "cross_validated_"
+"""Prefixes of the quantities that were measured on the training rows: by the fit to these rows, and
+by fits without the fold of each row."""
+
 SCORES = (*FIT, "n_train", "n_test", "quantity", "value")
-"""Columns of ``scores.csv``: one row for each fit and quantity that was measured on test rows.
+"""Columns of ``scores.csv``: one row for each fit and quantity.
 
 ``n_train`` and ``n_test`` count rows. The quantities are the errors of
 `workflow_lib.error_measures` or, of classes, ``accuracy`` and ``guess_accuracy``, the accuracy of
-predicting the most frequent class of the training rows.
+predicting the most frequent class of the training rows. These are measured on the test rows; the
+errors and the accuracy with the prefixes `TRAINING` and `CROSS_VALIDATED` are measured on the
+training rows, where a method has them.
 """
 
 CHOICES = (*FIT, "name", "value")

@@ -150,11 +150,25 @@ def all_figures(suffix):
     ]
 
 
+def shown_in_figure(wildcards):
+    """Return the methods that a figure shows: those that it names, else all of its experiment."""
+    methods = settings.methods_of(experiment_of_figure(wildcards))
+    named = FIGURES[wildcards.figure][1].methods
+    return [method for method in named if method in methods] or methods
+
+
 def files_of_figure(wildcards):
     """Return what the module of a figure reads of its experiment, by name."""
     experiment = experiment_of_figure(wildcards)
     folder, methods = f"results/{experiment}", settings.methods_of(experiment)
     known = {
+        "all_regressions": [
+            path
+            for name in shown_in_figure(wildcards)
+            for path in split_files(
+                f"results/{{experiment}}/split-{{split}}/{name}/regression.h5", experiment
+            )
+        ],
         "calibration": f"{folder}/calibration.h5",
         "coordinates": f"{folder}/coordinates.csv",
         "dataset": f"results/datasets/{settings.experiments[experiment].dataset}.h5",
@@ -176,7 +190,7 @@ def settings_of_figure(wildcards):
     (name, figure), kind = FIGURES[wildcards.figure], kind_of(wildcards)
     experiment, methods = settings.experiments[name], settings.methods_of(name)
     dataset = settings.datasets[experiment.dataset]
-    shown = [method for method in figure.methods if method in methods] or methods
+    shown = shown_in_figure(wildcards)
     known = {
         "methods": method_fields(methods, *kind.method_fields),
         "metric": shown_metric(name),

@@ -13,9 +13,21 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.error_measures import ERROR_MEASURES
-from workflow_lib.fitting.items import asked_weak_size, chosen_entries
-from workflow_lib.metrics import FORMULAS, squared_error_sums, training_mean_errors
-from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
+from workflow_lib.fitting.items import asked_weak_size, chosen_entries, size_group
+from workflow_lib.metrics import (
+    FORMULAS,
+    reference_errors,
+    squared_error_sums,
+    training_mean_errors,
+)
+from workflow_lib.result_columns import (
+    CHOICES,
+    COORDINATES,
+    CROSS_VALIDATED,
+    SCORES,
+    TIMINGS,
+    TRAINING,
+)
 from workflow_lib.whole_files import write_text
 
 _KEYS = ("components", "training_size", "weak_size", "setting", "score")
@@ -50,6 +62,9 @@ def run_scores(
     number of labelled examples per class; ``n_train`` always counts rows. In other splits
     ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows.
 
+    Quantities of the training rows have the prefixes `TRAINING` and `CROSS_VALIDATED`, as
+    `_errors_of_training_rows` describes them; no method must have them.
+
     Parameters
     ----------
     dataset : path of the "dataset" artifact
@@ -69,6 +84,7 @@ def run_scores(
             for item in read_artifact(path, "predictions").values():
                 key = _key(experiment, dataset_name, method, item, partition) | {"split": split}
                 errors, by_coordinate = measure(data, partition, item)
+                errors |= _errors_of_training_rows(data, partition, item)
                 rows += [key | {"quantity": name, "value": errors[name]} for name in errors]
                 choice_rows += [
                     key | {"name": name, "value": value}
@@ -96,6 +112,37 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
         for index, (name, error, base) in enumerate(zip(names, errors, reference, strict=True))
         if base > 0
     ]
+
+
+def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -> dict[str, float]:
+    """Return the errors of the training rows, as far as an item has what they need.
+
+    With the prefix `TRAINING` those of the fit to these rows, relative to the errors that their own
+    mean has on them, or the accuracy; with `CROSS_VALIDATED` those of predictions without the fold
+    of each row, relative to the errors of the folds' training means. Errors that are not defined
+    (all outputs constant) are left out.
+    """
+    size = item["training_size"]
+    train = partition["train"][:size]
+    if "classes" in data:
+        if "training_classes" not in item:
+            return {}
+        right = item["training_classes"] == data["classes"]["labels"][train]
+        return {f"{TRAINING}accuracy": float(right.mean())}
+    outputs, found = data["outputs"][train], {}
+    references = {
+        TRAINING: ("training_outputs", lambda: training_mean_errors(outputs, outputs)),
+        CROSS_VALIDATED: (
+            "heldout_outputs",
+            lambda: reference_errors(outputs, partition["folds"][size_group(size)]),
+        ),
+    }
+    for prefix, (entry, reference) in references.items():
+        if entry in item:
+            errors, base = squared_error_sums(outputs, item[entry]), reference()
+            values = {name: float(FORMULAS[name](errors, base, outputs)) for name in ERROR_MEASURES}
+            found |= {prefix + name: v for name, v in values.items() if math.isfinite(v)}
+    return found
 
 
 def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dict, list]:

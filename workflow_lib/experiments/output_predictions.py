@@ -10,8 +10,12 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.stage_timings import write_timings
-from workflow_lib.fitting.embedding_decoding import members_of
-from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries
+from workflow_lib.fitting.embedding_decoding import (
+    TRAINING_TARGETS,
+    members_of,
+    predicts_training_rows,
+)
+from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries, heldout_entry
 
 
 def run(
@@ -27,6 +31,10 @@ def run(
     scores of the classes, and the predicted ``classes`` (n_test,), those with the highest score,
     are added. If they are class vectors, in `dataset`, the predicted classes are those with the
     nearest vector.
+
+    Entries of the training rows are ``heldout_outputs``, predicted by a fit without the fold of
+    each row, and, where the method has them, ``training_outputs`` and ``training_classes``,
+    predicted by the fit itself.
     """
     tree: dict = {}
     seconds: dict = {}
@@ -36,11 +44,21 @@ def run(
         members = members_of(item)
         outputs = np.mean([member["test_targets"] for member in members], axis=0)
         tree[name] = {"outputs": outputs} | chosen_entries(item)
-        if of_classes:
-            tree[name]["classes"] = outputs.argmax(axis=1)
-        elif vectors is not None:
-            tree[name]["classes"] = nearest_scores(outputs, vectors, "euclidean").argmax(axis=1)
+        if of_classes or vectors is not None:
+            tree[name]["classes"] = _classes(outputs, vectors)
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
+        tree[name] |= heldout_entry(item)
+        if predicts_training_rows(members):
+            outputs = np.mean([member[TRAINING_TARGETS] for member in members], axis=0)
+            tree[name]["training_outputs"] = outputs
+            if of_classes or vectors is not None:
+                tree[name]["training_classes"] = _classes(outputs, vectors)
     sources = [path for path in (regression, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
     write_timings(timings, seconds)
+
+
+def _classes(outputs: np.ndarray, vectors: np.ndarray | None) -> np.ndarray:
+    """Return the class with the highest score, or with `vectors` that of the nearest vector."""
+    scores = outputs if vectors is None else nearest_scores(outputs, vectors, "euclidean")
+    return scores.argmax(axis=1)

@@ -8,8 +8,14 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.stage_timings import write_timings
-from workflow_lib.fitting.embedding_decoding import decoders_of, mean_outputs, members_of
-from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries
+from workflow_lib.fitting.embedding_decoding import (
+    TRAINING_TARGETS,
+    decoders_of,
+    mean_outputs,
+    members_of,
+    predicts_training_rows,
+)
+from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries, heldout_entry
 
 
 def run(
@@ -29,6 +35,10 @@ def run(
     Every item holds the predicted outputs (n_test, d) and its selected values. For classes it also
     holds the predicted ``classes`` (n_test,): a second pre-image, the class whose vector in
     `dataset` is nearest to the predicted vector by `distance` (``euclidean`` or ``cosine``).
+
+    It also holds the outputs (n, d) predicted for the training rows: ``heldout_outputs`` by a fit
+    without the fold of each row and, but for the pre-image ``gradient``, ``training_outputs`` by
+    the fit itself, with their ``training_classes``.
     """
     items = read_artifact(regression, "regression")
     fitted = read_artifact(models, "models") if models else None
@@ -45,7 +55,14 @@ def run(
             scores = nearest_scores(outputs, vectors, distance)
             classes = {"classes": scores.argmax(axis=1)}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
-        tree[name] = {"outputs": outputs} | classes | chosen_entries(item)
+        tree[name] = {"outputs": outputs} | classes | chosen_entries(item) | heldout_entry(item)
+        # A search for each row may cost more than the fit.
+        if preimage != "gradient" and predicts_training_rows(members):
+            outputs = mean_outputs(decoders, members, preimage, start, TRAINING_TARGETS)
+            tree[name]["training_outputs"] = outputs
+            if vectors is not None:
+                scores = nearest_scores(outputs, vectors, distance)
+                tree[name]["training_classes"] = scores.argmax(axis=1)
     sources = [path for path in (regression, models, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
     write_timings(timings, seconds)

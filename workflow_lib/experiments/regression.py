@@ -10,7 +10,9 @@ from typing import Any
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
-from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.embedding_decoding import TRAINING_TARGETS
+from workflow_lib.fitting.fit_data import FitData, RowsOfTraining, SplitData
+from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, components_group
 from workflow_lib.methods import registry
 from workflow_lib.methods.base import ARTIFACTS, Method
@@ -25,9 +27,10 @@ def run(
 
     Writes the "regression" artifact and the seconds of each item, as JSON. The artifact holds for
     each item the selected values and the fit, the predictions for the test rows (``test_targets``:
-    outputs, their embeddings or scores of the classes), and those for each training row by a fit
-    without its fold (``heldout_outputs``). An item that averages over component counts holds these
-    for each of them, in the group ``members``.
+    outputs, their embeddings or scores of the classes), the same for the training rows
+    (``training_targets``, where `Fitted.has_training_error`), and those for each training row by a
+    fit without its fold (``heldout_outputs``). An item that averages over component counts holds
+    these for each of them, in the group ``members``.
 
     Parameters
     ----------
@@ -88,7 +91,13 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
     for name, value in selection.more_seconds.items():
         seconds[name] += value
     entries = [
-        _known(part.entries | fit.entries() | predicted | {"heldout_outputs": part.heldout})
+        _known(
+            part.entries
+            | fit.entries()
+            | predicted
+            | _of_training_rows(fit, data)
+            | {"heldout_outputs": part.heldout}
+        )
         for part, fit, predicted in zip(parts, fits, predictions, strict=True)
     ]
     if not selection.parts:
@@ -96,6 +105,13 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
     groups = [components_group(part.entries["n_components"]) for part in parts]
     average = {"heldout_outputs": selection.heldout, "members": dict(zip(groups, entries))}
     return _known(selection.entries) | average, seconds
+
+
+def _of_training_rows(fit: Fitted, data: FitData) -> dict[str, Any]:
+    """Return what is predicted for the training rows; it is in no measured time."""
+    if not fit.has_training_error:
+        return {}
+    return {TRAINING_TARGETS: fit.predict(RowsOfTraining(data))}
 
 
 def _known(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
+TRAINING_TARGETS = "training_targets"
+"""The entry of what is predicted for the training rows, in a "regression" artifact."""
+
 
 @dataclass(frozen=True)
 class Decoder:
@@ -21,9 +24,18 @@ class Decoder:
     embedding: FisherEmbedding | IdentityEmbedding
     scaling: OutputScaling | None = None
 
-    def outputs(self, member: Mapping, preimage: str | None, start: str | None) -> np.ndarray:
-        """Return the outputs (n_test, d) of the predicted embeddings of an item or a member."""
-        H = member["test_targets"]
+    def outputs(
+        self,
+        member: Mapping,
+        preimage: str | None,
+        start: str | None,
+        targets: str = "test_targets",
+    ) -> np.ndarray:
+        """Return the outputs (m, d) of the predicted embeddings of an item or a member.
+
+        `targets` is the entry that holds them: those of the test rows, or `TRAINING_TARGETS`.
+        """
+        H = member[targets]
         # Where raw and projected memberships competed, the item says which was chosen.
         if preimage == "projected" and not member.get("projected", True):
             preimage = "closed_form"
@@ -62,15 +74,21 @@ def members_of(item: Mapping) -> list[dict]:
     return [{**item, **member} for member in item.get("members", {"": {}}).values()]
 
 
+def predicts_training_rows(members: Sequence[Mapping]) -> bool:
+    """Return whether there is an error of the training rows to be computed for an item."""
+    return all(TRAINING_TARGETS in member for member in members)
+
+
 def mean_outputs(
     decoders: Sequence[Decoder],
     members: Sequence[Mapping],
     preimage: str | None,
     start: str | None,
+    targets: str = "test_targets",
 ) -> np.ndarray:
-    """Return the mean (n_test, d) of the outputs that the members of an item predict."""
+    """Return the mean (m, d) of the outputs that the members of an item predict."""
     decoded = [
-        decoder.outputs(member, preimage, start)
+        decoder.outputs(member, preimage, start, targets)
         for decoder, member in zip(decoders, members, strict=True)
     ]
     return np.mean(decoded, axis=0)

@@ -316,3 +316,27 @@ class RowsOfTest:
     def lagged_values(self) -> np.ndarray:
         """Past values (m, p)."""
         return self._data.split.features["lagged_values"]["test"]
+
+
+class RowsOfTraining(RowsOfTest):
+    """The training rows of a fit, with the interface of rows for which a fitted method predicts."""
+
+    def __len__(self) -> int:
+        return self._data.size
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """Return the Gram matrix (n, n + w) of the training rows with themselves and weak ones."""
+        return self._data.inputs.training_gram(kernel, width, weak_size)[: self._data.size]
+
+    def test_rows(self) -> np.ndarray:
+        """Return the prepared rows (n, k) of inputs that are rows of numbers."""
+        return self._data.inputs.rows_as_prepared_by(None)[:]
+
+    def vectors(self, directions: Callable[[], Mapping[str, np.ndarray]]) -> np.ndarray:
+        """Return the feature vectors (n, k)."""
+        return self._data.vectors[0]
+
+    @property
+    def lagged_values(self) -> np.ndarray:
+        """Past values (n, p)."""
+        return self._data.split.features["lagged_values"]["train"][: self._data.size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,18 @@ class Selection:
 
 
 class Fitted(ABC):
-    """A fitted method, which predicts without the rows that it was fitted to."""
+    """A fitted method, which predicts without the rows that it was fitted to.
+
+    Attributes
+    ----------
+    has_training_error : bool, default=True
+        Whether the regression stage lets it predict its own training rows too, for their error.
+        False where this has no meaning (a stack, whose weights are fitted to predictions without
+        the fold of each row) or costs more than the fit (features of many rows, a search for each
+        row).
+    """
+
+    has_training_error: ClassVar[bool] = True
 
     @abstractmethod
     def predict(self, rows: RowsOfTest) -> np.ndarray:

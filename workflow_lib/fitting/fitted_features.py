@@ -25,6 +25,9 @@ class FittedFeatureRidge(Fitted):
     kernel : InputKernel
     """
 
+    # All training rows at once are more than memory is meant to hold.
+    has_training_error = False
+
     ARRAYS = ("weights", "intercept", "landmarks", "projection")
 
     def __init__(self, arrays: Mapping[str, np.ndarray], kernel: InputKernel) -> None:

@@ -101,6 +101,10 @@ class KernelGrid:
             alphas=[values["alpha"]] if "alpha" in values else self.alphas[:1],
         )
 
+    def unit(self, kernel: InputKernel) -> float:
+        """Return what the penalties of a kernel are multiplied by."""
+        return alpha_unit(kernel, self.n_columns) if self.is_relative else 1.0
+
     def all(self) -> Grid:
         """Return every kernel with its penalties alpha."""
         return {kernel: self._alphas(kernel, self.alphas) for kernel in self.kernels()}
@@ -187,7 +191,7 @@ class KernelGrid:
         ]
 
     def _alphas(self, kernel: InputKernel, alphas: Sequence[float]) -> list[float]:
-        unit = alpha_unit(kernel, self.n_columns) if self.is_relative else 1.0
+        unit = self.unit(kernel)
         return [float(alpha) * unit for alpha in alphas]
 
 

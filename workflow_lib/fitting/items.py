@@ -59,3 +59,8 @@ def chosen_entries(item: Mapping) -> dict:
         for key, value in item.items()
         if not (hasattr(value, "shape") or isinstance(value, Mapping))
     }
+
+
+def heldout_entry(item: Mapping) -> dict:
+    """Return what an item holds of the training rows, each predicted without its fold."""
+    return {name: item[name] for name in ("heldout_outputs",) if name in item}

@@ -21,6 +21,7 @@ from workflow_lib.fitting.input_kernels import (
 )
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.fitting.selection import Choice, best_of, select_each
+from workflow_lib.fitting.validation_curves import ENTRY, ValidationCurves
 from workflow_lib.regression.ridge import fit_blocks
 
 
@@ -95,6 +96,7 @@ class KernelRidgeFit:
             grid.kernels, grid.widths, grid.alphas, self._inputs.n_columns, grid.is_relative
         )
         self._extension: Grid = {}
+        self._curves = ValidationCurves(self._kernel_grid.unit, self._count_of)
         kernels = self._kernel_grid.kernels()
         # Of a kernel with a width the nearest row has the largest value.
         of_neighbours = next((kernel for kernel in kernels if kernel.width), kernels[0])
@@ -103,6 +105,11 @@ class KernelRidgeFit:
 
     def _new_targets(self, neighbour_kernel: InputKernel) -> KernelRidgeTargets:
         return KernelRidgeTargets(self._data, self._grid.weak_outputs, neighbour_kernel)
+
+    @staticmethod
+    def _count_of(key: Any) -> int | None:
+        """Return the number of components of a key of the choices."""
+        return key
 
     @property
     def description(self) -> dict[str, int]:
@@ -130,8 +137,9 @@ class KernelRidgeFit:
             )
             for choice in choices
         )
+        curves = {ENTRY: self._curves.tree(choices) or None}
         if len(parts) == 1:
-            parts[0].entries.update(self.description)
+            parts[0].entries.update(self.description | curves)
             return parts[0]
         average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
         edges = {choice.n_components: self.edges_of(choice) for choice in choices}
@@ -140,6 +148,7 @@ class KernelRidgeFit:
             "score": self.score(average),
             "edges": edges_by_count or None,
             **self.description,
+            **curves,
         }
         return Selection(average, entries, parts)
 
@@ -179,6 +188,7 @@ class KernelRidgeFit:
             grid.penalty,
             grid.projections,
             grid.metric,
+            self._curves,
         )
 
     def score(self, outputs: np.ndarray) -> float:

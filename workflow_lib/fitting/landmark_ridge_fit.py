@@ -94,6 +94,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
             grid.penalty,
             grid.projections,
             grid.metric,
+            self._curves,
         )
 
     def fitted(self, choice: Choice) -> FittedFeatureRidge:

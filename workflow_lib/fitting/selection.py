@@ -16,6 +16,7 @@ import numpy as np
 from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.validation_curves import ValidationCurves
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 
@@ -84,6 +85,7 @@ def select_each(
     penalty: str,
     projections: Sequence[bool],
     metric: str = "arrmse",
+    curves: ValidationCurves | None = None,
 ) -> dict[int | None, Choice]:
     """Return the best grid point of every component count.
 
@@ -107,6 +109,8 @@ def select_each(
         form of its first two blocks: a local search for each grid point would take days.
     metric : {"arrmse", "rrmse"}, default="arrmse"
         The error that is minimised; see `workflow_lib.metrics`.
+    curves : ValidationCurves or None, default=None
+        Is given the errors of all grid points.
     """
     reference = reference_errors(outputs, folds)
     weights = [np.nan] if weak_grams_by_kernel is None else list(weak_weights)
@@ -125,13 +129,10 @@ def select_each(
             points = grid_points(alphas, weights, penalty, by_fold[0].pi_block is not None)
             for projected in projections:
                 errors = scorer.errors(by_fold, predicted[n_components], projected)
-                choice, index = best_point(
-                    kernel,
-                    n_components,
-                    projected,
-                    points,
-                    relative_error(errors, reference, metric),
-                )
+                scores = relative_error(errors, reference, metric)
+                choice, index = best_point(kernel, n_components, projected, points, scores)
+                if curves is not None:
+                    curves.add(kernel, n_components, points, scores)
                 if n_components not in best or is_better(choice, best[n_components]):
                     best[n_components] = replace(
                         choice,

@@ -15,6 +15,7 @@ from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.selection import Choice, best_point, grid_points, is_better
+from workflow_lib.fitting.validation_curves import ValidationCurves
 from workflow_lib.metrics import reference_errors, relative_error
 
 
@@ -27,13 +28,14 @@ def select_each_streamed(
     penalty: str,
     projections: Sequence[bool],
     metric: str = "arrmse",
+    curves: ValidationCurves | None = None,
 ) -> dict[int | None, Choice]:
     """Return the best grid point of every component count; there are no weak rows.
 
     Parameters
     ----------
     solvers_by_kernel : mapping from InputKernel to FeatureRidge or SeparateFeatureRidges
-    outputs, folds, targets, alphas_by_kernel, penalty, projections, metric
+    outputs, folds, targets, alphas_by_kernel, penalty, projections, metric, curves
         As in `workflow_lib.fitting.selection.select_each`.
     """
     reference = reference_errors(outputs, folds)
@@ -43,9 +45,10 @@ def select_each_streamed(
         errors = _errors(outputs, solver, targets, alphas, penalty, projections)
         for (count, projected), of_points in errors.items():
             points = grid_points(alphas, [np.nan], penalty, targets[count][0].pi_block is not None)
-            choice, _ = best_point(
-                kernel, count, projected, points, relative_error(of_points, reference, metric)
-            )
+            scores = relative_error(of_points, reference, metric)
+            choice, _ = best_point(kernel, count, projected, points, scores)
+            if curves is not None:
+                curves.add(kernel, count, points, scores)
             if count not in best or is_better(choice, best[count]):
                 best[count] = choice
     for kernel in dict.fromkeys(choice.kernel for choice in best.values()):

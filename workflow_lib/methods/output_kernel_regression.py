@@ -210,6 +210,11 @@ class Fitted(base.Fitted):
         self._dual, self._intercept, self._kernel = dual_coefficients, intercept, kernel
         self._decoder, self._preimage = decoder, preimage
 
+    @property
+    def has_training_error(self):
+        """Not where a search for each row is the pre-image."""
+        return self._preimage not in ("minimiser", "mean_shift")
+
     def predict(self, rows):
         weights = rows.test_gram(*self._kernel) @ self._dual + self._intercept
         return self._decoder.decode(preimage_weights(weights, self._preimage), self._preimage)

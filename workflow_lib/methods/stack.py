@@ -186,6 +186,8 @@ class Method(base.Method):
 class Fitted(base.Fitted):
     """Weights (d,) of members, and the members, which predict."""
 
+    has_training_error = False
+
     def __init__(self, weights: Mapping[str, np.ndarray], members: Mapping[str, Any]) -> None:
         self._weights, self._members = weights, members
 

@@ -23,6 +23,16 @@ FLAT = 0.01
 """A learning curve whose error changes by less than this part of it counts as flat; that of an
 accuracy, by less than this share of the rows."""
 
+INTERPOLATES = 0.1
+"""A training error below this part of the test error bounds nothing: training rows are repeated."""
+
+SMALL_GAP, LARGE_GAP = 1 / 3, 1 / 2
+"""Shares of the test error that may be estimation error: below the first, other inputs or methods
+are named as what may help; from the second on, and with a curve that falls, more rows."""
+
+BEYOND_FOLDS = 0.05
+"""A test error that is above the cross-validated one by more than this part of it is noted."""
+
 MOST_NAMED = 5
 """Methods that are not distinguishable are named up to this number, and only counted above."""
 
@@ -64,6 +74,7 @@ def answer_sentences(board: Leaderboard) -> list[str]:
         *(_equivalence_sentence(equivalence) for equivalence in _unstated_equivalences(board)),
         *(_rows_sentence(board, used) for used in board.rows_used),
         _learning_sentence(board),
+        _error_parts_sentence(board),
         _cost_sentence(board),
     ]
     return [sentence for sentence in found if sentence]
@@ -380,6 +391,59 @@ def _learning_sentence(board: Leaderboard) -> str:
     if comparison.outcome == "higher":
         return f"{text} {p_value}: more rows did not help."
     return f"{text} {p_value}, which may be chance: whether more rows would help is open."
+
+
+def _error_parts_sentence(board: Leaderboard) -> str:
+    """Return how much of the test error may be estimation error, and what that suggests.
+
+    The bounds are those of `ErrorParts`, and need a fit that minimises squared errors over a class
+    of functions; for other methods they are a rule of thumb.
+    """
+    parts, measured = board.error_parts, QUANTITIES[board.metric]
+    if parts is None:
+        return ""
+    numbers = {
+        "on its own training rows": parts.training,
+        "cross-validated": parts.cross_validated,
+        "on the test rows": parts.test,
+    }
+    name = _NAMES[board.metric]
+    listed = join_words(
+        [
+            f"{measured.write(error, math.nan, unit=True)} {where}"
+            for where, error in numbers.items()
+            if not math.isnan(error)
+        ]
+    )
+    text = f"The {name} of {parts.row.label} is {listed}"
+    if parts.gap <= 0:
+        return (
+            f"{text}: no estimation error is seen; noise or approximation error is left, which "
+            f"richer features or another method may lower."
+        )
+    if parts.training < INTERPOLATES * parts.test:
+        return (
+            f"{text}: it nearly repeats its training rows, so that this does not tell estimation "
+            f"error (more rows) from approximation error (richer features)."
+        )
+    text += (
+        f": at most {format_share(parts.gap)} of the error is estimation error, which more rows "
+        f"lower; the rest is noise or approximation error, which only richer features or another "
+        f"method may lower"
+    )
+    falls = board.learning is not None and board.learning.difference.outcome == "lower"
+    if parts.gap < SMALL_GAP:
+        text += ". Richer features promise more than more rows"
+    elif parts.gap >= LARGE_GAP and falls:
+        text += ". As the error still falls, more rows promise more than richer features"
+    else:
+        text += ". Which of both would help more is open"
+    if parts.beyond_folds > BEYOND_FOLDS:
+        text += (
+            f"; {format_share(parts.beyond_folds)} of the error is not seen in cross-validation, "
+            f"because the best settings were chosen by it or the test rows differ"
+        )
+    return f"{text}."
 
 
 def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:

@@ -24,12 +24,18 @@ from workflow_lib.report.leaderboard_records import (
     Baseline,
     Choice,
     Equivalence,
+    ErrorParts,
     Leaderboard,
     Learning,
     Row,
 )
 from workflow_lib.report.protocol_sentences import edge_sentence
-from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
+from workflow_lib.report.quantities import (
+    QUANTITIES,
+    as_measured_on_test_rows,
+    chance_error,
+    errors_by_size,
+)
 from workflow_lib.report.results import (
     by_size,
     outside_studies,
@@ -47,6 +53,7 @@ from workflow_lib.report.tables import (
     reference_variant,
 )
 from workflow_lib.report.variants import Variant
+from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
 
@@ -195,7 +202,13 @@ def leaderboard(
         versus_reference = found and (ofer[0], found)
     learning = _learning(columns, n_train_of, board)
     used = rows_used(all_scores, size, metric, methods, compared, choices)
-    return replace(board, learning=learning, versus_reference=versus_reference, rows_used=used)
+    return replace(
+        board,
+        learning=learning,
+        error_parts=_error_parts(at_size, board),
+        versus_reference=versus_reference,
+        rows_used=used,
+    )
 
 
 def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
@@ -295,6 +308,14 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
             "from": board.learning.from_size,
             "to": board.training_size,
             **_shown(board.learning.difference, board.metric),
+        },
+        "error_parts": board.error_parts
+        and {
+            "method": board.error_parts.row.variant.method,
+            "training": measured.shown(board.error_parts.training),
+            "cross_validated": measured.shown(board.error_parts.cross_validated),
+            "test": measured.shown(board.error_parts.test),
+            "largest_estimation_share": board.error_parts.gap,
         },
         "rows_used": [
             {
@@ -440,6 +461,20 @@ def _learning(
     after = columns[board.training_size][row.variant]
     found = difference(after, before, n_train[earlier[-1]], board.n_test)
     return None if found is None else Learning(row, earlier[-1], found)
+
+
+def _error_parts(scores: pd.DataFrame, board: Leaderboard) -> ErrorParts | None:
+    """Return the errors of the best row that is not the training mean, on both kinds of rows."""
+    row = board.best_method
+    means = {}
+    for prefix in (TRAINING, CROSS_VALIDATED):
+        columns = errors_by_size(as_measured_on_test_rows(scores, prefix), board.metric)
+        found = columns.get(board.training_size, {}).get(row.variant, {}) if row else {}
+        is_complete = row is not None and len(found) == row.n_splits
+        means[prefix] = mean_and_deviation(list(found.values()))[0] if is_complete else math.nan
+    if math.isnan(means[TRAINING]):
+        return None
+    return ErrorParts(row, means[TRAINING], means[CROSS_VALIDATED], row.mean)
 
 
 def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:

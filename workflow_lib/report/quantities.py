@@ -193,6 +193,16 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return found.assign(value=found["value"].map(measured.error))
 
 
+def as_measured_on_test_rows(scores: pd.DataFrame, prefix: str) -> pd.DataFrame:
+    """Return the rows whose quantity has a prefix, under the name of the quantity without it.
+
+    So that what reads errors of test rows reads those of training rows; `prefix` is `TRAINING` or
+    `CROSS_VALIDATED` of `workflow_lib.result_columns`.
+    """
+    found = scores[scores["quantity"].str.startswith(prefix)]
+    return found.assign(quantity=found["quantity"].str.removeprefix(prefix))
+
+
 def shown_means(
     scores: pd.DataFrame, quantity: str
 ) -> dict[int, dict[Variant, tuple[float, float]]]:

@@ -39,6 +39,7 @@ from pathlib import Path
 from workflow_lib.errors import UserError
 
 ARTIFACTS = (
+    "all_regressions",
     "calibration",
     "coordinates",
     "dataset",
@@ -52,7 +53,8 @@ ARTIFACTS = (
 )
 """What figures may read of an experiment, each a path but for these: the splits are a list;
 `first_predictions` and `regressions` map the methods to their files of the first split, and
-`predictions` to their files of every split; `models` is None without a mixture."""
+`predictions` and `all_regressions` (of the methods shown) to their files of every split;
+`models` is None without a mixture."""
 
 SETTINGS = (
     "methods",

@@ -12,6 +12,7 @@ from workflow_lib.report.figures.base import FigureModule, read_module
 
 _CONTRACT = ("__init__", "base", "registry")
 _ONE_OF_EACH_METHOD = ("first_predictions", "regressions")
+_ALL_OF_EACH_METHOD = ("all_regressions", "predictions")
 
 
 @cache
@@ -38,7 +39,7 @@ def _arranged(name: str, paths: Any) -> Any:
     """Return the files of an artifact as `workflow_lib.report.figures.base` describes them."""
     if name in _ONE_OF_EACH_METHOD:
         return {Path(path).parent.name: path for path in paths}
-    if name == "predictions":
+    if name in _ALL_OF_EACH_METHOD:
         found: dict[str, list] = {}
         for path in paths:
             found.setdefault(Path(path).parent.name, []).append(path)
