@@ -22,7 +22,14 @@ from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_text import lay_out
-from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
+from workflow_lib.result_columns import (
+    CHOICES,
+    COORDINATES,
+    CROSS_VALIDATED,
+    SCORES,
+    TIMINGS,
+    TRAINING,
+)
 
 METHODS = {
     "m-krr": {"label": "m-KRR", "color": "#E69F00", "marker": "^", "summary": "Kernel ridge."},
@@ -120,6 +127,20 @@ def write_accuracies(
         return [n_classes * size, n_test, "accuracy", accuracy]
 
     return _write(path, SCORES, _lines(rows, sizes, n_splits, score))
+
+
+def add_training_rows(path: Path, factor: float, folds: float | None = None) -> Path:
+    """Add the errors of training rows, as parts of those of test rows."""
+    lines = path.read_text().splitlines()
+    factors = {TRAINING: factor} | ({CROSS_VALIDATED: folds} if folds else {})
+    for line in lines[1:]:
+        *key, name, value = line.split(",")
+        lines += [
+            ",".join([*key, prefix + name, repr(part * float(value))])
+            for prefix, part in factors.items()
+        ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def write_coordinates(

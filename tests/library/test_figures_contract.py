@@ -17,6 +17,7 @@ from matplotlib.image import imread
 from report_samples import (
     CLASS_METHODS,
     METHODS,
+    add_training_rows,
     base_accuracy,
     base_error,
     noisy_error,
@@ -77,7 +78,16 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
             items = {f"n-50_w-{w}_C-selected": {"outputs": outputs[test] + noise} for w in (0, 300)}
             files["predictions"].append(path.parent / method / "predictions.h5")
             write_artifact(files["predictions"][-1], items, "predictions")
+    files["all_regressions"] = []
+    for path in files["splits"]:
+        curves = {"rbf": {"width": np.array([[0.1, 0.6], [1.0, 0.5], [10.0, 0.7]])}}
+        curves["chosen"] = {"rbf": {"width": np.ones(1)}}
+        item = {"training_size": 50, "weak_size": 0, "components": "selected"}
+        files["all_regressions"].append(path.parent / "m-krr" / "regression.h5")
+        tree = {"n-50_w-0_C-selected": item | {"validation_curves": curves}}
+        write_artifact(files["all_regressions"][-1], tree, "regression")
     files["scores"] = write_scores(folder / "scores.csv", [*ROWS, *STUDIES])
+    add_training_rows(files["scores"], 0.6)
     files["coordinates"] = write_coordinates(folder / "coordinates.csv", ROWS)
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "arrmse"}
 

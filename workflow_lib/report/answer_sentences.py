@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workflow_lib.report.error_parts import ERROR_NAMES, error_parts_sentence
 from workflow_lib.report.labels import (
     ceiling_sentence,
     count_of,
@@ -23,16 +24,6 @@ FLAT = 0.01
 """A learning curve whose error changes by less than this part of it counts as flat; that of an
 accuracy, by less than this share of the rows."""
 
-INTERPOLATES = 0.1
-"""A training error below this part of the test error bounds nothing: training rows are repeated."""
-
-SMALL_GAP, LARGE_GAP = 1 / 3, 1 / 2
-"""Shares of the test error that may be estimation error: below the first, other inputs or methods
-are named as what may help; from the second on, and with a curve that falls, more rows."""
-
-BEYOND_FOLDS = 0.05
-"""A test error that is above the cross-validated one by more than this part of it is noted."""
-
 MOST_NAMED = 5
 """Methods that are not distinguishable are named up to this number, and only counted above."""
 
@@ -41,13 +32,6 @@ USUAL_SPLITS = 10
 
 ENOUGH_SPLITS = 5
 """Number of splits from which on a test can distinguish a clear lead from chance."""
-
-_NAMES = {
-    "arrmse": "relative error",
-    "rrmse": "pooled relative error",
-    "accuracy": "accuracy",
-    "accuracy_of_rows": "accuracy",
-}
 
 _DEPENDENT_SPLITS = {
     "chronological": "the latest rows are the test rows of every split",
@@ -74,7 +58,7 @@ def answer_sentences(board: Leaderboard) -> list[str]:
         *(_equivalence_sentence(equivalence) for equivalence in _unstated_equivalences(board)),
         *(_rows_sentence(board, used) for used in board.rows_used),
         _learning_sentence(board),
-        _error_parts_sentence(board),
+        error_parts_sentence(board.error_parts, board.metric) if board.error_parts else "",
         _cost_sentence(board),
     ]
     return [sentence for sentence in found if sentence]
@@ -176,7 +160,7 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
         other, lead = beating[0], board.winner
         # The winner remains the method with the best mean, which is saved and used to predict.
         return (
-            f"{lead.label} has the {QUANTITIES[board.metric].best} {_NAMES[board.metric]}, "
+            f"{lead.label} has the {QUANTITIES[board.metric].best} {ERROR_NAMES[board.metric]}, "
             f"{_value(board, lead)} ({_basis(board)}), but its lead over {mean} may be chance "
             f"({format_p_value(lead.versus_mean.p_corrected)}). The best method that significantly "
             f"beats {mean} is {other.label}, with {_value(board, other)}, by "
@@ -200,7 +184,7 @@ def _outcome(row: Row) -> str:
 
 def _number(board: Leaderboard, row: Row, verb: str = " is") -> str:
     """Return ``relative error is 0.520 ± 0.030``, or ``a relative error of 0.520 ± 0.030``."""
-    name = _NAMES[board.metric]
+    name = ERROR_NAMES[board.metric]
     if verb:
         return f"{name}{verb} {_value(board, row)}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name} of {_value(board, row)}"
@@ -376,7 +360,7 @@ def _learning_sentence(board: Leaderboard) -> str:
     comparison = learning.difference
     change = comparison.difference if measured.is_accuracy else comparison.relative
     steps = f"From {learning.from_size} to {_size(board, board.training_size)}"
-    whose = f"the {_NAMES[board.metric]} of {learning.row.label}"
+    whose = f"the {ERROR_NAMES[board.metric]} of {learning.row.label}"
     if comparison.outcome == "equal":
         return f"{steps} {whose} did not change: more rows of the same kind would hardly help."
     is_rise = (comparison.difference > 0) != measured.is_accuracy
@@ -393,59 +377,6 @@ def _learning_sentence(board: Leaderboard) -> str:
     return f"{text} {p_value}, which may be chance: whether more rows would help is open."
 
 
-def _error_parts_sentence(board: Leaderboard) -> str:
-    """Return how much of the test error may be estimation error, and what that suggests.
-
-    The bounds are those of `ErrorParts`, and need a fit that minimises squared errors over a class
-    of functions; for other methods they are a rule of thumb.
-    """
-    parts, measured = board.error_parts, QUANTITIES[board.metric]
-    if parts is None:
-        return ""
-    numbers = {
-        "on its own training rows": parts.training,
-        "cross-validated": parts.cross_validated,
-        "on the test rows": parts.test,
-    }
-    name = _NAMES[board.metric]
-    listed = join_words(
-        [
-            f"{measured.write(error, math.nan, unit=True)} {where}"
-            for where, error in numbers.items()
-            if not math.isnan(error)
-        ]
-    )
-    text = f"The {name} of {parts.row.label} is {listed}"
-    if parts.gap <= 0:
-        return (
-            f"{text}: no estimation error is seen; noise or approximation error is left, which "
-            f"richer features or another method may lower."
-        )
-    if parts.training < INTERPOLATES * parts.test:
-        return (
-            f"{text}: it nearly repeats its training rows, so that this does not tell estimation "
-            f"error (more rows) from approximation error (richer features)."
-        )
-    text += (
-        f": at most {format_share(parts.gap)} of the error is estimation error, which more rows "
-        f"lower; the rest is noise or approximation error, which only richer features or another "
-        f"method may lower"
-    )
-    falls = board.learning is not None and board.learning.difference.outcome == "lower"
-    if parts.gap < SMALL_GAP:
-        text += ". Richer features promise more than more rows"
-    elif parts.gap >= LARGE_GAP and falls:
-        text += ". As the error still falls, more rows promise more than richer features"
-    else:
-        text += ". Which of both would help more is open"
-    if parts.beyond_folds > BEYOND_FOLDS:
-        text += (
-            f"; {format_share(parts.beyond_folds)} of the error is not seen in cross-validation, "
-            f"because the best settings were chosen by it or the test rows differ"
-        )
-    return f"{text}."
-
-
 def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:
     """Return what the rows of one kind were worth to the best method that used them."""
     comparison, one = used.without, used.count == 1
@@ -458,7 +389,7 @@ def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:
         )
     if used.in_splits < used.count:
         rows += f" (on average {used.in_splits:.0f} of them in a split)"
-    whose = f"the {_NAMES[board.metric]} of {used.label}"
+    whose = f"the {ERROR_NAMES[board.metric]} of {used.label}"
     if comparison.outcome == "equal":
         return f"Without {rows} {whose} would be the same."
     is_rise = (comparison.difference > 0) != QUANTITIES[board.metric].is_accuracy
@@ -476,7 +407,7 @@ def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:
         helps, them = ("helps", "it") if one else ("help", "them")
         return (
             f"Whether {rows} {helps} {used.label} is open: without {them} its "
-            f"{_NAMES[board.metric]} would be {change} {test}, which may be chance."
+            f"{ERROR_NAMES[board.metric]} would be {change} {test}, which may be chance."
         )
     harm = ""
     if comparison.outcome == "lower":

@@ -18,6 +18,7 @@ from workflow_lib.report.cross_dataset import (
     ranks_section,
 )
 from workflow_lib.report.dataset_records import dataset_record, is_made
+from workflow_lib.report.error_parts import error_parts, error_parts_sentence
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.gains import gains_section
 from workflow_lib.report.labels import MISSING, format_p_value, format_signed, table_title
@@ -198,6 +199,7 @@ def experiment_section(
     settings, data = experiment["settings"], dataset["settings"]
     metric = settings["metric"]
     judgement = verdict(scores, methods=methods, metric=metric)
+    parts = error_parts(scores, methods, metric)
     tables, cells_of = [], {}
     for table in settings["tables"]:
         kind, below = table["kind"], []
@@ -253,7 +255,11 @@ def experiment_section(
             methods,
         ),
         "best": judgement.best,
-        "findings": [*judgement.judgements, *judgement.equalities],
+        "findings": [
+            *judgement.judgements,
+            *judgement.equalities,
+            *([error_parts_sentence(parts, metric)] if parts else []),
+        ],
         "comparisons": comparison_rows(judgement),
         "difference": QUANTITIES[metric].difference_name,
         "better": "positive" if QUANTITIES[metric].is_accuracy else "negative",

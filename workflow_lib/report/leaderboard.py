@@ -19,23 +19,18 @@ import pandas as pd
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
+from workflow_lib.report.error_parts import error_parts, is_training_mean
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
     Choice,
     Equivalence,
-    ErrorParts,
     Leaderboard,
     Learning,
     Row,
 )
 from workflow_lib.report.protocol_sentences import edge_sentence
-from workflow_lib.report.quantities import (
-    QUANTITIES,
-    as_measured_on_test_rows,
-    chance_error,
-    errors_by_size,
-)
+from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import (
     by_size,
     outside_studies,
@@ -53,12 +48,8 @@ from workflow_lib.report.tables import (
     reference_variant,
 )
 from workflow_lib.report.variants import Variant
-from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
-
-TRAINING_MEAN = "m-mean"
-"""The method that is the training mean, where the settings of the methods name no regressor."""
 
 _OUTCOMES = {
     "lower": "better",
@@ -205,7 +196,7 @@ def leaderboard(
     return replace(
         board,
         learning=learning,
-        error_parts=_error_parts(at_size, board),
+        error_parts=error_parts(scores, methods, metric),
         versus_reference=versus_reference,
         rows_used=used,
     )
@@ -311,7 +302,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         },
         "error_parts": board.error_parts
         and {
-            "method": board.error_parts.row.variant.method,
+            "method": board.error_parts.variant.method,
             "training": measured.shown(board.error_parts.training),
             "cross_validated": measured.shown(board.error_parts.cross_validated),
             "test": measured.shown(board.error_parts.test),
@@ -418,11 +409,7 @@ def _baseline(
             return None
         return Baseline("a guess among the classes", None, chance_error(scores))
     for variant in column:
-        regressor = methods.get(variant.method, {}).get("regressor")
-        is_mean = regressor == "training_mean" or (
-            not regressor and variant.method == TRAINING_MEAN
-        )
-        if is_mean and set(column[variant]) == splits:
+        if is_training_mean(variant.method, methods) and set(column[variant]) == splits:
             mean = mean_and_deviation(list(column[variant].values()))[0]
             return Baseline("the training mean", variant, mean)
     return Baseline("the training mean", None, 1.0)
@@ -461,20 +448,6 @@ def _learning(
     after = columns[board.training_size][row.variant]
     found = difference(after, before, n_train[earlier[-1]], board.n_test)
     return None if found is None else Learning(row, earlier[-1], found)
-
-
-def _error_parts(scores: pd.DataFrame, board: Leaderboard) -> ErrorParts | None:
-    """Return the errors of the best row that is not the training mean, on both kinds of rows."""
-    row = board.best_method
-    means = {}
-    for prefix in (TRAINING, CROSS_VALIDATED):
-        columns = errors_by_size(as_measured_on_test_rows(scores, prefix), board.metric)
-        found = columns.get(board.training_size, {}).get(row.variant, {}) if row else {}
-        is_complete = row is not None and len(found) == row.n_splits
-        means[prefix] = mean_and_deviation(list(found.values()))[0] if is_complete else math.nan
-    if math.isnan(means[TRAINING]):
-        return None
-    return ErrorParts(row, means[TRAINING], means[CROSS_VALIDATED], row.mean)
 
 
 def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from workflow_lib.report.error_parts import ErrorParts
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.rows_used import RowsUsed
 from workflow_lib.report.tables import Difference
@@ -70,35 +71,6 @@ class Learning:
 
 
 @dataclass(frozen=True)
-class ErrorParts:
-    """The mean errors of a row over splits, on its training rows and on the test rows.
-
-    ``training`` is that of the fit to the training rows, on these rows; ``cross_validated`` that of
-    predictions of them without the fold of each, NaN where it is not known.
-
-    The error E(f) of a fit f is that of the best function f* of its class (noise and approximation
-    error) and the estimation error E(f) - E(f*). A least-squares fit has on its own rows at most
-    the error of f*, and on new rows at least that, in expectation. So E(f*) lies between the
-    training error and the test error, and their difference bounds the estimation error from above.
-    """
-
-    row: Row
-    training: float
-    cross_validated: float
-    test: float
-
-    @property
-    def gap(self) -> float:
-        """The largest estimation error as a share of the test error; negative for a worse fit."""
-        return (self.test - self.training) / self.test if self.test else 0.0
-
-    @property
-    def beyond_folds(self) -> float:
-        """What of the test error cross-validation does not show, as a share; NaN if not known."""
-        return (self.test - self.cross_validated) / self.test if self.test else 0.0
-
-
-@dataclass(frozen=True)
 class Choice:
     """The optimism from choosing the winner by its own test errors.
 
@@ -139,8 +111,8 @@ class Leaderboard:
     ``training_size`` counts examples per class for classes, ``n_train`` rows. ``choice`` and
     ``learning`` are None where there is one training size, one split or one method, and
     ``versus_reference`` is the best OFER row with its comparison with the reference method.
-    ``error_parts`` are of the best row that has an error of its training rows, None where that is
-    not the best method. ``rows_used`` says what weak rows and outputs without inputs were worth.
+    ``error_parts`` are those of `workflow_lib.report.error_parts.error_parts`. ``rows_used`` says
+    what weak rows and outputs without inputs were worth.
     """
 
     metric: str

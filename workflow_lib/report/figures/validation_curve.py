@@ -63,7 +63,7 @@ def draw(
     """
     from matplotlib.figure import Figure
 
-    trees = {method: _curves_of_splits(all_regressions[method]) for method in shown_methods}
+    trees = {method: _curves_of_splits(all_regressions.get(method, ())) for method in shown_methods}
     trees = {method: found for method, found in trees.items() if found}
     if not trees:
         raise UserError(
