@@ -25,9 +25,7 @@ def curves_of(scores_of_columns):
     grid = KernelGrid(["rbf"], [0.1, 1.0], [1e-3, 1.0], is_relative=True)
     curves = ValidationCurves(grid.unit, lambda key: key)
     for (kernel, count), scores in scores_of_columns.items():
-        alphas = grid.all()[kernel]
-        points = [(leading, rest, math.nan) for leading in alphas for rest in alphas]
-        curves.add(kernel, count, points, np.array(scores))
+        curves.add(kernel, count, grid.all()[kernel], [math.nan], np.array(scores))
     chosen = Choice(NARROW, 3, 1e-4, 0.1, math.nan, False, 0.2, None)
     return curves.tree([chosen])
 
@@ -58,7 +56,7 @@ def test_a_grid_of_one_point_has_no_curve():
     grid = KernelGrid(["linear"], [], [1.0])
     curves = ValidationCurves(grid.unit, lambda key: key)
     kernel = InputKernel("linear")
-    curves.add(kernel, None, [(math.nan, 1.0, math.nan)], np.array([0.5]))
+    curves.add(kernel, None, [1.0], [math.nan], np.array([0.5]))
     assert curves.tree([Choice(kernel, None, math.nan, 1.0, math.nan, False, 0.5, None)]) == {}
 
 

@@ -132,7 +132,7 @@ def select_each(
                 scores = relative_error(errors, reference, metric)
                 choice, index = best_point(kernel, n_components, projected, points, scores)
                 if curves is not None:
-                    curves.add(kernel, n_components, points, scores)
+                    curves.add(kernel, n_components, alphas, weights, scores)
                 if n_components not in best or is_better(choice, best[n_components]):
                     best[n_components] = replace(
                         choice,

@@ -48,7 +48,7 @@ def select_each_streamed(
             scores = relative_error(of_points, reference, metric)
             choice, _ = best_point(kernel, count, projected, points, scores)
             if curves is not None:
-                curves.add(kernel, count, points, scores)
+                curves.add(kernel, count, alphas, [np.nan], scores)
             if count not in best or is_better(choice, best[count]):
                 best[count] = choice
     for kernel in dict.fromkeys(choice.kernel for choice in best.values()):

@@ -26,9 +26,12 @@ _DIGITS = 12
 
 
 class _Column(NamedTuple):
+    """The errors of one kernel and number of components."""
+
     kernel: InputKernel
     n_components: int | None
-    points: Sequence[tuple[float, float, float]]
+    alphas: Sequence[float]
+    weights: Sequence[float]
     scores: np.ndarray
 
 
@@ -56,11 +59,17 @@ class ValidationCurves:
         self,
         kernel: InputKernel,
         key: Hashable,
-        points: Sequence[tuple[float, float, float]],
+        alphas: Sequence[float],
+        weights: Sequence[float],
         scores: np.ndarray,
     ) -> None:
-        """Keep the errors (p,) of the points of `workflow_lib.fitting.selection.grid_points`."""
-        self._columns.append(_Column(kernel, self._count_of(key), points, scores))
+        """Keep the errors (p,) of the points of `workflow_lib.fitting.selection.grid_points`.
+
+        `alphas` and `weights` are the penalties and the weights of weak rows that these are made
+        of, the second one NaN without weak rows; p is the product of their numbers, times that of
+        penalties where leading blocks have a penalty of their own.
+        """
+        self._columns.append(_Column(kernel, self._count_of(key), alphas, weights, scores))
 
     def tree(self, choices: Iterable) -> dict:
         """Return the curves and the values of the choices, as a tree for an artifact.
@@ -80,16 +89,12 @@ class ValidationCurves:
         choices : iterable of `workflow_lib.fitting.selection.Choice`
         """
         found: dict[str, dict[str, dict[float, float]]] = {}
+        groups: dict[tuple, list[_Column]] = {}
         for column in self._columns:
-            curves = found.setdefault(column.kernel.name, {})
-            for name, lowest in self._of_column(column).items():
-                curve = curves.setdefault(name, {})
-                for value, error in lowest.items():
-                    curve[value] = min(error, curve.get(value, math.inf))
-        for curves in found.values():
-            # With one penalty for all blocks the two curves are one.
-            if curves.get("alpha_leading") == curves.get("alpha_rest"):
-                curves.pop("alpha_leading", None)
+            shape = len(column.alphas), len(column.weights), len(column.scores)
+            groups.setdefault((column.kernel.name, *shape), []).append(column)
+        for (kernel, *_), columns in groups.items():
+            self._add_lowest(found.setdefault(kernel, {}), columns)
         tree: dict = {
             kernel: {
                 name: np.array(sorted(curve.items()))
@@ -111,42 +116,68 @@ class ValidationCurves:
         }
         return tree | {CHOSEN: values} if tree else {}
 
-    def _of_column(self, column: _Column) -> dict[str, dict[float, float]]:
-        """Return the lowest error of each value in a column of the grid, by hyper-parameter."""
-        curves: tuple[dict[float, float], ...] = ({}, {}, {})
-        scores = column.scores.tolist()
-        for point, score in zip(column.points, scores, strict=True):
-            for curve, value in zip(curves, point):
-                # A score that is not a number is lower than none.
-                if value == value and score < curve.get(value, math.inf):
-                    curve[value] = score
-        unit = self._unit(column.kernel)
-        leading, rest, weights = curves
-        found = {
-            "alpha_leading": {self._rounded(a / unit): error for a, error in leading.items()},
-            "alpha_rest": {self._rounded(a / unit): error for a, error in rest.items()},
-            "weak_weight": weights,
-        }
-        lowest = min(rest.values(), default=math.inf)
-        if lowest < math.inf:
-            if column.kernel.width is not None:
-                found["width"] = {column.kernel.width: lowest}
-            if column.n_components is not None:
-                found["n_components"] = {float(column.n_components): lowest}
-        return {name: curve for name, curve in found.items() if curve}
+    def _add_lowest(
+        self, curves: dict[str, dict[float, float]], columns: Sequence[_Column]
+    ) -> None:
+        """Add the lowest errors of columns of one kernel with equally many points to its curves."""
+        alphas, weights = columns[0].alphas, columns[0].weights
+        shape = len(columns), len(alphas), len(weights), -1
+        scores = np.array([column.scores for column in columns]).reshape(shape)
+        scores[~np.isfinite(scores)] = np.inf
+        units = np.array([self._unit(column.kernel) for column in columns])
+        penalties = _rounded(np.array([column.alphas for column in columns]) / units[:, None])
+        by_weight = scores.min(axis=3)
+        # Without a penalty of their own for leading blocks, the first axis is that of all.
+        found = {"alpha_rest": by_weight.min(axis=2)}
+        if scores.shape[3] > 1:
+            found = {"alpha_leading": found["alpha_rest"], "alpha_rest": scores.min(axis=(1, 2))}
+        lowest = found["alpha_rest"].min(axis=1).tolist()
+        if (penalties == penalties[0]).all():
+            # Nearly always: penalties are then added once instead of for each column.
+            found = {name: errors.min(axis=0, keepdims=True) for name, errors in found.items()}
+            penalties = penalties[:1]
+        for name, errors in found.items():
+            for values, of_column in zip(penalties.tolist(), errors.tolist()):
+                _lower(curves, name, values, of_column)
+        if weights[0] == weights[0]:
+            _lower(curves, "weak_weight", weights, by_weight.min(axis=(0, 1)).tolist())
+        for name, values in (
+            ("width", [column.kernel.width for column in columns]),
+            ("n_components", [column.n_components for column in columns]),
+        ):
+            if None not in values:
+                _lower(curves, name, map(float, values), lowest)
 
     def _values_of(self, choice) -> dict[str, float]:
         """Return the chosen values that are numbers, in the units of the curves."""
-        unit = self._unit(choice.kernel)
+        penalties = np.array([choice.alpha_leading, choice.alpha_rest]) / self._unit(choice.kernel)
+        leading, rest = _rounded(penalties).tolist()
         values = {
-            "alpha_leading": self._rounded(choice.alpha_leading / unit),
-            "alpha_rest": self._rounded(choice.alpha_rest / unit),
+            "alpha_leading": leading,
+            "alpha_rest": rest,
             "weak_weight": choice.weak_weight,
             "width": choice.kernel.width,
             "n_components": choice.n_components,
         }
         return {n: float(v) for n, v in values.items() if v is not None and v == v}
 
-    @staticmethod
-    def _rounded(value: float) -> float:
-        return float(f"{value:.{_DIGITS}g}")
+
+def _lower(
+    curves: dict[str, dict[float, float]],
+    name: str,
+    values: Iterable[float],
+    errors: Iterable[float],
+) -> None:
+    """Add errors to a curve where they are finite and lower than those that it has."""
+    curve = curves.setdefault(name, {})
+    for value, error in zip(values, errors, strict=True):
+        if error < curve.get(value, math.inf):
+            curve[value] = error
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Return positive numbers with `_DIGITS` significant digits; others as they are."""
+    with np.errstate(invalid="ignore"):
+        scale = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(values)))
+        rounded = np.round(values * scale) / scale
+    return np.where(np.isfinite(rounded), rounded, values)
