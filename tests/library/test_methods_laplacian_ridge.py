@@ -155,13 +155,14 @@ def test_fields_of_the_artifact(tmp_path, kernel):
             "dual_coefficients": (size + weak_size, 3),
             "intercept": (3,),
             "heldout_outputs": (size, 3),
+            "training_targets": (size, 3),
             "test_targets": (12, 3),
         }
         assert item.keys() == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, weak_size)
         predicted = predictions[f"n-{size}_w-{weak_size}_C-selected"]
-        assert predicted.keys() == scalars | {"outputs"}
+        assert predicted.keys() == scalars | {"outputs", "training_outputs", "heldout_outputs"}
         np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 

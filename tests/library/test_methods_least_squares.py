@@ -101,11 +101,12 @@ def test_fields_of_the_artifact(tmp_path):
     scalars = {"training_size", "weak_size", "components", "score"}
     for size in SIZES:
         item = trees["regression"][f"n-{size}_w-0_C-selected"]
-        arrays = {"coefficients", "intercept", "test_targets", "heldout_outputs"}
+        arrays = {"coefficients", "intercept", "test_targets", "training_targets"}
+        arrays |= {"heldout_outputs"}
         assert item.keys() == scalars | arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = trees["predictions"][f"n-{size}_w-0_C-selected"]
-        assert predicted.keys() == scalars | {"outputs"}
+        assert predicted.keys() == scalars | {"outputs", "training_outputs", "heldout_outputs"}
         np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 

@@ -187,12 +187,17 @@ def test_fields_of_the_artifact(tmp_path, kernel):
             "intercept": (3,),
             "test_targets": (12, 3),
             "heldout_outputs": (size, 3),
+            "training_targets": (size, 3),
         }
         assert item.keys() - {"edges"} == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]
-        assert predicted.keys() - {"edges"} == scalars | {"outputs"}
+        assert predicted.keys() - {"edges"} == scalars | {
+            "outputs",
+            "training_outputs",
+            "heldout_outputs",
+        }
         np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 

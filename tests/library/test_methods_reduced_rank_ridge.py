@@ -153,13 +153,14 @@ def test_fields_of_the_artifact(tmp_path, kernel):
             "dual_coefficients": (size, 6),
             "intercept": (6,),
             "heldout_outputs": (size, 6),
+            "training_targets": (size, 6),
             "test_targets": (12, 6),
         }
         assert item.keys() == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]
-        assert predicted.keys() == scalars | {"outputs"}
+        assert predicted.keys() == scalars | {"outputs", "training_outputs", "heldout_outputs"}
         np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 

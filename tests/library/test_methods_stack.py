@@ -146,7 +146,7 @@ def test_fields_and_seconds(tmp_path):
         assert item.keys() == scalars | {"test_targets", "heldout_outputs", "member_weights"}
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         assert item["heldout_outputs"].shape == (size, 3)
-        assert predicted.keys() == scalars | {"outputs"}
+        assert predicted.keys() == scalars | {"outputs", "heldout_outputs"}
         np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
     seconds = json.loads((tmp_path / "regression.json").read_text())
     assert seconds.keys() == tree.keys()

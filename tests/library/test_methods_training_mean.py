@@ -50,8 +50,8 @@ def test_fields_of_the_artifact(tmp_path):
     regression, predictions = stages.tree("regression"), stages.tree("predictions")
     for size in stages.sizes:
         item = regression[f"n-{size}_w-0_C-selected"]
-        assert item.keys() == scalars | {"test_targets", "heldout_outputs"}
+        assert item.keys() == scalars | {"test_targets", "training_targets", "heldout_outputs"}
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]
-        assert predicted.keys() == scalars | {"outputs"}
+        assert predicted.keys() == scalars | {"outputs", "training_outputs", "heldout_outputs"}
         np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])

@@ -15,7 +15,7 @@ from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.fitting.items import SELECTED
 from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY
-from workflow_lib.report.labels import count_of, method_label
+from workflow_lib.report.labels import PLUS_MINUS, count_of, method_label
 from workflow_lib.report.lines import Line, draw_panels
 from workflow_lib.report.style import WIDTH, applied_style, line_style
 
@@ -39,8 +39,9 @@ AXES = {
 }
 """The hyper-parameters in the order of their panels, and the names of their axes."""
 
-RING = 26.0
-"""Area of the ring of a value that a single split chose, in square points."""
+RING, RING_OF_A_SPLIT = 80.0, 25.0
+"""Area of a ring around a marker, and what each split adds that chose its value, in square
+points."""
 
 
 def draw(
@@ -105,7 +106,8 @@ def draw(
         draw_panels(
             axes,
             panels,
-            title=f"{title}\n{count_of(size, 'training row')}, {count_of(n_splits, 'split')}",
+            title=f"{title}\n{count_of(size, 'training row')}, {count_of(n_splits, 'split')}, mean "
+            f"{PLUS_MINUS} standard deviation",
             is_error=True,
         )
         for axis, name in zip(axes, names, strict=False):
@@ -115,7 +117,7 @@ def draw(
                     axis.scatter(
                         [value],
                         [error],
-                        s=RING * (1 + count),
+                        s=RING + RING_OF_A_SPLIT * count,
                         facecolors="none",
                         edgecolors=color,
                         linewidths=1.4,
