@@ -58,7 +58,8 @@ def test_without_an_iteration_it_is_ofer(tmp_path, weak, combine):
     found = joint(stages)
     assert found.keys() == ofer.keys()
     for name, item in found.items():
-        own = ("test_targets", "members", "dual_coefficients", "intercept")
+        own = ("test_targets", "training_targets", "members", "dual_coefficients", "intercept")
+        own += ("validation_curves",)
         same = [key for key in ofer[name] if key not in own]
         for key in same:
             if isinstance(item[key], np.ndarray):

@@ -440,7 +440,7 @@ def test_predictions_pass_through_the_preimage_stage_with_what_was_chosen(tmp_pa
     for key, item in stages.tree("predictions").items():
         np.testing.assert_array_equal(item["outputs"], tree[key]["test_targets"])
         names = {"outputs", "training_size", "weak_size", "components", "score", "alpha_rest"}
-        assert item.keys() - {"edges"} == names | {"kernel"}
+        assert item.keys() - {"edges"} == names | {"kernel", "training_outputs", "heldout_outputs"}
         assert seconds[key].keys() == {
             "selection_seconds",
             "fit_seconds",
