@@ -78,7 +78,7 @@ class ValidationCurves:
         values at least: the values in ascending order, each with the lowest finite error of the
         points that have it. They are ``alpha_rest``, ``alpha_leading`` where it is a penalty of its
         own, ``weak_weight``, ``width`` and ``n_components``. Penalties are divided by the unit of
-        their kernel and may be infinite. In a grid that was extended, the added values of one
+        their kernel, and infinite ones, which have no place on an axis, are left out. In a grid that was extended, the added values of one
         hyper-parameter are minimised over that part of the grid which was computed with them.
 
         The group `CHOSEN` holds, for each kernel that was chosen, the values (c,) of the choices of
@@ -149,7 +149,7 @@ class ValidationCurves:
                 _lower(curves, name, map(float, values), lowest)
 
     def _values_of(self, choice) -> dict[str, float]:
-        """Return the chosen values that are numbers, in the units of the curves."""
+        """Return the chosen values that are finite numbers, in the units of the curves."""
         penalties = np.array([choice.alpha_leading, choice.alpha_rest]) / self._unit(choice.kernel)
         leading, rest = _rounded(penalties).tolist()
         values = {
@@ -159,7 +159,7 @@ class ValidationCurves:
             "width": choice.kernel.width,
             "n_components": choice.n_components,
         }
-        return {n: float(v) for n, v in values.items() if v is not None and v == v}
+        return {n: float(v) for n, v in values.items() if v is not None and v < math.inf}
 
 
 def _lower(
@@ -168,10 +168,10 @@ def _lower(
     values: Iterable[float],
     errors: Iterable[float],
 ) -> None:
-    """Add errors to a curve where they are finite and lower than those that it has."""
+    """Add errors of finite values to a curve, where they are finite and lower than its own."""
     curve = curves.setdefault(name, {})
     for value, error in zip(values, errors, strict=True):
-        if error < curve.get(value, math.inf):
+        if value < math.inf and error < curve.get(value, math.inf):
             curve[value] = error
 
 

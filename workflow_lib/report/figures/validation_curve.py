@@ -53,7 +53,7 @@ def draw(
     """Return the figure: a panel for each hyper-parameter that some method chose.
 
     A line has the values that were tried in every split: where a grid was extended, its further
-    values have no line, but a ring where they were chosen. An infinite penalty is not drawn. Of a
+    values have no line, but a ring where they were chosen. An infinite penalty is not kept. Of a
     method with several fits at the largest training size the one with most weak rows is shown, and
     with the number of components selected where it is.
 
@@ -139,7 +139,7 @@ class _Curve(NamedTuple):
     @classmethod
     def of(cls, items: Sequence[Mapping], kernel: str, name: str) -> _Curve:
         by_split = [
-            {value: error for value, error in item[ENTRY][kernel][name] if value < math.inf}
+            dict(item[ENTRY][kernel][name].tolist())
             for item in items
             if name in item[ENTRY].get(kernel, {})
         ]
@@ -152,7 +152,7 @@ class _Curve(NamedTuple):
             float(value)
             for item in items
             for value in item[ENTRY][CHOSEN].get(kernel, {}).get(name, ())
-            if 0 < value < math.inf
+            if value > 0
         )
         chosen = {
             value: (float(np.mean([c[value] for c in by_split if value in c])), count)
