@@ -78,8 +78,9 @@ class ValidationCurves:
         values at least: the values in ascending order, each with the lowest finite error of the
         points that have it. They are ``alpha_rest``, ``alpha_leading`` where it is a penalty of its
         own, ``weak_weight``, ``width`` and ``n_components``. Penalties are divided by the unit of
-        their kernel, and infinite ones, which have no place on an axis, are left out. In a grid that was extended, the added values of one
-        hyper-parameter are minimised over that part of the grid which was computed with them.
+        their kernel, and infinite ones, which have no place on an axis, are left out. In a grid
+        that was extended, the added values of one hyper-parameter are minimised over that part of
+        the grid which was computed with them.
 
         The group `CHOSEN` holds, for each kernel that was chosen, the values (c,) of the choices of
         it. The tree is empty where nothing was chosen from several values.
