@@ -277,7 +277,7 @@ def test_unknown_model_is_reported_once(folder):
         (
             "methods/ridge",
             RIDGE | {"regressor": "kernel-ridge"},
-            "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected one of: "
+            "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected one of: ",
         ),
         (
             "methods/ridge",
