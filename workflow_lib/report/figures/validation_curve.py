@@ -190,11 +190,11 @@ def _usual_kernel(items: Sequence[Mapping]) -> str:
 
 
 def _scale_values(axis, name: str, values: Iterable[np.ndarray], curves: Iterable[_Curve]) -> None:
-    """Make the horizontal axis a logarithmic one of the values drawn; whole numbers are written."""
+    """Make the horizontal axis a logarithmic one of the values drawn; few ones are the ticks."""
     drawn = np.unique(np.concatenate([*values, *(list(curve.chosen) for curve in curves)]))
     axis.set_xscale("log")
     axis.set_xlim(drawn[0] / 1.4, drawn[-1] * 1.4)
     axis.set_xlabel(f"{AXES[name]} (log scale)")
-    if name == "n_components":
+    if name in ("n_components", "weak_weight"):
         axis.set_xticks(drawn, [f"{value:g}" for value in drawn])
         axis.set_xticks([], minor=True)
