@@ -17,6 +17,8 @@ from platform import node, python_version
 import pytest
 from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
 
+from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
+
 LOADING_ATTRIBUTES = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
 WITH_WEAK_ROWS = {
     "self-training",
@@ -149,6 +151,9 @@ def test_every_combination_is_scored(first_folder):
                 continue
             with open(first_folder / path, newline="") as file:
                 rows = [row for row in csv.DictReader(file) if not row["setting"]]
+            # Some methods have no error on their training rows.
+            prefixes = (TRAINING, CROSS_VALIDATED)
+            rows = [row for row in rows if not row.get("quantity", "").startswith(prefixes)]
             keys = ("method", "training_size", "weak_size", "split")
             quantities = {row.get("quantity") for row in rows}
             found = sorted(tuple(row[key] for key in keys) for row in rows)
