@@ -143,6 +143,7 @@ def test_every_combination_is_scored(first_folder):
             for method in methods
             for size in experiment["training_sizes"]
             for weak_size in (experiment["weak_sizes"] if method in WITH_WEAK_ROWS else [0])
+            + [0] * (method == "m-krr-laplacian")
             for split in range(experiment.get("n_splits", RUN["n_splits"]))
         }
         for path in (f"results/{name}/scores.csv", f"results/timings/{name}.csv"):
