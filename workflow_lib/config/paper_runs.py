@@ -7,6 +7,9 @@ from pathlib import Path
 from workflow_lib.config.files import read_yaml
 from workflow_lib.errors import UserError
 
+PAPER_METHODS = ("ofer", "wofer")
+"""How the names of the paper's methods begin."""
+
 
 def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     """Return, for each configuration file of a folder, the experiments that it runs.
@@ -30,22 +33,34 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     folder = Path(folder)
     runs = {}
     for path in sorted(folder.glob("*.yaml")):
-        names = _block(path).get("experiments")
-        found = [_experiment(folder, name) for name in names] if isinstance(names, list) else []
+        run = _block(path)
+        names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
+        # A run of methods that are none of the paper's stands in for none of its tables.
+        is_comparable = not isinstance(methods, list) or any(
+            str(name).startswith(PAPER_METHODS) for name in methods
+        )
+        found = (
+            [_experiment(folder, name, is_comparable) for name in names]
+            if isinstance(names, list)
+            else []
+        )
         if any(found):
             runs[f"config/{path.name}"] = [run for run in found if run]
     return runs
 
 
-def _experiment(folder: Path, name: object) -> dict | None:
-    """Return the entry of an experiment, None where its dataset has no file."""
+def _experiment(folder: Path, name: object, is_comparable: bool) -> dict | None:
+    """Return the entry of an experiment, None where its dataset has no file.
+
+    `is_comparable` is whether the run has methods of the paper.
+    """
     settings = _block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
     dataset = _block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
     if not dataset:
         return None
     options = dataset.get("options") or {}
     # The paper has no outputs without inputs, so that such an experiment stands in for none of it.
-    is_comparable = not settings.get("unpaired_sizes")
+    is_comparable = is_comparable and not settings.get("unpaired_sizes")
     return {
         "experiment": name,
         "dataset": settings["dataset"],
