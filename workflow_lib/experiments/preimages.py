@@ -9,13 +9,17 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.stage_timings import write_timings
 from workflow_lib.fitting.embedding_decoding import (
-    TRAINING_TARGETS,
     decoders_of,
     mean_outputs,
     members_of,
     predicts_training_rows,
 )
-from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries, heldout_entry
+from workflow_lib.fitting.items import (
+    TRAINING_TARGETS,
+    UNBOUNDED_ENTRIES,
+    chosen_entries,
+    heldout_entry,
+)
 
 
 def run(

@@ -10,10 +10,9 @@ from typing import Any
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
-from workflow_lib.fitting.embedding_decoding import TRAINING_TARGETS
 from workflow_lib.fitting.fit_data import FitData, RowsOfTraining, SplitData
 from workflow_lib.fitting.fitted import Fitted
-from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, components_group
+from workflow_lib.fitting.items import TRAINING_TARGETS, UNBOUNDED_ENTRIES, components_group
 from workflow_lib.methods import registry
 from workflow_lib.methods.base import ARTIFACTS, Method
 

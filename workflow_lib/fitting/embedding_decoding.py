@@ -9,12 +9,9 @@ import numpy as np
 
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
-from workflow_lib.fitting.items import components_group, fold_group, size_group
+from workflow_lib.fitting.items import TRAINING_TARGETS, components_group, fold_group, size_group
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-
-TRAINING_TARGETS = "training_targets"
-"""The entry of what is predicted for the training rows, in a "regression" artifact."""
 
 
 @dataclass(frozen=True)

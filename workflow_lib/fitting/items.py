@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 SELECTED = "selected"
 
+TRAINING_TARGETS = "training_targets"
+"""The entry of what is predicted for the training rows, in a "regression" artifact."""
+
 # Entries of an item that may be infinite: such a penalty keeps its block at the training mean;
 # such a score stands for none, where the training outputs are constant.
 UNBOUNDED_ENTRIES = ("alpha_leading", "alpha_rest", "joint_alpha", "score")
