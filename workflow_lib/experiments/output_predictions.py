@@ -10,15 +10,13 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.stage_timings import write_timings
-from workflow_lib.fitting.embedding_decoding import (
-    members_of,
-    predicts_training_rows,
-)
 from workflow_lib.fitting.items import (
     TRAINING_TARGETS,
     UNBOUNDED_ENTRIES,
     chosen_entries,
     heldout_entry,
+    members_of,
+    predicts_training_rows,
 )
 
 

@@ -11,14 +11,14 @@ from workflow_lib.experiments.stage_timings import write_timings
 from workflow_lib.fitting.embedding_decoding import (
     decoders_of,
     mean_outputs,
-    members_of,
-    predicts_training_rows,
 )
 from workflow_lib.fitting.items import (
     TRAINING_TARGETS,
     UNBOUNDED_ENTRIES,
     chosen_entries,
     heldout_entry,
+    members_of,
+    predicts_training_rows,
 )
 
 

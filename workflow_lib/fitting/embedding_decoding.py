@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
-from workflow_lib.fitting.items import TRAINING_TARGETS, components_group, fold_group, size_group
+from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
@@ -64,16 +64,6 @@ def decoders_of(
     if fitted is None or form is None:
         return [Decoder(IdentityEmbedding(member["test_targets"].shape[1])) for member in members]
     return [_decoder_of(fitted, member, form, block) for member in members]
-
-
-def members_of(item: Mapping) -> list[dict]:
-    """Return what an item has for each component count that it averages over; itself for one."""
-    return [{**item, **member} for member in item.get("members", {"": {}}).values()]
-
-
-def predicts_training_rows(members: Sequence[Mapping]) -> bool:
-    """Return whether there is an error of the training rows to be computed for an item."""
-    return all(TRAINING_TARGETS in member for member in members)
 
 
 def mean_outputs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 SELECTED = "selected"
 
@@ -67,3 +67,13 @@ def chosen_entries(item: Mapping) -> dict:
 def heldout_entry(item: Mapping) -> dict:
     """Return what an item holds of the training rows, each predicted without its fold."""
     return {name: item[name] for name in ("heldout_outputs",) if name in item}
+
+
+def members_of(item: Mapping) -> list[dict]:
+    """Return what an item has for each component count that it averages over; itself for one."""
+    return [{**item, **member} for member in item.get("members", {"": {}}).values()]
+
+
+def predicts_training_rows(members: Sequence[Mapping]) -> bool:
+    """Return whether there is an error of the training rows to be computed for an item."""
+    return all(TRAINING_TARGETS in member for member in members)
