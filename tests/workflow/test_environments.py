@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 
@@ -102,6 +103,15 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
     entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
     packages = [entry for entry in entries if not entry.startswith("#")]
     assert packages and all("--hash=sha256:" in entry for entry in packages)
+
+
+def test_the_lock_holds_all_that_its_packages_need():
+    # It is installed as it is, without resolving what packages need: a newer release of one of
+    # them must change nothing.
+    assert "--no-deps --require-hashes -r requirements.lock" in (ROOT / "Makefile").read_text()
+    command = [sys.executable, "-m", "pip", "check", "--disable-pip-version-check"]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_no_file_names_a_registry_or_a_path_of_one_machine():
