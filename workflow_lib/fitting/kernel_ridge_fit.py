@@ -58,6 +58,32 @@ class KernelRidgeGrid:
     center: bool
     weak_outputs: str | None
 
+    @classmethod
+    def of_method(cls, method: Any, **settings) -> KernelRidgeGrid:
+        """Return the grid of a method; by default it has one penalty and no weak rows.
+
+        Parameters
+        ----------
+        method : object
+            With the fields ``kernel``, ``kernels``, ``widths``, ``alphas``, ``center``, ``metric``
+            and ``precision``, as of `workflow_lib.methods.kernel_ridge.Method`. Of several
+            `kernels` penalties are relative to each, and the grid may be extended.
+        **settings
+            ``penalty``, ``weak_weights``, ``projections`` and ``weak_outputs``, where they differ.
+        """
+        defaults = {"penalty": "shared", "weak_weights": [], "projections": [False]}
+        return cls(
+            kernels=list(method.kernels or [method.kernel]),
+            widths=list(method.widths),
+            alphas=list(method.alphas),
+            is_relative=bool(method.kernels),
+            extends=bool(method.kernels),
+            metric=method.metric,
+            precision=method.precision,
+            center=method.center,
+            **{"weak_outputs": None} | defaults | settings,
+        )
+
     def single(self, values: Mapping) -> KernelRidgeGrid:
         """Return the grid with one value instead of each list, for fits without a selection.
 
@@ -251,26 +277,11 @@ def ridge_of_outputs(data: FitData, settings: Any) -> tuple[tuple[KernelRidgeFit
     ----------
     data : FitData
     settings : object
-        A method with the fields ``kernel``, ``kernels``, ``widths``, ``alphas``, ``center``,
-        ``metric`` and ``precision``, as of `workflow_lib.methods.kernel_ridge.Method`; for classes
-        also ``one_example``.
+        A method, as of `KernelRidgeGrid.of_method`; for classes also with ``one_example``.
     """
 
     def chosen():
-        grid = KernelRidgeGrid(
-            kernels=list(settings.kernels or [settings.kernel]),
-            widths=list(settings.widths),
-            alphas=list(settings.alphas),
-            is_relative=bool(settings.kernels),
-            extends=bool(settings.kernels),
-            penalty="shared",
-            weak_weights=[],
-            projections=[False],
-            metric=settings.metric,
-            precision=settings.precision,
-            center=settings.center,
-            weak_outputs=None,
-        )
+        grid = KernelRidgeGrid.of_method(settings)
         if data.split.is_one_example_of_each(data.size):
             grid = grid.single(settings.one_example)
         fit = KernelRidgeFit(FitData(data.split, FitSpec(data.size)), grid)

@@ -108,19 +108,11 @@ class Method(base.Method):
         return fit_specs(split.sizes, split.weak_sizes if self.weak else [0], counts)
 
     def select(self, data: FitData) -> base.Selection:
-        grid = KernelRidgeGrid(
-            kernels=list(self.kernels or [self.kernel]),
-            widths=list(self.widths),
-            alphas=list(self.alphas),
-            is_relative=bool(self.kernels),
-            extends=bool(self.kernels),
+        grid = KernelRidgeGrid.of_method(
+            self,
             penalty="per_block",
             weak_weights=list(self.weak_weights),
             projections=list(self.projections),
-            metric=self.metric,
-            precision=self.precision,
-            center=self.center,
-            weak_outputs=None,
         )
         fit = JointRidgeFit(data, grid, self.grid["joint_alpha"], self.grid["variance_floor"])
         return fit.selection(self.combine)

@@ -229,18 +229,11 @@ class Method(base.Method):
 
     def _fit(self, data: FitData) -> KernelRidgeFit:
         """Return the fit, on landmarks where a Gram matrix would be too large."""
-        grid = KernelRidgeGrid(
-            kernels=list(self.kernels or [self.kernel]),
-            widths=list(self.widths),
-            alphas=list(self.alphas),
-            is_relative=bool(self.kernels),
-            extends=bool(self.kernels),
+        grid = KernelRidgeGrid.of_method(
+            self,
             penalty=self.penalty,
             weak_weights=list(self.weak_weights),
             projections=list(self.projections),
-            metric=self.metric,
-            precision=self.precision,
-            center=self.center,
             weak_outputs=self.weak_outputs,
         )
         if data.split.is_one_example_of_each(data.size):
