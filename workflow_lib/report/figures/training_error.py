@@ -19,9 +19,10 @@ SHOWS = "the error on the test rows beside that on the training rows, against th
 CAPTION = (
     "The error, or the accuracy, on the test rows (left) and on the training rows that the method "
     "was fitted to (right), against their number. Points are means over the splits, bars their "
-    "sample standard deviation. The distance between both is at most estimation error, the level "
-    "on the training rows at least what more rows do not reduce; methods that repeat their "
-    "training outputs say nothing here."
+    "sample standard deviation. The estimation error is at most the distance between both, and "
+    "what more rows do not reduce is at least the level on the training rows; methods that repeat "
+    "their training outputs say nothing here. Stacks and some others have no error on training "
+    "rows."
 )
 METHOD_FIELDS = ("label", "color", "marker")
 

@@ -107,7 +107,7 @@ def draw(
             axes,
             panels,
             title=f"{title}\n{count_of(size, 'training row')}, {count_of(n_splits, 'split')}, mean "
-            f"{PLUS_MINUS} standard deviation",
+            f"{PLUS_MINUS} standard deviation\nRings: selected values, larger in more splits",
             is_error=True,
         )
         for axis, name in zip(axes, names, strict=False):
@@ -121,6 +121,7 @@ def draw(
                         facecolors="none",
                         edgecolors=color,
                         linewidths=1.4,
+                        clip_on=False,
                         zorder=4,
                         label=f"{method_label(method, shown_methods)}, chosen in {count}",
                     )
