@@ -18,7 +18,7 @@ from workflow_lib.report.style import save_figure
 
 PANELS = {
     "digits-row-kinds": "Handwritten digits",
-    "drug-activity-row-kinds": "Drug activity",
+    "drug-activity-row-kinds": "Drug activity (a stand-in)",
     "mixture-d2-row-kinds": "Simulated mixture",
 }
 METHODS = ("rows-labelled", "rows-weak", "rows-unlabelled", "rows-unpaired", "rows-all")
