@@ -625,6 +625,7 @@ class _Outputs:
         self._data, self._metric = data, metric
         self._preimage = "projected" if projected else "closed_form"
         self._covariance_block = covariance_block or "constrained"
+        self._without_weak: tuple[tuple, dict] = ((), {})
 
     def empty(self) -> np.ndarray:
         """Return an array for what is predicted of the training rows."""
@@ -646,9 +647,20 @@ class _Outputs:
         weak_size = self._data.spec.weak_size
         memberships = split.memberships(size, count, weak_size, fold=fold)
         labelled, weak = X[:-weak_size], X[-weak_size:]
-        return fit_embeddings(
-            estimator, labelled, embedded, weak, memberships / model.weights_, weak_weight
+        targets = memberships / model.weights_
+        rest = self._rest_of_folds(estimator, count)
+        fitted = fit_embeddings(
+            estimator, labelled, embedded, weak, targets, weak_weight, rest.get(fold)
         )
+        rest[fold] = fitted["rest"]
+        return fitted
+
+    def _rest_of_folds(self, estimator, count) -> dict:
+        """Return the regressors without weak rows of the last settings, by fold."""
+        settings = (repr(estimator.get_params()), count)
+        if self._without_weak[0] != settings:
+            self._without_weak = (settings, {})
+        return self._without_weak[1]
 
     def decoded(self, predicted, count, fold) -> np.ndarray:
         """Return the outputs (h, d) of predictions under the model of a fold."""

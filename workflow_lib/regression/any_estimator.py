@@ -54,6 +54,7 @@ def fit_embeddings(
     X_weak: np.ndarray,
     weak_targets: np.ndarray,
     weak_weight: float,
+    rest=None,
 ) -> dict:
     """Return a clone of a regressor for the block `pi`, which weak rows join, and for the rest.
 
@@ -73,6 +74,8 @@ def fit_embeddings(
         Memberships of the weak rows divided by the weights of the components.
     weak_weight : float
         Weight of a weak row; that of a labelled one is 1.
+    rest : fitted regressor, optional
+        That of the rest, which no weak row changes, of a call with another `weak_weight`.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def fit_embeddings(
     weights = np.repeat([1.0, weak_weight], [len(X), len(X_weak)])
     return {
         "pi": fit_outputs(estimator, np.vstack([X, X_weak]), joined, weights),
-        "rest": fit_outputs(estimator, X, H[:, n_components:]),
+        "rest": fit_outputs(estimator, X, H[:, n_components:]) if rest is None else rest,
     }
 
 
