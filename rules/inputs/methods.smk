@@ -186,7 +186,7 @@ def module_of(wildcards):
 def settings_taken(wildcards):
     """Return the settings that a method's module takes, by their names."""
     method = method_of(wildcards)
-    return {
+    taken = {
         name: (
             SETTINGS_OF_METHODS[name](wildcards)
             if name in SETTINGS_OF_METHODS
@@ -194,6 +194,10 @@ def settings_taken(wildcards):
         )
         for name in module_of(wildcards).settings
     }
+    if method.feature_learner:
+        more = {name: SETTINGS_OF_METHODS[name](wildcards) for name in ("seed", "method_file")}
+        taken["feature_learner"] = method.feature_learner.model_dump(mode="json") | more
+    return taken
 
 
 def artifact_taken(name):

@@ -121,7 +121,7 @@ class Final:
         settings = {"max_features": (0.5, 1.0), "n_trees": n_trees, "metric": self.metric}
         self._run(name, kind, **settings, seed=7, regressor=kind)
 
-    def of_outputs(self, name: str, regressor: str) -> None:
+    def of_outputs(self, name: str, regressor: str, **more_settings) -> None:
         """Add a method that predicts outputs without an embedding."""
         grid = {
             "kernel": self.kernel,
@@ -142,7 +142,7 @@ class Final:
             "k_support": {"norm": "rows", "grid": {"k": [1, 3], "alpha": [0.01]}, "center": True},
             "posterior_ridge": grid | {"grid": {"prior": ["gaussian"], "noise": [1.0]}, "seed": 0},
         }
-        self._run(name, regressor, metric=self.metric, **more[regressor])
+        self._run(name, regressor, metric=self.metric, **more[regressor], **more_settings)
 
     def of_output_kernel(
         self, name: str, output_kernel: str, preimage: str, alignments: Path | None = None

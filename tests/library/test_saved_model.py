@@ -83,6 +83,15 @@ def add_stack(final, **ridge):
     output_predictions.run(path, target, final.folder / "preimages.json")
 
 
+PCA = {
+    "transformer": "sklearn.decomposition.PCA",
+    "settings": {},
+    "grid": {"n_components": [2, 4]},
+    "unlabelled": True,
+    "seed": 0,
+    "method_file": "config/methods/saved.yaml",
+}
+
 SAVED_NUMBERS = {
     "kernel_ridge": lambda final: final.ridge("saved", kind=None),
     "kernel_ridge, weak": lambda final: final.ridge("saved", weak=True, counts=[2, 3]),
@@ -113,6 +122,9 @@ SAVED_NUMBERS = {
     ),
     "output_kernel_regression, candidates": lambda final: final.of_output_kernel(
         "saved", "linear", "candidates"
+    ),
+    "principal_component_ridge, learned features": lambda final: final.of_outputs(
+        "saved", "principal_component_ridge", feature_learner=PCA
     ),
     "stack": add_stack,
     "stack, weak rows": lambda final: add_stack(final, weak=True, counts=[2]),

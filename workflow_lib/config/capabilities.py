@@ -115,6 +115,11 @@ EMBEDDING_REQUIREMENTS = (
 
 METHOD_REQUIREMENTS = (
     Requirement(
+        {"learns_features": {True}},
+        {"reads_features": {True}},
+        "a feature_learner changes inputs, and the regressor {regressor} takes none",
+    ),
+    Requirement(
         {"weak": {True}, "takes_weak_weight": {True}},
         {"has_weak_weight": {True}},
         "a weakly supervised method needs grid.weak_weight",
@@ -238,6 +243,12 @@ EXPERIMENT_REQUIREMENTS = (
 in its module."""
 
 COMBINATION_REQUIREMENTS = (
+    Requirement(
+        {"learns_features": {True}},
+        {"scale": {"none", "standard"}, "kernel": {"rbf", "linear"}, "is_large": {False}},
+        "a feature_learner needs rows of numbers, the kernel rbf or linear, and no more training "
+        "rows than max_gram_rows",
+    ),
     Requirement(
         {"is_large": {True}, "regressor": NEEDS_GRAM},
         {"regressor": set()},

@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.feature_learner import FeatureLearner
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures
-from workflow_lib.methods.registry import method_modules, parameters_of
+from workflow_lib.methods.registry import LEARNED_FEATURES, method_modules, parameters_of
 
 ABSENT: dict[str, Any] = {
     "grid": None,
@@ -66,6 +67,10 @@ class MethodFile(Settings):
     in_default: Flag = False
     """Whether it belongs to `methods: default`. Off by default, so that a new file does not change
     existing runs."""
+
+    feature_learner: FeatureLearner | None = None
+    """A transformer that each fold learns from inputs alone, whose columns are the inputs of the
+    method; null (the default) for the inputs themselves."""
 
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     """What a method of this regressor must satisfy on all data."""
@@ -126,6 +131,8 @@ class MethodFile(Settings):
             {key: getattr(self, key) for key in keys if key != "kernel"}
             | {f"has_{key}": bool(self.grid_values(key)) for key in grid_keys}
             | {
+                "learns_features": self.feature_learner is not None,
+                "reads_features": "features" in method_modules()[self.regressor].artifacts,
                 "takes_weak_weight": hasattr(self.grid, "weak_weight"),
                 "takes_width": hasattr(self.grid, "width"),
                 "has_kernels": bool(self.kernel),
@@ -137,11 +144,14 @@ class MethodFile(Settings):
 
     def library_modules(self) -> list[str]:
         """Return the modules of this library that the method loads by name, without the package."""
-        return []
+        if self.feature_learner is None:
+            return []
+        of_class = self.feature_learner.named_class().library_modules()
+        return [f"methods.{LEARNED_FEATURES}", *of_class]
 
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return the faults in the values of keys: key, found, expected and remedy."""
-        return []
+        return self.feature_learner.named_class().faults() if self.feature_learner else []
 
     def reasons_against(self, task: str) -> list[str]:
         """Return why the method cannot predict the outputs of a task; none where it can."""

@@ -13,8 +13,8 @@ from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.fitting.fit_data import FitData, RowsOfTraining, SplitData
 from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.fitting.items import TRAINING_TARGETS, UNBOUNDED_ENTRIES, components_group
-from workflow_lib.methods import registry
 from workflow_lib.methods.base import ARTIFACTS, Method
+from workflow_lib.methods.registry import method_of
 
 Artifacts = Mapping[str, Path | Sequence[Path] | None]
 
@@ -38,7 +38,7 @@ def run(
     artifacts : mapping from str to path, sequence of paths or None
         Those that the method reads; other names are ignored.
     settings : mapping
-        Fields of the module's ``Method``.
+        Of `workflow_lib.methods.registry.method_of`.
     output, timings : path
 
     Raises
@@ -46,7 +46,7 @@ def run(
     UserError
         If the method cannot be fitted.
     """
-    method = registry.load(module).Method(**settings)
+    method = method_of(module, settings)
     split = split_data(method, artifacts)
     tree: dict[str, dict] = {}
     seconds: dict[str, dict] = {}

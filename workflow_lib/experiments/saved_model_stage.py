@@ -28,7 +28,7 @@ from workflow_lib.fitting.items import (
     size_group,
 )
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.methods import registry
+from workflow_lib.methods.registry import method_of
 from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.seeds import derive_seed
@@ -219,7 +219,7 @@ class _Source:
     def tree(self, name: str, item_name: ItemName | None = None) -> dict:
         """Return the tree of `workflow_lib.methods.saved_method` for a method."""
         described, item = self.methods[name], self.item_of(name, item_name)[1]
-        method = registry.load(described["module"]).Method(**described["settings"])
+        method = method_of(described["module"], described["settings"])
         n_unpaired = int(item.get("unpaired_size", 0))
         self.n_unpaired = max(self.n_unpaired, n_unpaired)
         spec = FitSpec(self.size, int(item["weak_size"]), unpaired_size=n_unpaired)

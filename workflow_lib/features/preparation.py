@@ -63,6 +63,11 @@ class InputPreparation:
         }
         return stored if self.weights is None else stored | {"weights": self.weights}
 
+    @property
+    def n_columns(self) -> int:
+        """Number of prepared columns, those that are not dropped."""
+        return int(np.count_nonzero(self.scale > 0))
+
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return the prepared inputs (n, kept columns) of rows `X` (n, q)."""
         kept = self.scale > 0

@@ -279,7 +279,7 @@ class PreparedSlices:
 
     def __init__(self, rows: np.ndarray | StoredRows, preparation: InputPreparation) -> None:
         self._rows, self._preparation = rows, preparation
-        self.shape = len(rows), int(np.count_nonzero(preparation.scale > 0))
+        self.shape = len(rows), preparation.n_columns
 
     def __len__(self) -> int:
         return len(self._rows)

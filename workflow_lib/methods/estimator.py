@@ -8,9 +8,6 @@ method.
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,9 +18,18 @@ from pydantic import Field
 
 from workflow_lib.config.grids import CombinesCounts, WeaklySupervised
 from workflow_lib.config.method_file import EmbeddingMethod
+from workflow_lib.config.named_class import (
+    DOTTED,
+    NamedClass,
+    Point,
+    combinations,
+    imported_class,
+    new_estimator,
+    written_point,
+)
 from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.errors import UserError, nearest_name
+from workflow_lib.errors import UserError
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData, SplitData
@@ -51,8 +57,6 @@ TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 10, "cubic_minutes": 1.0, "more_mb": 500}
 READS = ("dataset", "split", "features", "models", "embeddings", "weak_labels")
 
-DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
-
 OF_MODEL = ("n_components", "state_dim")
 """Keys of the grid that belong to the generative model where there is one."""
 
@@ -61,8 +65,6 @@ WEAK_WEIGHT = "weak_weight"
 
 OF_ESTIMATOR = "estimator__"
 """Before the name of a parameter of the estimator that is named like one of these keys."""
-
-Point = dict[str, Any]
 
 
 class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
@@ -127,45 +129,28 @@ class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
         return {key: values[0] for key, values in self.grid.items()}
 
     def library_modules(self) -> list[str]:
-        module = self.estimator.rpartition(".")[0]
-        package, _, rest = module.partition(".")
-        return [rest] if package == "workflow_lib" and rest else []
-
-    def points(self) -> list[Point]:
-        """Return the grid points of the estimator."""
-        return grid_points(self.grid, self.reserved_keys())
+        return super().library_modules() + self._named_class().library_modules()
 
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return what is wrong with the class and its arguments, as far as that can be known."""
-        try:
-            found = imported_class(self.estimator)
-        except ImportError as error:
-            package = self.estimator.partition(".")[0]
-            remedy = _NOT_INSTALLED.get(package, f"install the package {package}, or fix the name")
-            is_there = getattr(error, "name", None) != package
-            return [
-                (
-                    "estimator",
-                    f"'{self.estimator}' cannot be imported ({error})",
-                    "a class that Python can import, with its module",
-                    "fix the name" if is_there else remedy,
-                )
-            ]
-        if not inspect.isclass(found) or not all(hasattr(found, name) for name in _INTERFACE):
-            return [
-                (
-                    "estimator",
-                    f"'{self.estimator}' is no scikit-learn estimator",
-                    f"a class with the methods {', '.join(_INTERFACE)}",
-                    "name a regressor or a classifier",
-                )
-            ]
-        faults = [
-            *self._unknown_arguments(found),
-            *self._repeated_arguments(),
-            *self._faults_of_weak_rows(found),
-        ]
-        return faults or self._refused_values(found)
+        faults = super().faults() + self._named_class().faults()
+        return faults or list(self._faults_of_weak_rows(imported_class(self.estimator)))
+
+    def points(self) -> list[Point]:
+        """Return the grid points of the estimator."""
+        return combinations(own_arguments(self.grid, self.reserved_keys()))
+
+    def _named_class(self) -> NamedClass:
+        points = self.points()
+        return NamedClass(
+            "estimator",
+            self.estimator,
+            ("fit", "predict", "get_params", "set_params"),
+            "a regressor or a classifier",
+            self.settings,
+            points,
+            names={name: f"{OF_ESTIMATOR}{name}" for name in points[0] if name not in self.grid},
+        )
 
     def _faults_of_weak_rows(self, found: type) -> Iterator[tuple[str, str, str, str]]:
         if not self.weak:
@@ -190,54 +175,6 @@ class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
                     f"change grid.{WEAK_WEIGHT}",
                 )
 
-    def _unknown_arguments(self, found: type) -> Iterator[tuple[str, str, str, str]]:
-        known = argument_names(found)
-        own = {name for point in self.points()[:1] for name in point}
-        written = {f"settings.{name}": name for name in self.settings}
-        written |= {
-            f"grid.{name}": name.removeprefix(OF_ESTIMATOR)
-            for name in self.grid
-            if name.removeprefix(OF_ESTIMATOR) in own
-        }
-        for key, name in written.items():
-            if known is not None and name.partition("__")[0] not in known:
-                nearest = nearest_name(name, known)
-                yield (
-                    key,
-                    f"{self.estimator} has no argument '{name}'",
-                    f"one of: {', '.join(sorted(known))}",
-                    f"write '{nearest}'" if nearest else "remove it",
-                )
-
-    def _repeated_arguments(self) -> Iterator[tuple[str, str, str, str]]:
-        for name in sorted(set(self.settings) & set(self.points()[0])):
-            yield (
-                f"settings.{name}",
-                "the argument stands in settings and in grid",
-                "each argument in one of the two",
-                f"remove it from settings, or from grid to keep {self.settings[name]!r}",
-            )
-
-    def _refused_values(self, found: type) -> list[tuple[str, str, str, str]]:
-        for point in self.points():
-            try:
-                estimator = new_estimator(found, self.settings, point, 0)
-                # What scikit-learn does when it fits; other packages check in their own way.
-                if hasattr(estimator, "_parameter_constraints"):
-                    estimator._validate_params()
-            except Exception as error:
-                name = next((name for name in point if f"'{name}'" in str(error)), None)
-                key = f"grid.{name}" if name else "settings"
-                return [
-                    (
-                        key,
-                        f"{self.estimator} refuses {written_point(self.settings | point)}: {error}",
-                        "values that the class accepts",
-                        f"change {key}",
-                    )
-                ]
-        return []
-
     def reasons_against(self, task: str) -> list[str]:
         """Return why the estimator cannot predict what a task asks for; none where it can."""
         if not is_classifier(imported_class(self.estimator)):
@@ -256,35 +193,13 @@ class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
         return task == "classes" and is_classifier(imported_class(self.estimator))
 
 
-_INTERFACE = ("fit", "predict", "get_params", "set_params")
-
-_NOT_INSTALLED = dict.fromkeys(
-    ("lightgbm", "xgboost", "catboost"),
-    "install it: python -m pip install '.[boosting]' in the folder of the workflow",
-)
-
-
-def imported_class(path: str):
-    """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
-
-    Raises
-    ------
-    ImportError
-        If the module cannot be imported, or has nothing of that name.
-    """
-    module, _, name = path.rpartition(".")
-    found = importlib.import_module(module)
-    if not hasattr(found, name):
-        raise ImportError(f"the module {module} has no {name}")
-    return getattr(found, name)
-
-
-def argument_names(found: type) -> set[str] | None:
-    """Return the names of the arguments of a class; None where it takes any."""
-    parameters = inspect.signature(found.__init__).parameters.values()
-    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {parameter.name for parameter in parameters} - {"self"}
+def own_arguments(grid: Mapping[str, Sequence], reserved: Collection[str]) -> dict[str, Sequence]:
+    """Return the values of the estimator's own arguments; `reserved` are keys of other things."""
+    return {
+        name.removeprefix(OF_ESTIMATOR): values
+        for name, values in grid.items()
+        if name not in reserved
+    }
 
 
 def is_classifier(found: type) -> bool:
@@ -294,38 +209,6 @@ def is_classifier(found: type) -> bool:
     return issubclass(found, ClassifierMixin) or (
         getattr(found, "_estimator_type", None) == "classifier"
     )
-
-
-def new_estimator(found: type, settings: Mapping, point: Mapping, seed: int):
-    """Return an estimator with settings, those of a grid point, a seed and one thread."""
-    arguments = dict(settings) | dict(point)
-    plain = {name: value for name, value in arguments.items() if "__" not in name}
-    nested = {name: value for name, value in arguments.items() if "__" in name}
-    estimator = found(**plain)
-    known = dict.fromkeys(inspect.signature(found.__init__).parameters) | estimator.get_params()
-    # One thread is what scikit-learn takes where nothing is given.
-    given = set(plain) | ({"n_jobs"} if found.__module__.startswith("sklearn.") else set())
-    usual = {"random_state": seed % 2**32, "n_jobs": 1}
-    usual = {name: value for name, value in usual.items() if name in known and name not in given}
-    return estimator.set_params(**usual, **nested)
-
-
-def grid_points(grid: Mapping[str, Sequence], reserved: Collection[str] = ()) -> list[Point]:
-    """Return every combination of the values of the estimator's own arguments.
-
-    `reserved` are the keys that are no arguments.
-    """
-    own = {
-        name.removeprefix(OF_ESTIMATOR): values
-        for name, values in grid.items()
-        if name not in reserved
-    }
-    return [dict(zip(own, values, strict=True)) for values in itertools.product(*own.values())]
-
-
-def written_point(point: Mapping) -> str:
-    """Return arguments as Python writes them in a call."""
-    return ", ".join(f"{name}={value!r}" for name, value in point.items()) or "no arguments"
 
 
 @dataclass
@@ -428,7 +311,7 @@ class Method(base.Method):
         weights = self.weak_weights if data.spec.weak_size else (None,)
         return [
             _Candidate(point, weight)
-            for point in grid_points(self.grid, reserved)
+            for point in combinations(own_arguments(self.grid, reserved))
             for weight in weights
         ]
 

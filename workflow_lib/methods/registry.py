@@ -5,15 +5,23 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from workflow_lib.methods.base import MethodModule, read_module
 
-NO_METHODS = ("__init__", "base", "registry", "saved_method")
+if TYPE_CHECKING:
+    from workflow_lib.methods.base import Fitted, Method
+
+LEARNER, LEARNED_FEATURES = "feature_learner", "learned_features"
+"""The key of a method with a learner of features, and the module that only such methods load."""
+
+NO_METHODS = ("__init__", "base", LEARNED_FEATURES, "registry", "saved_method")
 """Modules of this package that hold no method."""
 
 
@@ -80,6 +88,31 @@ def _is_light(statement: ast.stmt) -> bool:
     return all(
         module.partition(".")[0] in LIGHT or module.startswith(CONFIGURATION) for module in modules
     )
+
+
+def method_of(module: str, settings: Mapping[str, Any]) -> Method:
+    """Return the method of a module, on learned features where its settings say so.
+
+    Parameters
+    ----------
+    module : str
+    settings : mapping
+        Fields of its ``Method``; and `LEARNER` with the arguments of
+        `workflow_lib.methods.learned_features.OnLearnedFeatures` besides the method.
+    """
+    own = {name: value for name, value in settings.items() if name != LEARNER}
+    method = load(module).Method(**own)
+    if LEARNER not in settings:
+        return method
+    return load(LEARNED_FEATURES).OnLearnedFeatures(method, **settings[LEARNER])
+
+
+def saved_fit(module: str, arrays: Mapping[str, Any]) -> Fitted:
+    """Return the fitted method of a module that its `to_arrays` described."""
+    fitted = load(module).Fitted
+    if LEARNER not in arrays:
+        return fitted.from_arrays(arrays)
+    return load(LEARNED_FEATURES).Fitted.from_arrays(arrays, fitted)
 
 
 def load(module: str) -> ModuleType:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.fitting.embedding_decoding import decoders_of, mean_outputs
-from workflow_lib.methods import registry
+from workflow_lib.methods.registry import saved_fit
 
 
 class SavedMethod:
@@ -28,9 +28,9 @@ class SavedMethod:
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
         self.tree = tree
-        fitted = registry.load(tree["module"]).Fitted
         self._fits = {
-            group: fitted.from_arrays(part["fitted"]) for group, part in tree["parts"].items()
+            group: saved_fit(tree["module"], part["fitted"])
+            for group, part in tree["parts"].items()
         }
 
     def predict(self, rows: Any) -> np.ndarray:

@@ -1,0 +1,179 @@
+"""A class with the interface of scikit-learn, named in a YAML file with its arguments."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from workflow_lib.errors import nearest_name
+
+DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
+"""The name of a class, with its module."""
+
+Point = dict[str, Any]
+Fault = tuple[str, str, str, str]
+
+_NOT_INSTALLED = dict.fromkeys(
+    ("lightgbm", "xgboost", "catboost"),
+    "install it: python -m pip install '.[boosting]' in the folder of the workflow",
+)
+
+
+class NamedClass(NamedTuple):
+    """A class, its fixed arguments and the grid points of the others, with the keys that hold them.
+
+    Attributes
+    ----------
+    key : str
+        Key that names the class.
+    path : str
+        The class, with its module.
+    interface : tuple of str
+        Methods that it must have.
+    kind : str
+        What it must be, such as ``a regressor or a classifier``.
+    settings : mapping
+    points : sequence of dict
+    before : str
+        Before the keys ``settings`` and ``grid``.
+    names : mapping from str to str
+        The keys of the grid of arguments that have another name there.
+    """
+
+    key: str
+    path: str
+    interface: tuple[str, ...]
+    kind: str
+    settings: Mapping[str, Any]
+    points: Sequence[Point]
+    before: str = ""
+    names: Mapping[str, str] = {}
+
+    def faults(self) -> list[Fault]:
+        """Return what is wrong with the class and its arguments: key, found, expected, remedy."""
+        try:
+            found = imported_class(self.path)
+        except ImportError as error:
+            package = self.path.partition(".")[0]
+            remedy = _NOT_INSTALLED.get(package, f"install the package {package}, or fix the name")
+            is_there = getattr(error, "name", None) != package
+            return [
+                (
+                    self.key,
+                    f"'{self.path}' cannot be imported ({error})",
+                    "a class that Python can import, with its module",
+                    "fix the name" if is_there else remedy,
+                )
+            ]
+        if not inspect.isclass(found) or not all(hasattr(found, name) for name in self.interface):
+            return [
+                (
+                    self.key,
+                    f"'{self.path}' is no scikit-learn estimator",
+                    f"a class with the methods {', '.join(self.interface)}",
+                    f"name {self.kind}",
+                )
+            ]
+        faults = [*self._unknown_arguments(found), *self._repeated_arguments()]
+        return faults or self._refused_values(found)
+
+    def library_modules(self) -> list[str]:
+        """Return the module of the class if it is of this library, without the package."""
+        package, _, rest = self.path.rpartition(".")[0].partition(".")
+        return [rest] if package == "workflow_lib" and rest else []
+
+    def _unknown_arguments(self, found: type) -> Iterator[Fault]:
+        known = argument_names(found)
+        written = {f"{self.before}settings.{name}": name for name in self.settings}
+        written |= {
+            f"{self.before}grid.{self.names.get(name, name)}": name for name in self.points[0]
+        }
+        for key, name in written.items():
+            if known is not None and name.partition("__")[0] not in known:
+                nearest = nearest_name(name, known)
+                yield (
+                    key,
+                    f"{self.path} has no argument '{name}'",
+                    f"one of: {', '.join(sorted(known))}",
+                    f"write '{nearest}'" if nearest else "remove it",
+                )
+
+    def _repeated_arguments(self) -> Iterator[Fault]:
+        for name in sorted(set(self.settings) & set(self.points[0])):
+            yield (
+                f"{self.before}settings.{name}",
+                "the argument stands in settings and in grid",
+                "each argument in one of the two",
+                f"remove it from settings, or from grid to keep {self.settings[name]!r}",
+            )
+
+    def _refused_values(self, found: type) -> list[Fault]:
+        for point in self.points:
+            try:
+                estimator = new_estimator(found, self.settings, point, 0)
+                # What scikit-learn does when it fits; other packages check in their own way.
+                if hasattr(estimator, "_parameter_constraints"):
+                    estimator._validate_params()
+            except Exception as error:
+                name = next((name for name in point if f"'{name}'" in str(error)), None)
+                key = f"{self.before}grid.{name}" if name else f"{self.before}settings"
+                called = written_point(self.settings | point)
+                return [
+                    (
+                        key,
+                        f"{self.path} refuses {called}: {error}",
+                        "values that the class accepts",
+                        f"change {key}",
+                    )
+                ]
+        return []
+
+
+def imported_class(path: str):
+    """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
+
+    Raises
+    ------
+    ImportError
+        If the module cannot be imported, or has nothing of that name.
+    """
+    module, _, name = path.rpartition(".")
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"the module {module} has no {name}")
+    return getattr(found, name)
+
+
+def argument_names(found: type) -> set[str] | None:
+    """Return the names of the arguments of a class; None where it takes any."""
+    parameters = inspect.signature(found.__init__).parameters.values()
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return {parameter.name for parameter in parameters} - {"self"}
+
+
+def new_estimator(found: type, settings: Mapping, point: Mapping, seed: int):
+    """Return an estimator with settings, those of a grid point, a seed and one thread."""
+    arguments = dict(settings) | dict(point)
+    plain = {name: value for name, value in arguments.items() if "__" not in name}
+    nested = {name: value for name, value in arguments.items() if "__" in name}
+    estimator = found(**plain)
+    known = dict.fromkeys(inspect.signature(found.__init__).parameters) | estimator.get_params()
+    # One thread is what scikit-learn takes where nothing is given.
+    given = set(plain) | ({"n_jobs"} if found.__module__.startswith("sklearn.") else set())
+    usual = {"random_state": seed % 2**32, "n_jobs": 1}
+    usual = {name: value for name, value in usual.items() if name in known and name not in given}
+    return estimator.set_params(**usual, **nested)
+
+
+def combinations(grid: Mapping[str, Sequence]) -> list[Point]:
+    """Return every combination of the values of arguments."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def written_point(point: Mapping) -> str:
+    """Return arguments as Python writes them in a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in point.items()) or "no arguments"

@@ -1,0 +1,386 @@
+"""Features learned from the inputs, as a step before any method.
+
+The transformer of a fit is learned from the prepared inputs of the training rows of its fold, and
+from those of weak rows, never from outputs, held-out rows or test rows. Its columns are centred and
+divided by one number, the root of their mean variance, so that their relative lengths are kept and
+the widths of kernels mean the same as for standardised inputs. The method then takes these columns
+as its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workflow_lib.config.named_class import (
+    combinations,
+    imported_class,
+    new_estimator,
+    written_point,
+)
+from workflow_lib.errors import UserError
+from workflow_lib.features.preparation import InputPreparation
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.items import size_group
+from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.methods import base
+from workflow_lib.methods.registry import LEARNER
+from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
+
+CHOSEN = "feature_learner__"
+"""Before the name of a chosen argument in the artifact."""
+
+ROUNDING = 1e-12
+"""Size below which a standardised value that may not be negative counts as zero."""
+
+
+class OnLearnedFeatures(base.Method):
+    """A method whose inputs are learned features.
+
+    Every grid point of the transformer competes by the score of what the method selects on its
+    features; the first of those that are equal is chosen. One that cannot be fitted, such as more
+    components than rows, does not compete, and the log says so.
+
+    Parameters
+    ----------
+    method : Method
+    transformer, settings, grid, unlabelled
+        As of `workflow_lib.config.feature_learner.FeatureLearner`.
+    seed : int
+    method_file : str
+        The YAML file, as errors name it.
+    """
+
+    def __init__(
+        self,
+        method: base.Method,
+        transformer: str,
+        settings: Mapping[str, Any],
+        grid: Mapping[str, Sequence],
+        unlabelled: bool,
+        seed: int,
+        method_file: str,
+    ) -> None:
+        self._method, self._unlabelled = method, unlabelled
+        self._transformer, self._settings, self._grid = transformer, settings, grid
+        self.seed, self._method_file = seed, method_file
+        self.not_finite = method.not_finite
+        self._splits: dict[tuple, _SplitOnFeatures] = {}
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of the method; without weak rows of its own one for each weak size."""
+        specs = self._method.specs(split)
+        if not self._unlabelled or any(spec.weak_size for spec in specs):
+            return specs
+        sizes = sorted({0, *split.weak_sizes})
+        return [replace(spec, weak_size=size) for spec in specs for size in sizes]
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return what the method selects on the features with the least score.
+
+        Raises
+        ------
+        UserError
+            If no grid point of the transformer can be fitted.
+        """
+        best, failures = None, []
+        for point in combinations(self._grid):
+            learned = self._data(data, point)
+            try:
+                learned.inputs.learn_all()
+            except Exception as error:
+                failures.append(f"{self._transformer}({written_point(point)}): {error}")
+                print(f"left out: {failures[-1]}")
+                continue
+            selection = self._method.select(learned)
+            score = selection.entries.get("score")
+            score = np.inf if score is None else score
+            if best is None or score < best[0] * (1.0 - SMALLEST_GAIN):
+                best = score, point, selection
+        if best is None:
+            raise self._refusal(failures[0])
+        _, point, selection = best
+        chosen = {f"{CHOSEN}{name}": _plain(value) for name, value in point.items()}
+        parts = [replace(part, entries=part.entries | chosen) for part in selection.parts]
+        entries = selection.entries | chosen
+        return replace(selection, entries=entries, parts=tuple(parts))
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        learned = self._data(data, self._point(selection.entries))
+        return _on_features(self._method.fit(learned, selection), learned)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        learned = self._data(data, self._point(entries))
+        return _on_features(self._method.restored(learned, entries), learned)
+
+    def _point(self, entries: Mapping) -> dict[str, Any]:
+        """Return the grid point that entries of the artifact name."""
+        return next(
+            point
+            for point in combinations(self._grid)
+            if all(entries[f"{CHOSEN}{name}"] == _plain(value) for name, value in point.items())
+        )
+
+    def _data(self, data: FitData, point: Mapping[str, Any]) -> FitData:
+        """Return the data of a fit with learned features as inputs."""
+        n_unlabelled = data.spec.weak_size if self._unlabelled else 0
+        key = written_point(point), n_unlabelled
+        if key not in self._splits:
+            transformer = new_estimator(
+                imported_class(self._transformer), self._settings, point, self.seed
+            )
+            self._splits[key] = _SplitOnFeatures(data.split, transformer, n_unlabelled)
+        uses_weak = any(spec.weak_size for spec in self._method.specs(data.split))
+        spec = data.spec if uses_weak else replace(data.spec, weak_size=0)
+        return FitData(self._splits[key], spec, data.members)
+
+    def _refusal(self, failure: str) -> UserError:
+        return UserError(
+            place=f"{self._method_file}, key feature_learner",
+            found=failure,
+            expected="at least one grid point that can be fitted to the inputs of every fold",
+            remedy="change settings or grid of feature_learner, or leave the method out of the "
+            "experiment",
+        )
+
+
+def _on_features(fitted: base.Fitted, data: FitData) -> Fitted:
+    known = data.inputs.refit_rows(data.spec.weak_size)[0]
+    return Fitted(fitted, data.inputs.features(), known)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as the artifact holds it."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else str(value)
+
+
+class Fitted(base.Fitted):
+    """A fitted method that predicts from learned features.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Of the method, on features.
+    features : Features
+    known : array (n + w, k)
+        Features of the training rows and of the weak rows that the method learned from.
+    """
+
+    def __init__(self, fitted: base.Fitted, features: Features, known: np.ndarray) -> None:
+        self._fitted, self._features, self._known = fitted, features, known
+        self.has_training_error = fitted.has_training_error
+
+    def predict(self, rows):
+        return self._fitted.predict(self._on(rows))
+
+    def predictions(self, rows):
+        return self._fitted.predictions(self._on(rows))
+
+    def entries(self):
+        return self._fitted.entries()
+
+    def to_arrays(self):
+        stored = self._features.tree() | {"known": self._known}
+        return self._fitted.to_arrays() | {LEARNER: stored}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping, of_method: type[base.Fitted]) -> Fitted:
+        """As of the base class; `of_method` is the class of the fitted method on the features."""
+        stored = arrays[LEARNER]
+        return cls(of_method.from_arrays(arrays), Features.from_tree(stored), stored["known"])
+
+    def _on(self, rows: Any) -> _RowsOfFeatures:
+        return _RowsOfFeatures(rows, self._features, self._known)
+
+
+class _RowsOfFeatures:
+    """Rows for which a fitted method predicts, with learned features as inputs."""
+
+    def __init__(self, rows: Any, features: Features, known: np.ndarray) -> None:
+        self._rows, self._known = rows, known
+        self._found = features.of(rows.test_rows())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rows, name)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def test_rows(self) -> np.ndarray:
+        return self._found
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        gamma = kernel_gamma(kernel, width, self._found.shape[1])
+        return gram_matrix(self._found, self._known, kernel, gamma)
+
+    def vectors(self, directions: Any) -> np.ndarray:
+        return self._found
+
+
+class Features(NamedTuple):
+    """A learned map from prepared inputs (n, q) to features (n, k).
+
+    Attributes
+    ----------
+    transformer : fitted transformer
+    shift : array (q,)
+        Is added to the prepared inputs: their means in units of standard deviations for a
+        transformer that takes no negative values, else zero.
+    mean : array (k,)
+    unit : float
+        The root of the mean variance of the columns.
+    """
+
+    transformer: Any
+    shift: np.ndarray
+    mean: np.ndarray
+    unit: float
+
+    def of(self, prepared: np.ndarray) -> np.ndarray:
+        """Return the features (n, k) of prepared inputs (n, q)."""
+        if not len(prepared):
+            return np.empty((0, len(self.mean)))
+        return (_transformed(self.transformer, prepared + self.shift) - self.mean) / self.unit
+
+    def tree(self) -> dict:
+        """Return the features as a group of an artifact."""
+        return self._asdict() | {"transformer": estimator_bytes(self.transformer)}
+
+    @classmethod
+    def from_tree(cls, tree: Mapping) -> Features:
+        """Return the features that `tree` stores."""
+        transformer = estimator_from_bytes(tree["transformer"])
+        return cls(transformer, tree["shift"], tree["mean"], float(tree["unit"]))
+
+
+def learned_features(
+    transformer: Any, X: np.ndarray, preparation: InputPreparation, n_labelled: int
+) -> Features:
+    """Return the features that a transformer learns from raw inputs.
+
+    Parameters
+    ----------
+    transformer : transformer
+        With the interface of scikit-learn; a clone of it is fitted.
+    X : array (n, q)
+        Labelled rows, followed by unlabelled ones; NaN where missing.
+    preparation : InputPreparation
+        Learned from the labelled rows.
+    n_labelled : int
+        Rows whose features have the mean zero and the mean variance one.
+    """
+    from sklearn.base import clone
+
+    prepared = preparation.apply(X)
+    shift = np.zeros(prepared.shape[1])
+    if takes_no_negative_values(transformer):
+        kept = preparation.scale > 0
+        shift = preparation.offset[kept] / preparation.scale[kept]
+        if preparation.weights is not None:
+            shift = shift * preparation.weights[kept]
+    fitted = clone(transformer).fit(_without_rounding(prepared + shift))
+    found = _transformed(fitted, prepared[:n_labelled] + shift)
+    if not np.isfinite(found).all():
+        raise ValueError("its features are not finite")
+    unit = np.sqrt(found.var(axis=0).mean())
+    return Features(fitted, shift, found.mean(axis=0), float(unit) if unit > 0 else 1.0)
+
+
+def takes_no_negative_values(transformer: Any) -> bool:
+    """Return whether a transformer says that its inputs must not be negative."""
+    from sklearn.utils import get_tags
+
+    return bool(get_tags(transformer).input_tags.positive_only)
+
+
+def _without_rounding(X: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(X) < ROUNDING, 0.0, X)
+
+
+def _transformed(transformer: Any, X: np.ndarray) -> np.ndarray:
+    return np.asarray(transformer.transform(_without_rounding(X)), dtype=np.float64)
+
+
+class _SplitOnFeatures(SplitData):
+    """The data of a split, with learned features as inputs."""
+
+    def __init__(self, split: SplitData, transformer: Any, n_unlabelled: int) -> None:
+        # What the split keeps for its fits belongs to other inputs.
+        vars(self).update(vars(split))
+        self._made, self._inputs, self.weak_decompositions = {}, {}, {}
+        self._transformer, self._n_unlabelled = transformer, n_unlabelled
+
+    def inputs(self, size: int) -> LearnedInputs:
+        """As `SplitData.inputs`."""
+        if size not in self._inputs:
+            folds = self.partition["folds"][size_group(size)]
+            arguments = self._transformer, self._n_unlabelled
+            self._inputs = {size: LearnedInputs(self.features, folds, size, *arguments)}
+        return self._inputs[size]
+
+
+class LearnedInputs(PreparedRows):
+    """Features that each fold learns from its inputs.
+
+    Parameters
+    ----------
+    features, folds, training_size
+        As of `workflow_lib.fitting.prepared_inputs.prepared_inputs`.
+    transformer : transformer
+    n_unlabelled : int
+        Weak rows whose inputs are learned from.
+    """
+
+    def __init__(
+        self,
+        features: Mapping,
+        folds: np.ndarray,
+        training_size: int,
+        transformer: Any,
+        n_unlabelled: int,
+    ) -> None:
+        super().__init__(features, folds, training_size)
+        self.learns = True
+        self._transformer, self._n_unlabelled = transformer, n_unlabelled
+        self._by_fold: dict[int | None, _PreparedFeatures] = {}
+
+    def learn_all(self) -> None:
+        """Learn the features of every fold, and of all training rows."""
+        for fold in (None, *range(self.folds.max() + 1)):
+            self._preparation(fold)
+
+    def features(self) -> Features:
+        """Return the features learned from all training rows."""
+        return self._preparation(None).features
+
+    def _preparation(self, fold):
+        if fold not in self._by_fold:
+            preparation = super()._preparation(fold)
+            rows = self._train if fold is None else self._train[self.folds != fold]
+            known = np.vstack([rows, self._weak[: self._n_unlabelled]])
+            found = learned_features(self._transformer, known, preparation, len(rows))
+            self._by_fold[fold] = _PreparedFeatures(preparation, found)
+        return self._by_fold[fold]
+
+
+class _PreparedFeatures(NamedTuple):
+    """Learned features in the place of prepared inputs."""
+
+    preparation: InputPreparation
+    features: Features
+
+    @property
+    def n_columns(self) -> int:
+        """As of `InputPreparation`."""
+        return len(self.features.mean)
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """As `InputPreparation.apply`."""
+        return self.features.of(self.preparation.apply(X))
