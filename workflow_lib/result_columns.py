@@ -43,9 +43,10 @@ CHOICES = (*FIT, "name", "value")
 """Columns of ``choices.csv``: one row for each fit and selected setting.
 
 A value is a number or a text. ``kernel``, ``width``, ``alpha_rest`` and others are the selected
-hyper-parameters, ``edges`` names those on the edge of their grid, ``n_landmarks`` counts the
-landmarks where no Gram matrix of all rows was used, ``weight_METHOD`` are the weights of the
-members of a stack, and ``estimator__NAME`` the arguments of an estimator of another library.
+hyper-parameters, ``edges`` names those on the edge of their grid, ``n_landmarks`` and
+``n_random_features`` count the features where no Gram matrix of all rows was used,
+``weight_METHOD`` are the weights of the members of a stack, ``estimator__NAME`` the arguments of an
+estimator of another library, and ``feature_learner__NAME`` those of a transformer of inputs.
 """
 
 COORDINATES = (*FIT, "n_train", "n_test", "coordinate", "name", "error")

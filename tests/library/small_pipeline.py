@@ -55,6 +55,7 @@ class Stages:
     n_channels: int = 1
     seed: int = 7
     landmarks: dict | None = None
+    approximation: str = "landmarks"
     precision: str = "float64"
 
     def path(self, name: str) -> Path:
@@ -139,6 +140,7 @@ class Stages:
             "center": self.center,
             "metric": self.metric,
             "landmarks": self.landmarks,
+            "approximation": self.approximation,
             "precision": self.precision,
             "embeddings": self.path("embeddings") if has_embedding else None,
             "models": self._models() if has_model else None,

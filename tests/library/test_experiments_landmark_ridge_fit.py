@@ -63,6 +63,19 @@ def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
         np.testing.assert_allclose(predictions[key]["outputs"], item["outputs"], atol=2e-5)
 
 
+def test_many_random_features_come_close_to_the_exact_solution(tmp_path):
+    options = {"kind": None, "alphas": [1e-2], "widths": [0.3]}
+    exact = stages(tmp_path / "gram", None, **options).all().tree("regression")
+    landmarks = ALL_ROWS | {"n_landmarks": 4000}
+    random = {"approximation": "random_features", "landmarks": landmarks}
+    ours = stages(tmp_path / "random", **random, **options).all().tree("regression")
+    for key, item in exact.items():
+        spread = item["test_targets"].std()
+        difference = ours[key]["test_targets"] - item["test_targets"]
+        assert np.abs(difference).max() < 0.05 * spread
+        assert ("directions" in ours[key]) == (item["training_size"] > 10)
+
+
 @pytest.mark.parametrize("n_landmarks", [2, 100])
 def test_the_linear_kernel_of_few_columns_is_exact(tmp_path, n_landmarks):
     options = {"kernel": "linear", "kind": None, "alphas": [1e-3, 1e-2]}

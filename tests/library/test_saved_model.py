@@ -44,6 +44,11 @@ RIDGES = {
         "kind": None,
         "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3},
     },
+    "random features": {
+        "kind": None,
+        "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3},
+        "approximation": "random_features",
+    },
     "landmarks, mixture": {
         "combine": "average",
         "counts": [2, 3],

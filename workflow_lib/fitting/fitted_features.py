@@ -1,4 +1,4 @@
-"""A fitted ridge regression on features of landmarks, or on the inputs themselves."""
+"""A fitted ridge regression on features of landmarks, on random ones, or on the inputs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
 from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures
+from workflow_lib.regression.random_features import RandomFeatures
 
 
 class FittedFeatureRidge(Fitted):
@@ -20,15 +21,16 @@ class FittedFeatureRidge(Fitted):
     ----------
     arrays : mapping
         ``weights`` (k, m) and ``intercept`` (m,); ``landmarks`` and ``projection`` of
-        `workflow_lib.regression.landmarks.LandmarkFeatures`, or neither where the inputs are the
-        features.
+        `workflow_lib.regression.landmarks.LandmarkFeatures`, or ``directions`` of
+        `workflow_lib.regression.random_features.RandomFeatures`, or none of these where the inputs
+        are the features.
     kernel : InputKernel
     """
 
     # All training rows at once are more than memory is meant to hold.
     has_training_error = False
 
-    ARRAYS = ("weights", "intercept", "landmarks", "projection")
+    ARRAYS = ("weights", "intercept", "landmarks", "projection", "directions")
 
     def __init__(self, arrays: Mapping[str, np.ndarray], kernel: InputKernel) -> None:
         self._arrays = {name: arrays[name] for name in self.ARRAYS if name in arrays}
@@ -37,9 +39,11 @@ class FittedFeatureRidge(Fitted):
     def predict(self, rows):
         arrays, X = self._arrays, rows.test_rows()
         n_columns = X.shape[1]
+        gamma = kernel_gamma(*self._kernel, n_columns)
         features = LinearFeatures(n_columns)
+        if "directions" in arrays:
+            features = RandomFeatures(arrays["directions"], gamma)
         if "landmarks" in arrays:
-            gamma = kernel_gamma(*self._kernel, n_columns)
             features = LandmarkFeatures(
                 arrays["landmarks"], self._kernel.name, gamma, arrays["projection"]
             )

@@ -1,8 +1,8 @@
 """Selection and refit in one fit where there are more rows than a Gram matrix allows.
 
 The kernel is replaced by the inner products of features, which are few: those of landmarks (the
-Nystrom approximation), or for the linear kernel the inputs themselves, which is exact. Grid, folds
-and score are those of `KernelRidgeFit`.
+Nystrom approximation), random ones, or for the linear kernel the inputs themselves, which is exact.
+Grid, folds and score are those of `KernelRidgeFit`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from workflow_lib.regression.feature_ridge import (
     SeparateFeatureRidges,
 )
 from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
+from workflow_lib.regression.random_features import RandomFeatures, orthogonal_directions
 from workflow_lib.seeds import derive_seed
 
 LANDMARK_METHOD = "k_means"
@@ -40,8 +41,12 @@ class LandmarkRidgeFit(KernelRidgeFit):
     data, grid
         As for `KernelRidgeFit`.
     n_landmarks : int
+        Or number of random features.
     seed : int
-        Of the draw of the landmarks.
+        Of the draw of the landmarks, or of the directions of the random features.
+    is_random : bool, default=False
+        Whether the features of the rbf kernel are random ones
+        (`workflow_lib.regression.random_features`).
 
     Raises
     ------
@@ -49,7 +54,14 @@ class LandmarkRidgeFit(KernelRidgeFit):
         With weak rows, and for inputs that are inner products or texts instead of rows of numbers.
     """
 
-    def __init__(self, data: FitData, grid: KernelRidgeGrid, n_landmarks: int, seed: int) -> None:
+    def __init__(
+        self,
+        data: FitData,
+        grid: KernelRidgeGrid,
+        n_landmarks: int,
+        seed: int,
+        is_random: bool = False,
+    ) -> None:
         super().__init__(data, grid)
         weak_size = data.spec.weak_size
         if weak_size or not isinstance(self._inputs, PreparedRows) or self._inputs.is_gram:
@@ -60,12 +72,14 @@ class LandmarkRidgeFit(KernelRidgeFit):
                 expected="labelled rows of numbers alone, of which landmarks can be chosen",
                 remedy="take smaller training_sizes, or raise max_gram_rows",
             )
-        self._n_landmarks, self._seed = n_landmarks, seed
-        self._landmarks: dict[int | None, np.ndarray] = {}
+        self._n_landmarks, self._seed, self._is_random = n_landmarks, seed, is_random
+        self._drawn: dict[int | None, np.ndarray] = {}
         self._is_always_primal = all(map(self._is_primal, self._kernel_grid.names))
         what = (
             "the inputs themselves"
             if self._is_always_primal
+            else f"{n_landmarks} random features"
+            if is_random
             else f"features of {n_landmarks} landmarks"
         )
         print(
@@ -75,8 +89,9 @@ class LandmarkRidgeFit(KernelRidgeFit):
 
     @property
     def description(self) -> dict[str, int]:
-        """As `KernelRidgeFit.description`: the number of landmarks, where there are any."""
-        return {} if self._is_always_primal else {"n_landmarks": self._n_landmarks}
+        """As `KernelRidgeFit.description`: the number of landmarks, or of random features."""
+        name = "n_random_features" if self._is_random else "n_landmarks"
+        return {} if self._is_always_primal else {name: self._n_landmarks}
 
     def _is_primal(self, kernel: str) -> bool:
         """Whether a kernel is linear and the columns are few enough to be the features."""
@@ -112,6 +127,8 @@ class LandmarkRidgeFit(KernelRidgeFit):
         arrays = {"weights": weights, "intercept": intercept}
         if isinstance(features, LandmarkFeatures):
             arrays |= {"landmarks": features.landmarks, "projection": features.projection}
+        elif isinstance(features, RandomFeatures):
+            arrays |= {"directions": features.directions}
         return FittedFeatureRidge(arrays, choice.kernel)
 
     def _solver_of(self, kernel):
@@ -128,24 +145,30 @@ class LandmarkRidgeFit(KernelRidgeFit):
         features = self._features(fold, kernel)
         return FeatureBlocks(features, self._inputs.rows_as_prepared_by(fold))
 
-    def _features(self, fold: int | None, kernel: InputKernel) -> LandmarkFeatures | LinearFeatures:
+    def _features(
+        self, fold: int | None, kernel: InputKernel
+    ) -> LandmarkFeatures | LinearFeatures | RandomFeatures:
         """Return the features of one kernel, as a fold (None: the refit) makes them."""
         rows = self._inputs.rows_as_prepared_by(fold)
         n_columns = rows.shape[1]
         if self._is_primal(kernel.name):
             return LinearFeatures(n_columns)
         gamma = kernel_gamma(kernel.name, kernel.width, n_columns)
-        if fold not in self._landmarks:
-            known = np.flatnonzero(self._inputs.folds != fold)
-            self._landmarks[fold] = choose_landmarks(
-                _Chosen(rows, known),
-                self._n_landmarks,
-                kernel.name,
-                gamma,
-                LANDMARK_METHOD,
-                np.random.default_rng(derive_seed(self._seed, self._data.size, fold_group(fold))),
-            )
-        return LandmarkFeatures(self._landmarks[fold], kernel.name, gamma)
+        if fold not in self._drawn:
+            self._drawn[fold] = self._draw(fold, rows, kernel.name, gamma)
+        if self._is_random:
+            return RandomFeatures(self._drawn[fold], gamma)
+        return LandmarkFeatures(self._drawn[fold], kernel.name, gamma)
+
+    def _draw(self, fold, rows, kernel, gamma) -> np.ndarray:
+        """Return the landmarks, or the directions of the random features, of a fold."""
+        seed = derive_seed(self._seed, self._data.size, fold_group(fold))
+        generator = np.random.default_rng(seed)
+        if self._is_random:
+            n_directions = max(self._n_landmarks // 2, 1)
+            return orthogonal_directions(n_directions, rows.shape[1], generator)
+        known = _Chosen(rows, np.flatnonzero(self._inputs.folds != fold))
+        return choose_landmarks(known, self._n_landmarks, kernel, gamma, LANDMARK_METHOD, generator)
 
 
 class _Chosen:

@@ -76,6 +76,10 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
     (`neighbours`) or the hidden outputs themselves (`true`, a ceiling and no method for use); null
     (the default): weak rows have targets in the block pi only."""
 
+    approximation: Literal["landmarks", "random_features"] = "landmarks"
+    """Features that replace the kernel where there are more training rows than `max_gram_rows`:
+    those of `n_landmarks` landmarks (the default), or as many random ones (for the kernel rbf)."""
+
     grid: EmbeddingGrid
     """Candidate hyper-parameters."""
 
@@ -128,6 +132,11 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
             "with more training rows than max_gram_rows, kernel ridge regression works on "
             "landmarks: labelled rows of numbers only, without weak rows",
         ),
+        Requirement(
+            {"is_large": {True}, "approximation": {"random_features"}},
+            {"kernel": {"rbf", "linear"}},
+            "random features approximate the kernel rbf, and the kernel is {kernel}",
+        ),
     )
 
 
@@ -175,6 +184,8 @@ class Method(base.Method):
         Of what is done where there are more training rows than a Gram matrix allows
         (`LandmarkRidgeFit`): ``max_gram_rows``, from which on; ``n_landmarks`` and ``seed``. None
         for never. Where it is done, inputs are read from their file as they are needed.
+    approximation : {"landmarks", "random_features"}, default="landmarks"
+        What is done there.
     precision : {"float64", "float32"}, default="float64"
         Of the grid where all folds share one Gram matrix; the winner is fitted in float64.
     kernels : sequence of str or None, default=None
@@ -199,6 +210,7 @@ class Method(base.Method):
     metric: str
     one_example: Mapping[str, object] | None = None
     landmarks: Mapping[str, int] | None = None
+    approximation: str = "landmarks"
     precision: str = "float64"
     kernels: Sequence[str] | None = None
 
@@ -243,7 +255,9 @@ class Method(base.Method):
             data = FitData(data.split, spec)
         if self.landmarks is None or data.size <= self.landmarks["max_gram_rows"]:
             return KernelRidgeFit(data, grid)
-        return LandmarkRidgeFit(data, grid, self.landmarks["n_landmarks"], self.landmarks["seed"])
+        is_random = self.approximation == "random_features"
+        settings = self.landmarks["n_landmarks"], self.landmarks["seed"], is_random
+        return LandmarkRidgeFit(data, grid, *settings)
 
 
 class Fitted(base.Fitted):

@@ -37,6 +37,13 @@ _CLASS_SELECTION = (
     "common factor where they are decoded, or of class vectors where these are predicted."
 )
 
+_APPROXIMATIONS = {
+    "n_landmarks": "the features of {number} landmarks, centres of training inputs (the "
+    "Nystr\u00f6m approximation),",
+    "n_random_features": "{number} random features of the kernel",
+}
+"""Settings that were chosen where there was no Gram matrix of all rows, and what they mean."""
+
 _ONE_EXAMPLE = (
     "With one example per class nothing can be selected, because a class that is held out has no "
     "example left; fixed values are used."
@@ -143,19 +150,17 @@ def protocol_sentences(
     on_edges = edge_sentence(scores, choices, methods or {})
     if on_edges:
         sentences.append(on_edges)
-    landmarks = choices[(choices["name"] == "n_landmarks") & (choices["value"] != "0")]
-    if not landmarks.empty:
-        n_train = rows_of_sizes(scores)
-        numbers = sorted(n_train[size] for size in set(landmarks["training_size"]))
-        sizes_in_words = join_words(numbers)
-        number = landmarks["value"].iloc[0]
-        sentences.append(
-            f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
-            f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
-            f"approximation) instead of a Gram matrix of all pairs, with the same grid and "
-            f"the same folds; landmarks are centres of training inputs, and do not depend on "
-            f"outputs."
-        )
+    for name, features in _APPROXIMATIONS.items():
+        chosen = choices[(choices["name"] == name) & (choices["value"] != "0")]
+        if not chosen.empty:
+            n_train = rows_of_sizes(scores)
+            numbers = sorted(n_train[size] for size in set(chosen["training_size"]))
+            number = chosen["value"].iloc[0]
+            sentences.append(
+                f"With {join_words(numbers)} training rows, more than max_gram_rows, kernel ridge "
+                f"regression works on {features.format(number=number)} instead of a Gram matrix of "
+                "all pairs, with the same grid and the same folds; these do not depend on outputs."
+            )
     if missing_share > 0:
         sentences.append(
             f"{format_share(missing_share)} of the output values are missing: in training each is "
