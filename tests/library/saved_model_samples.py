@@ -273,15 +273,35 @@ class Final:
         self._run(
             name,
             "stack",
-            regressions=[self.methods[member]["regression"] for member in members],
-            predictions=[self.methods[member]["predictions"] for member in members],
-            member_timings=[self.folder / member / "regression.json" for member in members],
-            members=members,
+            **self._results_of(members),
             member_sizes={},
             weak_members=weak_members,
             metric=self.metric,
             seed=1,
         )
+
+    def stacked_features(self, name: str, members: list[str], columns: str) -> None:
+        self._run(
+            name,
+            "stacked_features",
+            **self._results_of(members),
+            columns=columns,
+            estimator="sklearn.ensemble.ExtraTreesRegressor",
+            settings={"n_estimators": 5},
+            grid={"max_features": [0.5, 1.0]},
+            metric=self.metric,
+            seed=SEED,
+            method_file=f"config/methods/{name}.yaml",
+        )
+
+    def _results_of(self, members: list[str]) -> dict[str, list]:
+        """Return the members of a method that combines them, and their artifacts."""
+        return {
+            "regressions": [self.methods[member]["regression"] for member in members],
+            "predictions": [self.methods[member]["predictions"] for member in members],
+            "member_timings": [self.folder / member / "regression.json" for member in members],
+            "members": members,
+        }
 
     def _run(self, name: str, kind: str, decoding: dict | None = None, **arguments) -> None:
         """Run a method of the regressor `kind`, predict, and add it.

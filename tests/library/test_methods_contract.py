@@ -80,8 +80,8 @@ SETTINGS = {
     "weak_weights": [],
     "widths": [0.3, 3.0],
 }
-OF_ONE = {"estimator": {"grid": {"alpha": [0.01, 1.0]}}}
-"""Settings of one regressor that differ."""
+OF_ONE = dict.fromkeys(("estimator", "stacked_features"), {"grid": {"alpha": [0.01, 1.0]}})
+"""Settings of some regressors that differ."""
 
 
 class Data(NamedTuple):

@@ -297,9 +297,7 @@ def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
 def test_a_member_without_the_item_is_reported(tmp_path):
     stages = prepared(tmp_path)
     late = member(stages, "late", 0.5, 1, sizes=[30])
-    with pytest.raises(
-        UserError, match="the member late of the stack holds no item n-20"
-    ) as caught:
+    with pytest.raises(UserError, match="the member late holds no item n-20") as caught:
         run_stack(stages, {"late": late})
     assert caught.value.place == str(late["regression"])
     assert "components: selected" in caught.value.remedy
@@ -313,7 +311,7 @@ def test_a_member_without_predictions_of_its_training_rows_is_reported(tmp_path)
     for item in regression.values():
         del item["heldout_outputs"]
     write_artifact(paths["regression"], regression, "regression")
-    with pytest.raises(UserError, match="member weak of the stack holds no heldout_outp") as caught:
+    with pytest.raises(UserError, match="member weak holds no heldout_outp") as caught:
         run_stack(stages, {"weak": paths})
     assert str(paths["regression"]) in caught.value.place
     assert f"rm {paths['regression']}" in caught.value.remedy

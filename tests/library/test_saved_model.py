@@ -69,6 +69,13 @@ PROCESS = "workflow_lib.regression.gaussian_process.WidthPerInputGaussianProcess
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
 
 
+def add_stacked_features(final, columns="inputs"):
+    """Add trees on the predictions of a forest and a ridge."""
+    final.forest("forest")
+    final.ridge("ridge", kind=None)
+    final.stacked_features("saved", ["forest", "ridge"], columns)
+
+
 def add_stack(final, **ridge):
     """Add a stack in which a density, a forest and a ridge have a weight."""
     final.of_output_kernel("density", "rbf", "mean_shift")
@@ -132,6 +139,8 @@ SAVED_NUMBERS = {
         "saved", "principal_component_ridge", feature_learner=PCA
     ),
     "stack": add_stack,
+    "stacked_features": add_stacked_features,
+    "stacked_features, alone": lambda final: add_stacked_features(final, "none"),
     "stack, weak rows": lambda final: add_stack(final, weak=True, counts=[2]),
     "estimator": lambda final: final.estimator("saved", PLS, n_components=2),
     "estimator, single outputs": lambda final: final.estimator("saved", BOOSTING, max_iter=5),
@@ -365,6 +374,9 @@ def test_texts_repeat_their_predictions(tmp_path, lagged_values):
     final.forest("forest")
     final.stack("stack", ["ridge", "mixture", "forest"])
     names = ["ridge", "mixture", "stack"]
+    if lagged_values != "none":
+        final.stacked_features("trees", ["ridge"], "lagged_values")
+        names.append("trees")
     if lagged_values == "separate":
         final.of_outputs("lagged_values", "least_squares")
         names.append("lagged_values")

@@ -225,9 +225,10 @@ class _Source:
         spec = FitSpec(self.size, int(item["weak_size"]), unpaired_size=n_unpaired)
         members = None
         if described.get("members"):
-            weights = zip(described["members"], item["member_weights"], strict=True)
-            kept = [member for member, weight in weights if weight.any()]
-            members = {}
+            kept, members = described["members"], {}
+            if "member_weights" in item:
+                weights = zip(kept, item["member_weights"], strict=True)
+                kept = [member for member, weight in weights if weight.any()]
             for member in kept:
                 item_name = partial(method.member_item, member, spec=spec)
                 members[member] = SavedMethod(self.tree(member, item_name))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from workflow_lib.artifacts import read_artifact
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import Count, Flag, Name, without_repeats
@@ -20,6 +18,7 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.items import SELECTED, item_group
+from workflow_lib.fitting.member_results import stored_members, summed
 from workflow_lib.methods import base
 from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.regression.stacking import combined, output_weights
@@ -142,7 +141,7 @@ class Method(base.Method):
         present = [name for name in self.members if data.size >= self.member_sizes.get(name, 0)]
         if not present:
             raise _without_members(data.size, self.member_sizes)
-        members = self._stored(data)
+        members = stored_members(self.members, data, self.member_item)
         heldout = [members[name].heldout_outputs() for name in present]
         weights = output_weights(heldout, data.outputs, self.seed)
         heldout_outputs = combined(weights, heldout)
@@ -154,7 +153,7 @@ class Method(base.Method):
         return base.Selection(
             heldout_outputs,
             {"score": score, "member_weights": member_weights, **entries},
-            more_seconds=_summed([members[name].seconds() for name in present]),
+            more_seconds=summed([members[name].seconds() for name in present]),
             fitting={name: members[name] for name in present},
         )
 
@@ -162,17 +161,6 @@ class Method(base.Method):
         members = selection.fitting or data.members
         weights = dict(zip(self.members, selection.entries["member_weights"], strict=True))
         return Fitted({name: weights[name] for name in members}, members)
-
-    def _stored(self, data: FitData) -> dict[str, _Member]:
-        """Return the stored results of the members, for one fit."""
-        paths = by_member(self.members, data.split.paths)
-        files, _ = data.split.once(
-            "members", None, lambda: {name: _MemberFiles(name, paths[name]) for name in paths}
-        )
-        return {
-            name: _Member(member, self.member_item(name, member.items, data.spec))
-            for name, member in files.items()
-        }
 
     def member_item(self, member: str, items: Mapping[str, Any], spec: FitSpec) -> str:
         """Return the name of the item of a member, one of its `items`, for a fit of the stack."""
@@ -233,94 +221,6 @@ class _SharedGrams:
         return self._grams[key]
 
 
-def by_member(names: Sequence[str], paths: Mapping[str, Sequence[Path]]) -> dict[str, dict]:
-    """Return the paths of each member, from lists in the order of their `names`.
-
-    Each member has one of the ``regressions`` and ``predictions``, and equally many consecutive
-    ``member_timings``.
-    """
-    timings = paths["member_timings"]
-    count = len(timings) // len(names)
-    return {
-        name: {
-            "regression": paths["regressions"][index],
-            "predictions": paths["predictions"][index],
-            "timings": list(timings[index * count : (index + 1) * count]),
-        }
-        for index, name in enumerate(names)
-    }
-
-
-class _MemberFiles:
-    """The stored results of one member."""
-
-    def __init__(self, name: str, paths: Mapping) -> None:
-        self._name, self._paths = name, paths
-        self._trees = {
-            "regression": read_artifact(paths["regression"], "regression"),
-            "predictions": read_artifact(paths["predictions"], "predictions"),
-        }
-        self._stages = [
-            json.loads(Path(path).read_text(encoding="utf-8")) for path in paths["timings"]
-        ]
-
-    @property
-    def items(self) -> dict:
-        """Return the items of the regression, by name."""
-        return self._trees["regression"]
-
-    def seconds(self, item: str) -> dict[str, float]:
-        """Return the seconds of all stages, pre-images as part of the prediction."""
-        total = _summed([stage[item] for stage in self._stages])
-        preimages = total.pop("preimage_seconds", 0.0)
-        return _summed([total, {"prediction_seconds": preimages}])
-
-    def entry(self, kind: str, item: str, entry: str) -> np.ndarray:
-        """Return one entry of an item of an artifact of a kind.
-
-        Raises
-        ------
-        UserError
-            If it is not there.
-        """
-        path, tree = self._paths[kind], self._trees[kind]
-        if item not in tree:
-            raise UserError(
-                place=str(path),
-                found=f"the member {self._name} of the stack holds no item {item}",
-                expected="one item a training size, its components chosen by cross-validation",
-                remedy="write components: selected in the experiment, or leave the stack out of it",
-            )
-        if entry not in tree[item]:
-            raise UserError(
-                place=f"{path}, {item}",
-                found=f"the member {self._name} of the stack holds no {entry}",
-                expected="the predictions of its training rows, each without the row's fold",
-                remedy=f"rm {path} and run the same snakemake command again; if it persists, "
-                f"leave {self._name} out of the members of the stack",
-            )
-        return tree[item][entry]
-
-
-class _Member:
-    """One item of a member, which predicts what it has predicted."""
-
-    def __init__(self, files: _MemberFiles, item: str) -> None:
-        self._files, self._item = files, item
-
-    def heldout_outputs(self) -> np.ndarray:
-        """Return the predictions (n, d) of the training rows, each without its fold."""
-        return self._files.entry("regression", self._item, "heldout_outputs")
-
-    def predict(self, rows: Any) -> np.ndarray:
-        """Return the predictions (n_test, d) of the test rows."""
-        return self._files.entry("predictions", self._item, "outputs")
-
-    def seconds(self) -> dict[str, float]:
-        """Return the seconds of all its stages."""
-        return self._files.seconds(self._item)
-
-
 def _without_members(size: int, member_sizes: Mapping[str, int]) -> UserError:
     smallest = ", ".join(f"{name} {value}" for name, value in member_sizes.items())
     return UserError(
@@ -329,12 +229,3 @@ def _without_members(size: int, member_sizes: Mapping[str, int]) -> UserError:
         expected="at least one member at every training size",
         remedy="add a member that has no entry in member_sizes",
     )
-
-
-def _summed(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the sums of numbers of the same name."""
-    total: dict[str, float] = {}
-    for part in parts:
-        for name, value in part.items():
-            total[name] = total.get(name, 0.0) + value
-    return total
