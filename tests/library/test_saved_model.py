@@ -361,14 +361,23 @@ def text_table(n_rows=N_ROWS):
     }
 
 
-@pytest.mark.parametrize("lagged_values", ["none", "added", "separate"])
-def test_texts_repeat_their_predictions(tmp_path, lagged_values):
+@pytest.mark.parametrize(
+    ("lagged_values", "scale"),
+    [
+        ("none", "tf-idf"),
+        ("added", "tf-idf"),
+        ("separate", "tf-idf"),
+        ("added", "multinomial"),
+        ("none", "dirichlet-multinomial"),
+    ],
+)
+def test_texts_repeat_their_predictions(tmp_path, lagged_values, scale):
     columns = text_table()
     numbers = [] if lagged_values == "none" else ["price", "weeks"]
     if lagged_values == "separate":
         columns["price"] = np.nan_to_num(columns["price"]).tolist()
     dataset = table_dataset(columns, text="review", numbers=numbers)
-    final = Final(tmp_path, dataset, scale="tf-idf", lagged_values=lagged_values)
+    final = Final(tmp_path, dataset, scale=scale, lagged_values=lagged_values)
     final.ridge("ridge", kind=None)
     final.ridge("mixture", combine="average", counts=[2, 3])
     final.forest("forest")

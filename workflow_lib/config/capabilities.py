@@ -19,6 +19,7 @@ from workflow_lib.config.models import (
     ModelSettings,
 )
 from workflow_lib.config.requirement import Requirement
+from workflow_lib.features.scales import TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
 
@@ -191,9 +192,9 @@ EXPERIMENT_REQUIREMENTS = (
         "meaning for it",
     ),
     Requirement(
-        {"scale": {"tf-idf"}},
+        {"scale": set(TEXT_SCALES)},
         {"kernel": {"linear", "rbf"}},
-        "texts (inputs.scale: tf-idf) have the kernel linear or rbf, not {kernel}",
+        "texts (inputs.scale: {scale}) have the kernel linear or rbf, not {kernel}",
     ),
     Requirement(
         {"scale": {"products"}},

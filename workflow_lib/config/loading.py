@@ -24,6 +24,7 @@ from workflow_lib.config.problems import raise_errors
 from workflow_lib.config.requests import TableRequest, as_typed
 from workflow_lib.config.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.errors import UserError, nearest_name
+from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
 
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
 
@@ -145,7 +146,7 @@ class Configuration:
             return [own]
         if own == "tanimoto":
             return list(dict.fromkeys(name if name == "linear" else own for name in kernels))
-        by_products = self.dataset_of(experiment).inputs.scale in ("tf-idf", "products")
+        by_products = self.dataset_of(experiment).inputs.scale in (*TEXT_SCALES, PRODUCTS_SCALE)
         return [name for name in kernels if not (by_products and name == "laplacian")] or [own]
 
     def studies_of(self, experiment: str, method: str) -> dict[str, list[float]]:

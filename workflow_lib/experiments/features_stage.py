@@ -15,13 +15,9 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.errors import UserError
-from workflow_lib.features.preparation import (
-    PRODUCTS_SCALE,
-    TEXT_SCALE,
-    fit_preparation,
-    preparation_learns,
-)
-from workflow_lib.features.term_weights import fit_term_weights
+from workflow_lib.features.preparation import fit_preparation, preparation_learns
+from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.features.term_scores import fit_terms, inner_products
 from workflow_lib.fitting.items import fold_group, size_group
 
 
@@ -33,7 +29,7 @@ def run(
     It holds the raw inputs of the training, weak and test rows, and for each training size the
     preparation fitted to all its rows and to the training rows of each fold. Where the inputs are
     a Gram matrix (`kernel` is ``precomputed``), its columns are those of the training, then of the
-    weak rows. Where they are texts (`scale` is ``tf-idf``) it holds, instead of rows and
+    weak rows. Where they are texts (`scale` is one of TEXT_SCALES) it holds, instead of rows and
     preparations, the products of `_text_products` for each size and fold. Where they are inner
     products between all rows (`scale` is ``products``) it holds these once: those of the training,
     weak and test rows (the matrix rows) with the training and weak rows (the columns).
@@ -46,7 +42,7 @@ def run(
     ------
     UserError
         If `kernel` is ``precomputed`` and the inputs are not a symmetric matrix, if `scale` is
-        ``tf-idf`` and the inputs are not texts or the reverse, or if there are no lagged values.
+        one of texts and the inputs are not texts or the reverse, or if there are no lagged values.
     """
     # Only the inputs of the split's rows are kept in memory; all others stay in the file.
     tree = read_artifact(dataset, "dataset", ("inputs",))
@@ -59,8 +55,8 @@ def run(
         features["lagged_values"] = _rows_by_role(lagged, partition)
     added = lagged if lagged_values == "added" else None
     weights = tree.get("column_weights")
-    if scale == TEXT_SCALE:
-        features |= _text_features(inputs, added, partition, weights)
+    if scale in TEXT_SCALES:
+        features |= _text_features(inputs, added, partition, weights, scale)
     elif scale == PRODUCTS_SCALE:
         inputs = np.asarray(inputs)
         check_gram_matrix(inputs, dataset)
@@ -79,13 +75,14 @@ def run(
 
 
 def check_kind(is_text: bool, scale: str, place: Path) -> None:
-    """Raise UserError if the scale is ``tf-idf`` and the inputs are not texts, or the reverse."""
-    if is_text != (scale == TEXT_SCALE):
+    """Raise UserError if the scale is one of texts and the inputs are not, or the reverse."""
+    if is_text != (scale in TEXT_SCALES):
         kind = "counts of terms" if is_text else "rows of numbers"
         raise UserError(
             place=f"{place}, with inputs.scale: {scale}",
             found=f"inputs that are {kind}",
-            expected="inputs.scale: tf-idf for texts, and another scale for rows of numbers",
+            expected=f"inputs.scale: {' or '.join(TEXT_SCALES)} for texts, and another scale for "
+            "rows of numbers",
             remedy="fix inputs.scale in the configuration of the dataset",
         )
 
@@ -139,7 +136,11 @@ def _row_features(
 
 
 def _text_features(
-    counts, lagged_values: np.ndarray | None, partition: Mapping, weights: np.ndarray | None
+    counts,
+    lagged_values: np.ndarray | None,
+    partition: Mapping,
+    weights: np.ndarray | None,
+    scale: str,
 ) -> dict:
     """Return the products of the weighted texts for every training size and fold."""
     n_weak = max(partition["weak_sizes"], default=0)
@@ -152,13 +153,13 @@ def _text_features(
             others = partition["test"] if fold is None else partition["test"][:0]
             fitted = partition["train"][:size][rows]
             group[fold_group(fold)] = _text_products(
-                counts, lagged_values, fitted, known, others, weights
+                counts, lagged_values, fitted, known, others, weights, scale
             )
         print(f"{size} training rows: products of {len(known)} texts")
     return tree
 
 
-def _text_products(counts, lagged_values, fitted, known, others, column_weights) -> dict:
+def _text_products(counts, lagged_values, fitted, known, others, column_weights, scale) -> dict:
     """Return inner products of texts under the term weights of the rows `fitted`.
 
     `fitted`, `known` and `others` are row numbers of `counts` (and of `lagged_values`, unless that
@@ -167,10 +168,10 @@ def _text_products(counts, lagged_values, fitted, known, others, column_weights)
     the mean product of their standardised values, so that both parts have the same weight.
     ``squared_lengths`` (rows,) are z_i'z_i.
     """
-    weights = fit_term_weights(counts[fitted])
+    weights = fit_terms(counts[fitted], scale)
     rows = np.concatenate([known, others])
     texts = weights.apply(counts[rows])
-    products = (texts @ texts[: len(known)].T).toarray()
+    products = inner_products(texts, texts[: len(known)])
     squared_lengths = np.asarray((texts**2).sum(axis=1)).ravel()
     if lagged_values is not None:
         values = fit_preparation(lagged_values[fitted], "standard", column_weights).apply(

@@ -13,13 +13,9 @@ import numpy as np
 
 from workflow_lib.datasets.sparse_inputs import inputs_of, sparse_tree
 from workflow_lib.experiments.novelty import distances_of_test_rows, nearest_by_products
-from workflow_lib.features.preparation import (
-    PRODUCTS_SCALE,
-    TEXT_SCALE,
-    InputPreparation,
-    fit_preparation,
-)
-from workflow_lib.features.term_weights import TermWeights, fit_term_weights
+from workflow_lib.features.preparation import InputPreparation, fit_preparation
+from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.features.term_scores import fit_terms, inner_products, terms_from_tree
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.kernels.gram import gram_from_products
@@ -50,7 +46,7 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
 
         - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), and the ``preparation``.
         - ``texts``: the ``counts`` of the terms of the training and weak rows, the
-          ``inverse_document_frequency`` (q,), and, with added lagged values, ``lagged`` (n + w, k)
+          tree of their weights or scores, and, with added lagged values, ``lagged`` (n + w, k)
           and their ``preparation``.
         - ``gram``, ``products``: ``position`` (n + w,), the place of each row in the order of the
           rows of the dataset, and ``squared_lengths``, the diagonal.
@@ -62,7 +58,7 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
     tree = {"kind": kind, "kernel": features["kernel"], "n_rows": size, "n_weak": n_weak}
     tree["lagged_values"] = lagged_values
     if kind == "texts":
-        return tree | _texts_tree(data, known, size, lagged_values == "added")
+        return tree | _texts_tree(data, known, size, lagged_values == "added", features["scale"])
     if kind == "rows":
         rows = features["inputs"]
         stored = features[size_group(size)][fold_group(None)]
@@ -145,15 +141,15 @@ class SavedInputs:
     def _new_texts(self, counts: csr_array, lagged_values: np.ndarray | None) -> NewProducts:
         """Return texts, with the products that the features stage computes for test rows."""
         tree = self._tree
-        weights = TermWeights(tree["inverse_document_frequency"])
-        _check_columns(counts, len(weights.inverse_document_frequency))
+        weights = terms_from_tree(tree)
+        _check_columns(counts, weights.n_terms)
         if self._known_texts is None:
             known_counts = inputs_of({"inputs": tree["counts"]})
             known = weights.apply(known_counts)
             self._known_texts = known, np.asarray((known**2).sum(axis=1)).ravel()
         known, known_lengths = self._known_texts
         texts = weights.apply(counts.tocsr())
-        products = (texts @ known.T).toarray()
+        products = inner_products(texts, known)
         lengths = np.asarray((texts**2).sum(axis=1)).ravel()
         if self.lagged_values == "added":
             preparation = InputPreparation.from_tree(tree["preparation"])
@@ -283,7 +279,7 @@ class NewGram:
 
 
 def _kind_of(features: Mapping) -> str:
-    if features["scale"] == TEXT_SCALE:
+    if features["scale"] in TEXT_SCALES:
         return "texts"
     if features["scale"] == PRODUCTS_SCALE:
         return "products"
@@ -303,13 +299,12 @@ def _use_of_lagged_values(features: Mapping, data: Mapping, kind: str) -> str:
     return "added" if is_added else "separate"
 
 
-def _texts_tree(data: Mapping, known: np.ndarray, size: int, has_lagged_values: bool) -> dict:
+def _texts_tree(
+    data: Mapping, known: np.ndarray, size: int, has_lagged_values: bool, scale: str
+) -> dict:
     counts = inputs_of(data)[known]
-    weights = fit_term_weights(counts[:size])
-    tree: dict = {
-        "counts": sparse_tree(counts),
-        "inverse_document_frequency": weights.inverse_document_frequency,
-    }
+    weights = fit_terms(counts[:size], scale)
+    tree: dict = {"counts": sparse_tree(counts), **weights.tree()}
     if has_lagged_values:
         values = data["lagged_values"]["values"][known]
         preparation = fit_preparation(values[:size], "standard", data.get("column_weights"))

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SCALES = ("none", "standard")
-
-TEXT_SCALE = "tf-idf"
-"""For counts of terms, of which inner products are kept."""
-
-PRODUCTS_SCALE = "products"
-"""For inputs that are inner products already."""
+from workflow_lib.features.scales import ROW_SCALES
 
 # Standardised inputs beyond this are cut: with few training rows, the standard deviation
 # of a rare feature can be tiny and one test value would dominate every distance.
@@ -98,8 +92,8 @@ def fit_preparation(
     ValueError
         If `scale` is unknown.
     """
-    if scale not in SCALES:
-        raise ValueError(f"scale must be one of {SCALES}; found {scale!r}.")
+    if scale not in ROW_SCALES:
+        raise ValueError(f"scale must be one of {ROW_SCALES}; found {scale!r}.")
     present = ~np.isnan(X)
     counts = present.sum(axis=0)
     fill = np.where(present, X, 0.0).sum(axis=0) / np.maximum(counts, 1)

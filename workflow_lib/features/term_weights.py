@@ -27,6 +27,15 @@ class TermWeights:
 
     inverse_document_frequency: np.ndarray
 
+    @property
+    def n_terms(self) -> int:
+        """Number of terms q."""
+        return len(self.inverse_document_frequency)
+
+    def tree(self) -> dict:
+        """Return the weights as a group of an artifact."""
+        return {"inverse_document_frequency": self.inverse_document_frequency}
+
     def apply(self, counts: csr_array) -> csr_array:
         """Return the weighted counts (n, q), still sparse, every row of unit length.
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workflow_lib.features.preparation import PRODUCTS_SCALE, TEXT_SCALE, InputPreparation
+from workflow_lib.features.preparation import InputPreparation
 from workflow_lib.features.principal_coordinates import (
     principal_coordinates,
     principal_directions,
 )
+from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.kernels.gram import (
     absolute_distances,
@@ -44,7 +45,7 @@ def prepared_inputs(features: Mapping, folds: np.ndarray, training_size: int) ->
         Fold number of every training row.
     training_size : int
     """
-    kinds = {TEXT_SCALE: PreparedTexts, PRODUCTS_SCALE: PreparedProducts}
+    kinds = dict.fromkeys(TEXT_SCALES, PreparedTexts) | {PRODUCTS_SCALE: PreparedProducts}
     kind = kinds.get(features["scale"], PreparedRows)
     return kind(features, folds, training_size)
 

@@ -1,0 +1,107 @@
+"""Fisher scores of texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.sparse import csr_array
+from scipy.stats import dirichlet_multinomial
+
+from workflow_lib.features.term_scores import (
+    dirichlet_log_likelihood,
+    dirichlet_scores,
+    fit_dirichlet,
+    fit_terms,
+    terms_from_tree,
+)
+from workflow_lib.features.term_weights import TermWeights
+
+SCALES = ("tf-idf", "multinomial", "dirichlet-multinomial")
+ALPHA = np.array([0.2, 1.0, 0.5, 3.0])
+
+
+def texts(n_rows=200, alpha=ALPHA, seed=0, length=30):
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet(alpha, size=n_rows)
+    return np.array([generator.multinomial(length, row) for row in shares]).astype(float)
+
+
+def test_scores_are_finite_differences_of_the_log_likelihood():
+    counts = texts(5)
+    for row in counts:
+        expected = approx_fprime(
+            ALPHA, lambda alpha, row=row: dirichlet_log_likelihood(row[None], alpha), 1e-7
+        )
+        np.testing.assert_allclose(dirichlet_scores(row[None], ALPHA)[0], expected, atol=1e-5)
+    known = dirichlet_multinomial.logpmf(counts.astype(int), ALPHA, counts[0].sum())
+    others = np.array([dirichlet_log_likelihood(row[None], ALPHA) for row in counts])
+    orders = dirichlet_multinomial.logpmf(counts.astype(int), 7 * ALPHA, counts[0].sum())
+    others_too = np.array([dirichlet_log_likelihood(row[None], 7 * ALPHA) for row in counts])
+    # Both lack the number of orders of the terms.
+    np.testing.assert_allclose(known - others, orders - others_too, atol=1e-9)
+
+
+def test_the_likelihood_is_greatest_where_scores_sum_to_zero(monkeypatch):
+    counts = texts()
+    likelihoods = []
+    for most in range(1, 30):
+        monkeypatch.setattr("workflow_lib.features.term_scores.MOST_ITERATIONS", most)
+        likelihoods.append(dirichlet_log_likelihood(counts, fit_dirichlet(csr_array(counts))))
+    assert (np.diff(likelihoods) >= -1e-9).all()
+    monkeypatch.setattr("workflow_lib.features.term_scores.MOST_ITERATIONS", 5000)
+    monkeypatch.setattr("workflow_lib.features.term_scores.TOLERANCE", 1e-12)
+    alpha = fit_dirichlet(csr_array(counts))
+    scores = dirichlet_scores(counts, alpha)
+    np.testing.assert_allclose(scores.sum(axis=0), 0.0, atol=1e-4)
+    np.testing.assert_allclose(alpha, ALPHA, rtol=0.35)
+
+
+def test_scores_of_rare_terms_are_inverse_frequencies_and_grow_as_logarithms():
+    alpha = np.array([1e-4, 1e-3, 5.0])
+    counts = np.array([[1.0, 1.0, 20.0], [8.0, 8.0, 20.0], [64.0, 64.0, 20.0]])
+    own = dirichlet_scores(counts, alpha) - dirichlet_scores(counts * [0.0, 0.0, 1.0], alpha)
+    # Of a rare term 1 / alpha is the inverse of its frequency.
+    np.testing.assert_allclose((own[0] * alpha)[:2], 1.0, rtol=0.02)
+    from_eight = own[2, 0] - own[1, 0]
+    lengths = dirichlet_scores(counts, alpha)[:, 2]
+    np.testing.assert_allclose(from_eight - (lengths[2] - lengths[1]), np.log(8.0), rtol=0.05)
+
+
+def test_multinomial_scores_are_whitened():
+    probabilities = np.array([0.5, 0.3, 0.2])
+    counts = np.random.default_rng(0).multinomial(400, probabilities, size=4000).astype(float)
+    scores = fit_terms(csr_array(counts), "multinomial")
+    np.testing.assert_allclose(scores.probabilities, probabilities, atol=0.01)
+    expected = counts.sum(axis=1, keepdims=True) * scores.probabilities
+    raw = (counts - expected) / np.sqrt(expected)
+    projection = np.eye(3) - np.sqrt(np.outer(scores.probabilities, scores.probabilities))
+    np.testing.assert_allclose(np.cov(raw.T), projection, atol=0.06)
+    lengths = np.linalg.norm(raw, axis=1, keepdims=True)
+    np.testing.assert_allclose(scores.apply(csr_array(counts)), raw / lengths, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_all_kinds_are_of_unit_length_leave_out_rare_terms_and_are_stored(scale):
+    counts = texts(20)
+    counts[:, 0] = 0.0
+    counts[0, 0] = 5.0
+    counts[3] = 0.0
+    fitted = fit_terms(csr_array(counts), scale)
+    rows = fitted.apply(csr_array(counts))
+    rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    lengths = np.linalg.norm(rows, axis=1)
+    np.testing.assert_allclose(np.delete(lengths, 3), 1.0)
+    assert lengths[3] == 0.0 and np.isfinite(rows).all() and fitted.n_terms == 4
+    # A term of a single text has no column, or a column of zeros.
+    assert rows.shape[1] == 3 or not rows[:, 0].any()
+    again = terms_from_tree(fitted.tree())
+    assert type(again) is type(fitted)
+    assert isinstance(fitted, TermWeights) == (scale == "tf-idf")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_texts_without_common_terms_have_no_features(scale):
+    fitted = fit_terms(csr_array(np.eye(4)), scale)
+    rows = fitted.apply(csr_array(np.eye(4)))
+    assert not (rows if isinstance(rows, np.ndarray) else rows.toarray()).any()
