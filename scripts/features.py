@@ -13,4 +13,5 @@ with job(snakemake):
             scale=split.params.scale,
             kernel=split.params.kernel,
             lagged_values=split.params.lagged_values,
+            seed=split.params.seed,
         )

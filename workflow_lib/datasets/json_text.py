@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 
 class JsonFault(ValueError):
     """Why a text is not read as JSON, in words."""
@@ -37,3 +39,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         raise JsonFault(f"the entry '{next(n for n in names if names.count(n) > 1)}' is repeated")
     return content
+
+
+def json_bytes(value: Any) -> np.ndarray:
+    """Return `value` as JSON in an array of bytes, the form in which artifacts hold long texts."""
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def from_json_bytes(array: np.ndarray) -> Any:
+    """Return the value that `json_bytes` turned into the array."""
+    return json.loads(array.tobytes())

@@ -6,18 +6,19 @@ scaled by the data: weights and scales are learned in the folds, from training r
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import finite_number
 from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
+from workflow_lib.features.encoded_columns import encoder_module, normalised_weights
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -37,6 +38,9 @@ MOST_TERMS = 20_000
 RADIUS, N_BITS = 2, 2048
 """Radius, in bonds, and length of the fingerprints of molecules."""
 
+ONE_HOT, N_GRAMS = "one-hot", "n-grams"
+"""Encoders of columns of names from which no fold learns."""
+
 MISSING_LEVEL = "(missing)"
 """Name of the level of a category for missing values."""
 
@@ -47,6 +51,34 @@ class Levels:
 
     texts: tuple[str, ...]
     missing: bool
+
+    @classmethod
+    def of(cls, texts: np.ndarray) -> Levels:
+        """Return the levels of a column of texts; "" is a missing value."""
+        values = set(texts)
+        return cls(tuple(sorted(values - {""})), "" in values)
+
+    @property
+    def all_texts(self) -> tuple[str, ...]:
+        """The text of each level, "" for that of missing values, which is the last."""
+        return (*self.texts, *([""] * self.missing))
+
+    def places(self, texts: np.ndarray) -> np.ndarray:
+        """Return the place (n,) in `all_texts` of each text, -1 for those that are no level.
+
+        1 and 1.0 are the same level: a number may be text in one table and typed in another.
+        """
+        places = {text: place for place, text in enumerate(self.all_texts)}
+        by_number: dict[float, list[int]] = {}
+        for text in self.texts:
+            if (number := finite_number(text)) is not None:
+                by_number.setdefault(number, []).append(places[text])
+        found = np.full(len(texts), -1)
+        for row, text in enumerate(texts):
+            same = [places[text]] if text in places else by_number.get(finite_number(text), [])
+            if len(same) == 1:
+                found[row] = same[0]
+        return found
 
     @property
     def n_columns(self) -> int:
@@ -70,6 +102,8 @@ class EncodedRows:
     notes : list of n str
         Values of a row that did not occur in the fitted table, such as ``colour: 'mauve' was never
         seen``; "" without such values.
+    texts : mapping from str to array (n,) of str
+        The texts of the columns whose codes the folds learn, in the place of inputs.
     """
 
     inputs: np.ndarray | csr_array
@@ -77,6 +111,7 @@ class EncodedRows:
     lagged_values: np.ndarray | None
     lagged_names: list[str]
     notes: list[str]
+    texts: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,6 +129,9 @@ class TableEncoding:
     in `EncodedRows.lagged_values`; the bits are then terms like words. Molecules alone are dense
     columns of 0 and 1.
 
+    The codes of `learned` columns are learned by the folds, from their training rows
+    (`workflow_lib.features.encoded_columns`): here only their levels are found.
+
     Attributes
     ----------
     numbers : tuple of str
@@ -106,6 +144,8 @@ class TableEncoding:
     smiles : str or None
     missing_indicators : tuple of str
         Some of `numbers`.
+    learned : mapping from str to pairs (name of the encoder, Levels)
+        Only where the inputs are not sparse.
     """
 
     numbers: tuple[str, ...]
@@ -115,6 +155,7 @@ class TableEncoding:
     terms: tuple[str, ...]
     smiles: str | None
     missing_indicators: tuple[str, ...] = ()
+    learned: Mapping[str, tuple[str, Levels]] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -126,29 +167,57 @@ class TableEncoding:
         text: str | None = None,
         smiles: str | None = None,
         missing_indicators: Sequence[str] = (),
+        encoders: Mapping[str, str] | None = None,
     ) -> TableEncoding:
         """Return the encoding with the levels and words that occur in `table`.
+
+        `encoders` holds, for columns of names, another encoder than that of the list that they are
+        in: ``one-hot``, that of `categories`, ``n-grams``, that of `strings`, or one of
+        `workflow_lib.features.encoded_columns.encoder_names`.
 
         Raises
         ------
         UserError
-            When there is no such column, or when no word occurs in FEWEST_ROWS rows.
+            When there is no such column, when no word occurs in FEWEST_ROWS rows, or where folds
+            learn codes besides a text or molecules.
         """
-        levels = {}
-        for name in categories:
-            values = set(table.strings(name))
-            levels[name] = Levels(tuple(sorted(values - {""})), "" in values)
+        encoders = {
+            **dict.fromkeys(categories, ONE_HOT),
+            **dict.fromkeys(strings, N_GRAMS),
+            **(encoders or {}),
+        }
+        levels = {
+            name: Levels.of(table.strings(name))
+            for name, encoder in encoders.items()
+            if encoder == ONE_HOT
+        }
+        strings = [name for name, encoder in encoders.items() if encoder == N_GRAMS]
+        learned = {
+            name: (encoder, Levels.of(table.strings(name)))
+            for name, encoder in encoders.items()
+            if encoder not in (ONE_HOT, N_GRAMS)
+        }
+        if learned and (text, smiles) != (None, None):
+            name, (encoder, _) = next(iter(learned.items()))
+            raise UserError(
+                place=f"{table.place}, column '{name}'",
+                found=f"the encoder {encoder} besides the column '{text or smiles}' of "
+                f"{'texts' if text else 'molecules'}",
+                expected=f"{ONE_HOT} or {N_GRAMS} besides a text or molecules, which are compared "
+                "by their inner products",
+                remedy=f"take '{name}' out of encode, or leave out '{text or smiles}'",
+            )
         terms: tuple[str, ...] = ()
         if text is not None:
             terms = _frequent_words(table, text)
         indicators = tuple(missing_indicators)
-        return cls(tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators)
+        return cls(tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators, learned)
 
     @property
     def columns(self) -> list[str]:
         """Names of all columns of a table that `encode` uses."""
         single = [name for name in (self.text, self.smiles) if name is not None]
-        return [*self.numbers, *self.categories, *self.strings, *single]
+        return [*self.numbers, *self.categories, *self.strings, *self.learned, *single]
 
     @property
     def is_sparse(self) -> bool:
@@ -164,15 +233,19 @@ class TableEncoding:
         encode it have the weight 1 / sqrt(k) each. An indicator of missing values counts as a
         column of its own, since several numbers that are missing together may share it. All weights
         are then scaled to a mean square of 1, so that the expected squared distance of two rows is
-        that of as many numbers, to which the widths of the rbf kernel refer.
+        that of as many numbers, to which the widths of the rbf kernel refer. Learned columns are
+        left out: their numbers of codes are not known yet (`shares`).
         """
+        shares = self.shares
+        return None if (shares == 1.0).all() else normalised_weights(shares)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The weights (k,) before scaling: 1 / sqrt of the number of columns of an input."""
         widths = [1] * (len(self.numbers) + len(self.missing_indicators))
         widths += [levels.n_columns for levels in self.categories.values()]
         widths += [STRING_COLUMNS] * len(self.strings)
-        if all(width <= 1 for width in widths):
-            return None
-        weights = np.concatenate([np.full(width, max(width, 1) ** -0.5) for width in widths])
-        return weights / np.sqrt(np.mean(weights**2))
+        return np.concatenate([np.empty(0), *(np.full(w, max(w, 1) ** -0.5) for w in widths)])
 
     def encode(self, table: Table) -> EncodedRows:
         """Return the rows of `table` as inputs; other columns are ignored.
@@ -201,6 +274,9 @@ class TableEncoding:
         for name in self.strings:
             parts.append(_hashed(table.strings(name)))
             names += [f"{name}, letters {column + 1}" for column in range(STRING_COLUMNS)]
+        learned = {}
+        for name, (encoder, levels) in self.learned.items():
+            learned[name] = _same_texts(table.strings(name), name, levels, encoder, notes)
         dense = np.hstack(parts)
         counts, terms = [], []
         if self.text is not None:
@@ -216,7 +292,7 @@ class TableEncoding:
                 dense, names = bits, bit_names
         row_notes = ["; ".join(note) for note in notes]
         if not self.is_sparse:
-            return EncodedRows(dense, names, None, [], row_notes)
+            return EncodedRows(dense, names, None, [], row_notes, learned)
         from scipy.sparse import csr_array, hstack
 
         inputs = csr_array(hstack([csr_array(part) for part in counts], format="csr"))
@@ -225,20 +301,21 @@ class TableEncoding:
 
     def tree(self) -> dict[str, Any]:
         """Return the encoding as the group of an artifact: JSON as an array of bytes."""
-        categories = [
-            {"name": name, "levels": levels.texts, "missing": levels.missing}
-            for name, levels in self.categories.items()
-        ]
-        return {"json": json_bytes({**vars(self), "categories": categories})}
+        stored = {**vars(self), "categories": _described(self.categories.items())}
+        del stored["learned"]
+        if self.learned:
+            levels = _described((name, levels) for name, (_, levels) in self.learned.items())
+            encoders = [encoder for encoder, _ in self.learned.values()]
+            stored["learned"] = list(zip(encoders, levels))
+        return {"json": json_bytes(stored)}
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> TableEncoding:
         """Return the encoding whose `tree` was stored."""
         stored = from_json_bytes(tree["json"])
-        stored["categories"] = {
-            category["name"]: Levels(tuple(category["levels"]), category["missing"])
-            for category in stored["categories"]
-        }
+        stored["categories"] = dict(map(_restored, stored["categories"]))
+        learned = [(encoder, _restored(levels)) for encoder, levels in stored.pop("learned", ())]
+        stored["learned"] = {name: (encoder, levels) for encoder, (name, levels) in learned}
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
@@ -253,16 +330,6 @@ class TableEncoding:
             reason = "none of its words is known" if texts[row] else "no text"
             notes[row].append(f"{self.text}: {reason}")
         return counts
-
-
-def json_bytes(value: Any) -> np.ndarray:
-    """Return `value` as JSON in an array of bytes, the form in which artifacts hold long texts."""
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
-
-
-def from_json_bytes(array: np.ndarray) -> Any:
-    """Return the value that `json_bytes` turned into the array."""
-    return json.loads(array.tobytes())
 
 
 def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
@@ -284,23 +351,38 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
 
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
     """Return 1 in the column of the level of each row, and note values without a column."""
-    columns = {text: column for column, text in enumerate(levels.texts)}
-    # 1 and 1.0 are the same level: a number may be text in one table and typed in another.
-    by_number: dict[float, list[int]] = {}
-    for text, column in columns.items():
-        if (number := finite_number(text)) is not None:
-            by_number.setdefault(number, []).append(column)
-    if levels.missing:
-        columns[""] = len(columns)
     indicators = np.zeros((len(texts), levels.n_columns))
-    for row, text in enumerate(texts):
-        same = [columns[text]] if text in columns else by_number.get(finite_number(text), [])
-        if len(same) == 1:
-            indicators[row, same[0]] = 1.0
-        else:
-            note = f"'{text}' was never seen" if text else "was never missing before"
-            notes[row].append(f"{name}: {note}")
+    places = levels.places(texts)
+    for row in np.flatnonzero(places < 0):
+        notes[row].append(_never_seen(name, texts[row]))
+    known = np.flatnonzero(places >= 0)
+    indicators[known, places[known]] = 1.0
     return indicators
+
+
+def _same_texts(
+    texts: np.ndarray, name: str, levels: Levels, encoder: str, notes: list[list[str]]
+) -> np.ndarray:
+    """Return texts with those of their levels, and note the others where a code needs a level."""
+    places = levels.places(texts)
+    if encoder_module(encoder).Encoder.needs_level:
+        for row in np.flatnonzero(places < 0):
+            notes[row].append(_never_seen(name, texts[row]))
+    known = np.array([*levels.all_texts, ""], dtype=object)[places]
+    return np.where(places >= 0, known, texts)
+
+
+def _never_seen(name: str, text: str) -> str:
+    return f"{name}: " + (f"'{text}' was never seen" if text else "was never missing before")
+
+
+def _described(levels: Iterable[tuple[str, Levels]]) -> list[dict[str, Any]]:
+    """Return levels by the names of their columns as values that JSON can hold."""
+    return [{"name": name, "levels": of.texts, "missing": of.missing} for name, of in levels]
+
+
+def _restored(stored: Mapping[str, Any]) -> tuple[str, Levels]:
+    return stored["name"], Levels(tuple(stored["levels"]), stored["missing"])
 
 
 def _hashed(texts: np.ndarray) -> np.ndarray:

@@ -267,7 +267,8 @@ def dataset_tree(
     Parameters
     ----------
     inputs : array or sparse matrix (n, q)
-        A row per example; NaN marks a missing value. A sparse matrix holds counts of terms
+        A row per example; NaN marks a missing value. q may be 0 where there is a group
+        ``learned_columns``. A sparse matrix holds counts of terms
         and stays sparse (see `workflow_lib.datasets.sparse_inputs`).
     outputs : array (n, d)
         Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
@@ -325,7 +326,7 @@ def dataset_tree(
             expected="at least 2 such rows",
             remedy="add rows, or leave out the outputs that are mostly missing",
         )
-    if inputs.shape[1] == 0:
+    if inputs.shape[1] == 0 and "learned_columns" not in groups:
         raise UserError(
             place=place,
             found="no column is left for the inputs",

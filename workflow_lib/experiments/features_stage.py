@@ -2,7 +2,9 @@
 
 Inputs that are rows of numbers (or a Gram matrix) are kept unchanged, with the preparation of every
 fold. For texts the inner products of the weighted terms are kept instead, one matrix per fold: they
-are far smaller than the sparse rows, and every method of the split needs them.
+are far smaller than the sparse rows, and every method of the split needs them. Columns of names
+whose codes depend on the training rows (`workflow_lib.features.encoded_columns`) are encoded in
+each fold, and their codes are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ from workflow_lib.fitting.items import fold_group, size_group
 
 
 def run(
-    dataset: Path, split: Path, output: Path, scale: str, kernel: str, lagged_values: str
+    dataset: Path,
+    split: Path,
+    output: Path,
+    scale: str,
+    kernel: str,
+    lagged_values: str,
+    seed: int = 0,
 ) -> None:
     """Fit the preparation of every training size and fold, and write the "features" artifact.
 
@@ -37,6 +45,13 @@ def run(
     `lagged_values` is the use of values known before the outputs: ``none``, ``separate`` (they are
     kept separately, in the group ``lagged_values``) or ``added`` (they are also added to the
     inputs).
+
+    Where the dataset has ``learned_columns``, the group of each fold also holds ``codes``: those of
+    all ``train`` (n, k) and ``weak`` (w, k) rows as the encoders of the fold see them, and for the
+    refit those of the ``test`` rows; and for the refit ``encoders``, the fitted encoders. The
+    preparation is that of the inputs, followed by the codes. The codes of training rows of a fold
+    do not depend on their own outputs, and no code depends on the outputs of held-out, weak or
+    test rows. `seed` is that of the encoders.
 
     Raises
     ------
@@ -68,7 +83,8 @@ def run(
             inputs = np.asarray(inputs)
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
-        features |= _row_features(inputs, partition, scale, weights)
+        learned = _LearnedColumns(tree, partition, seed) if "learned_columns" in tree else None
+        features |= _row_features(inputs, partition, scale, weights, learned)
     write_artifact(
         output, features, "features", inputs=[dataset, split], allow_nan=("train", "weak", "test")
     )
@@ -117,7 +133,11 @@ def _rows_by_role(values, partition: Mapping) -> dict:
 
 
 def _row_features(
-    inputs: np.ndarray, partition: Mapping, scale: str, weights: np.ndarray | None
+    inputs: np.ndarray,
+    partition: Mapping,
+    scale: str,
+    weights: np.ndarray | None,
+    learned: _LearnedColumns | None,
 ) -> dict:
     """Return the raw rows and the preparations of every training size and fold."""
     tree: dict = {"inputs": _rows_by_role(inputs, partition)}
@@ -127,12 +147,72 @@ def _row_features(
         # Missing inputs of weak rows are filled from the fold's training rows, so that these rows
         # can differ by fold as well.
         learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
+        learns |= learned is not None
         tree[size_group(size)] = {"learns": learns}
         for fold, rows in _known_rows(folds):
             fitted = train[:size] if fold is None else train[:size][rows]
+            stored: dict = {}
+            if learned is not None:
+                stored, weights = learned.codes_and_weights(folds, fold)
+                fitted = np.hstack([fitted, stored["codes"]["train"][rows]])
             preparation = fit_preparation(fitted, scale, weights)
-            tree[size_group(size)][fold_group(fold)] = preparation.tree()
+            tree[size_group(size)][fold_group(fold)] = preparation.tree() | stored
     return tree
+
+
+class _LearnedColumns:
+    """The columns of names of one split whose codes its folds learn."""
+
+    def __init__(self, data: Mapping, partition: Mapping, seed: int) -> None:
+        from workflow_lib.datasets.json_text import from_json_bytes
+
+        learned = data["learned_columns"]
+        self._columns = from_json_bytes(learned["described"])
+        self._codes = _rows_by_role(learned["codes"], partition)
+        # No other outputs are needed, or may be known.
+        self._outputs = data["outputs"][partition["train"]]
+        self._shares, self._seed = learned["shares"], seed
+
+    def codes_and_weights(self, folds: np.ndarray, fold: int | None) -> tuple[dict, np.ndarray]:
+        """Return ``codes`` (and ``encoders``) of a fold, and the weights of inputs and codes."""
+        from workflow_lib.features.encoded_columns import (
+            EncodedColumns,
+            TrainingColumn,
+            inner_folds,
+            normalised_weights,
+        )
+        from workflow_lib.seeds import derive_seed
+
+        size, kept = len(folds), np.arange(len(folds))
+        kept = kept if fold is None else kept[folds != fold]
+        texts = [np.array(levels, dtype=object) for _, _, levels in self._columns]
+        columns, seeds = {}, {}
+        for place, (name, encoder, levels) in enumerate(self._columns):
+            column = TrainingColumn(
+                levels,
+                self._codes["train"][kept, place],
+                self._codes["weak"][:, place],
+                self._outputs[kept],
+                inner_folds(folds[kept]),
+            )
+            columns[name] = encoder, column
+            seeds[name] = derive_seed(self._seed, "encoder", name, size, fold_group(fold))
+        encoded = EncodedColumns.fit(columns, seeds)
+
+        def codes_of(role, rows=slice(None)):
+            codes = self._codes[role][rows]
+            return encoded.apply(
+                {name: texts[k][codes[:, k]] for k, (name, _, _) in enumerate(self._columns)}
+            )
+
+        train = codes_of("train", slice(size))
+        train[kept] = encoded.training_codes()
+        stored: dict = {"codes": {"train": train, "weak": codes_of("weak")}}
+        if fold is None:
+            stored["codes"]["test"] = codes_of("test")
+            stored["encoders"] = encoded.tree()
+        shares = [self._shares, *(np.full(width, width**-0.5) for width in encoded.widths)]
+        return stored, normalised_weights(np.concatenate(shares))
 
 
 def _text_features(

@@ -44,7 +44,8 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
         ``n_weak``; ``lagged_values``: ``none``, ``separate`` or ``added``, as in
         `workflow_lib.experiments.features_stage.run`; and by kind:
 
-        - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), and the ``preparation``.
+        - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), with the codes of names that
+          were learned, and the ``preparation``.
         - ``texts``: the ``counts`` of the terms of the training and weak rows, the
           tree of their weights or scores, and, with added lagged values, ``lagged`` (n + w, k)
           and their ``preparation``.
@@ -62,9 +63,10 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
     if kind == "rows":
         rows = features["inputs"]
         stored = features[size_group(size)][fold_group(None)]
+        codes = stored.get("codes", {role: np.empty((len(rows[role]), 0)) for role in rows})
         return tree | {
-            "train": np.asarray(rows["train"][:size]),
-            "weak": np.asarray(rows["weak"][:n_weak]),
+            "train": np.hstack([rows["train"][:size], codes["train"][:size]]),
+            "weak": np.hstack([rows["weak"][:n_weak], codes["weak"][:n_weak]]),
             "preparation": InputPreparation.from_tree(stored).tree(),
         }
     position = np.searchsorted(np.sort(known), known)

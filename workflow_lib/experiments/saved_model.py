@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from workflow_lib.experiments.class_sets import ClassSets
 from workflow_lib.experiments.novelty import NoveltyScale
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.experiments.saved_inputs import SavedInputs
+from workflow_lib.features.encoded_columns import EncodedColumns
 from workflow_lib.methods.saved_method import SavedMethod
 
 if TYPE_CHECKING:
@@ -133,6 +134,14 @@ class Predictions:
         return pandas.DataFrame(self.columns())
 
 
+def with_codes(encoded: EncodedRows, encoders: EncodedColumns | None) -> EncodedRows:
+    """Return encoded rows whose inputs are followed by the codes of their `texts`."""
+    if encoders is None:
+        return encoded
+    inputs = np.hstack([encoded.inputs, encoders.apply(encoded.texts)])
+    return replace(encoded, inputs=inputs, names=[*encoded.names, *encoders.names])
+
+
 def with_distinct_names(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns under names that the `others` do not have."""
     return {f"{name}{OF_THE_ROW * (name in others)}": part for name, part in columns.items()}
@@ -213,6 +222,7 @@ class SavedModel:
             self.output_names = self._names["classes"]
         encoding = tree.get("encoding")
         self._encoding = None if encoding is None else TableEncoding.from_tree(encoding)
+        self._encoders = EncodedColumns.from_tree(tree["encoders"]) if "encoders" in tree else None
         reading = json.loads(tree["reading"])
         self.row_name: str | None = reading["row_name"]
         self._missing_values = tuple(reading["missing_values"] or MISSING_VALUES)
@@ -292,7 +302,7 @@ class SavedModel:
         if self._inputs.kind in ("gram", "products"):
             needed = self._columns_needed(table)
         elif self._encoding is not None:
-            return self._encoding.encode(table)
+            return with_codes(self._encoding.encode(table), self._encoders)
         else:
             needed = self._names["inputs"]
         values = table.matrix(needed)
@@ -380,10 +390,14 @@ class SavedModel:
         """Return for each row whether it has no input: no number, no level, no word."""
         is_dense = isinstance(encoded.inputs, np.ndarray)
         is_blank = np.ones(encoded.inputs.shape[0], dtype=bool)
+        for texts in encoded.texts.values():
+            is_blank &= texts == ""
         if not is_dense:
             is_blank &= np.diff(encoded.inputs.tocsr().indptr) == 0
         values = encoded.inputs if is_dense else encoded.lagged_values
         if values is not None:
+            n_learned = sum(self._encoders.widths) if encoded.texts else 0
+            values = values[:, : values.shape[1] - n_learned]
             n_columns = values.shape[1]
             n_numbers = n_columns if self._encoding is None else len(self._encoding.numbers)
             n_indicators = 0 if self._encoding is None else len(self._encoding.missing_indicators)

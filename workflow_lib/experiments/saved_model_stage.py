@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,13 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.datasets.json_text import from_json_bytes
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.table_encoding import EncodedRows
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.novelty import novelty_scale
 from workflow_lib.experiments.regression import split_data
 from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
-from workflow_lib.experiments.saved_model import SCORES, SavedModel
+from workflow_lib.experiments.saved_model import SCORES, SavedModel, with_codes
+from workflow_lib.features.encoded_columns import EncodedColumns
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import (
@@ -131,6 +134,8 @@ def run(
         tree["score"] = float(answered["mean"])
     if "encoding" in data:
         tree["encoding"] = data["encoding"]
+    if "learned_columns" in data:
+        tree["encoders"] = source.encoders
     if source.of_classes:
         tree["classes"] = {
             "vectors": data["classes"]["vectors"],
@@ -200,6 +205,11 @@ class _Source:
         """The inputs of all training rows."""
         folds = self.partition["folds"][size_group(self.size)]
         return prepared_inputs(self.features, folds, self.size)
+
+    @property
+    def encoders(self) -> dict:
+        """The tree of the encoders of names, fitted to all training rows."""
+        return self.features[size_group(self.size)][fold_group(None)]["encoders"]
 
     def known_rows(self, n_weak: int) -> np.ndarray:
         """Return the training rows and the first weak rows, in the order of the dataset."""
@@ -272,7 +282,16 @@ class _Source:
         names = [f"input {column}" for column in range(inputs.shape[1])]
         n_lagged = 0 if lagged_values is None else lagged_values.shape[1]
         lagged_names = [f"lagged {column}" for column in range(n_lagged)]
-        return EncodedRows(inputs, names, lagged_values, lagged_names, [""] * len(rows))
+        encoded = EncodedRows(inputs, names, lagged_values, lagged_names, [""] * len(rows))
+        if "learned_columns" not in self.data:
+            return encoded
+        learned = self.data["learned_columns"]
+        texts = {
+            name: np.array(levels, dtype=object)[learned["codes"][rows, column]]
+            for column, (name, _, levels) in enumerate(from_json_bytes(learned["described"]))
+        }
+        encoders = EncodedColumns.from_tree(self.encoders)
+        return with_codes(replace(encoded, texts=texts), encoders)
 
 
 def _final_item(items: Mapping[str, Mapping], size: int, answered: Mapping) -> tuple[str, Mapping]:

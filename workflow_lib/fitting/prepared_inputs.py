@@ -205,12 +205,12 @@ class PreparedRows(PreparedInputs):
         """As `PreparedInputs.fold_rows`, the training rows followed by weak rows."""
         for fold in range(self.folds.max() + 1):
             heldout = self.folds == fold
-            yield self._prepared(fold, ~heldout, weak_size, self._train[heldout])
+            yield self._prepared(fold, ~heldout, weak_size, self._rows("train", heldout, fold))
 
     def refit_rows(self, weak_size: int = 0):
         """As `PreparedInputs.refit_rows`, the training rows followed by weak rows."""
         everything = np.ones(len(self._train), dtype=bool)
-        return self._prepared(None, everything, weak_size, self._test)
+        return self._prepared(None, everything, weak_size, self._rows("test", slice(None), None))
 
     @property
     def n_columns(self) -> int:
@@ -224,17 +224,26 @@ class PreparedRows(PreparedInputs):
 
     def rows_as_prepared_by(self, fold: int | None) -> PreparedSlices:
         """Return all training rows as a fold (None: the refit) prepares them, on demand."""
-        return PreparedSlices(self._train, self._preparation(fold))
+        codes = self._group[fold_group(fold)].get("codes")
+        rows = self._train if codes is None else self._rows("train", slice(None), fold)
+        return PreparedSlices(rows, self._preparation(fold))
 
     def test_rows(self) -> np.ndarray:
         """Return the test rows as the refit prepares them."""
-        return self._preparation(None).apply(self._test)
+        return self._preparation(None).apply(self._rows("test", slice(None), None))
+
+    def _rows(self, role, chosen, fold):
+        """Return chosen rows, followed by the codes of their names that the fold has learned."""
+        rows = {"train": self._train, "weak": self._weak, "test": self._test}[role][chosen]
+        codes = None if self._is_gram else self._group[fold_group(fold)].get("codes")
+        return rows if codes is None else np.hstack([rows, codes[role][chosen]])
 
     def _preparation(self, fold):
         return InputPreparation.from_tree(self._group[fold_group(fold)])
 
     def _grams(self, fold, kept, heldout, weak_size, kernel, width):
-        rows, others = self._prepared(fold, kept, weak_size, self._train[heldout])
+        others = self._rows("train", heldout, fold)
+        rows, others = self._prepared(fold, kept, weak_size, others)
         return (
             self._gram(("training", fold, weak_size), rows, rows, kernel, width),
             self._gram(("heldout", fold, weak_size), others, rows, kernel, width),
@@ -259,7 +268,8 @@ class PreparedRows(PreparedInputs):
 
     def _prepared(self, fold, kept, weak_size, others):
         """Return the kept training and the weak rows, and other rows, as a fold prepares them."""
-        rows = np.vstack([self._train[kept], self._weak[:weak_size]])
+        weak = self._rows("weak", slice(weak_size), fold)
+        rows = np.vstack([self._rows("train", kept, fold), weak])
         if self._is_gram:
             weak_columns = self._n_pool + np.arange(weak_size)
             columns = np.concatenate([np.flatnonzero(kept), weak_columns])

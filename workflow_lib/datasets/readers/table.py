@@ -17,7 +17,7 @@ from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.tables import MISSING_VALUES, dataset_tree, listed
-from workflow_lib.errors import UserError
+from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,6 +67,12 @@ class Options(Settings):
     strings: tuple[Name, ...] = ()
     """Columns with many different short texts to predict from, compared by their n-grams of
     characters."""
+
+    encode: dict[Name, Name] = {}
+    """For columns of `categories` or `strings`, or patterns of them, another encoder than that of
+    their list: `one-hot` (that of categories), `n-grams` (that of strings), `target` (smoothed means
+    of the outputs, cross-fitted on the training rows) or `gamma-poisson` (activations of topics of
+    n-grams; needs the extra `encoders`). Not besides `text` or `smiles`."""
 
     text: Name | None = None
     """A column of texts, of which the words are counted."""
@@ -127,6 +133,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         the tree of the encoding, needed for later rows.
     ``column_weights``
         the weight of each dense column, where several encode a column of the table.
+    ``learned_columns``
+        only where folds learn the codes of columns of names: ``described``, for each of the m
+        columns its name, encoder and levels, as JSON; ``codes`` (n, m), the level of each row; and
+        ``shares`` (q,), `TableEncoding.shares` of ``inputs``.
     ``rows``
         ``line`` (n,) int64, the line of each row in the file, and ``name``, n texts.
     ``weak_groups``
@@ -277,6 +287,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             expected="columns of numbers to predict from",
             remedy="add them to numbers, or take them out of missing_indicators",
         )
+    columns["encode"] = _encoders(table, options, [*columns["categories"], *columns["strings"]])
     for option in ("text", "smiles", "classes", "row_name", "group", "time", "same_group"):
         name = getattr(options, option)
         columns[option] = [] if name is None else [_one_column(table, name, option)]
@@ -303,6 +314,29 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             remedy="remove gram or these columns" if named else "name columns to predict from",
         )
     return columns
+
+
+def _encoders(table: Table, options: Options, names: Sequence[str]) -> dict[str, str]:
+    """Return the encoder of each column that `encode` names, among columns of names."""
+    from workflow_lib.datasets.table_encoding import N_GRAMS, ONE_HOT
+    from workflow_lib.features.encoded_columns import encoder_names
+
+    place, known = f"{table.place}, options of the reader 'table'", [ONE_HOT, N_GRAMS]
+    known += encoder_names()
+    encoders: dict[str, str] = {}
+    for pattern, encoder in options.encode.items():
+        if encoder not in known:
+            raise unknown_name(f"{place}, encode.{pattern}", "encoder", encoder, known)
+        chosen = [name for name in table.matching([pattern], "encode") if name in names]
+        if not chosen:
+            raise UserError(
+                place=f"{place}, key encode",
+                found=f"'{pattern}', which is neither in categories nor in strings",
+                expected="columns of names to predict from",
+                remedy="add it to categories, or take it out of encode",
+            )
+        encoders |= dict.fromkeys(chosen, encoder)
+    return encoders
 
 
 def _one_column(table: Table, name: str, option: str) -> str:
@@ -407,6 +441,9 @@ def _inputs(
     table: Table, kept: np.ndarray, options: Options, columns: Mapping[str, Sequence[str]]
 ) -> _Inputs:
     """Return the inputs of the rows `kept`, counted from 0."""
+    import numpy as np
+
+    from workflow_lib.datasets.json_text import json_bytes
     from workflow_lib.datasets.kernel_table import read_kernel_table
     from workflow_lib.datasets.table_encoding import TableEncoding
 
@@ -418,6 +455,7 @@ def _inputs(
         columns["strings"],
         *(next(iter(columns[option]), None) for option in ("text", "smiles")),
         columns["missing_indicators"],
+        columns["encode"],
     )
     groups: dict[str, Any] = {"encoding": encoding.tree()}
     if options.gram is not None:
@@ -431,6 +469,16 @@ def _inputs(
     if encoded.lagged_values is not None:
         groups["lagged_values"] = {"values": encoded.lagged_values}
         names["lagged_values"] = json.dumps(encoded.lagged_names, ensure_ascii=False)
+    if encoding.learned:
+        groups["learned_columns"] = {
+            "described": json_bytes(
+                [[name, of, levels.all_texts] for name, (of, levels) in encoding.learned.items()]
+            ),
+            "codes": np.column_stack(
+                [levels.places(encoded.texts[name]) for name, (_, levels) in encoding.learned.items()]
+            ),
+            "shares": encoding.shares,
+        }
     return _Inputs(encoded.inputs, encoded.names, groups, names, {})
 
 
@@ -442,7 +490,7 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
     import numpy as np
 
     from workflow_lib.datasets.row_roles import codes_of, group_codes, row_times
-    from workflow_lib.datasets.table_encoding import json_bytes
+    from workflow_lib.datasets.json_text import json_bytes
 
     groups: dict[str, Any] = {
         "rows": {"line": rows.lines.copy(), "name": json_bytes(_row_names(rows, options))}

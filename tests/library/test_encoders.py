@@ -1,0 +1,265 @@
+"""Codes of columns of names that folds learn: formulas, leaks, unusual columns, saved models."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from saved_model_samples import N_ROWS, Final, small_table
+from sklearn.preprocessing import TargetEncoder
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.readers.table import Options, read
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import features_stage
+from workflow_lib.features.encoded_columns import (
+    EncodedColumns,
+    TrainingColumn,
+    encoder_names,
+    inner_folds,
+)
+from workflow_lib.features.encoders.target import MOST_CODES, Encoder, leading_outputs
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
+
+LEVELS = ("a", "b", "c", "d", "never in training")
+
+
+def column(n_rows=60, n_outputs=1, seed=0, levels=LEVELS) -> TrainingColumn:
+    generator = np.random.default_rng(seed)
+    codes = generator.integers(0, len(levels) - 1, n_rows)
+    outputs = codes[:, None] + generator.normal(size=(n_rows, n_outputs))
+    return TrainingColumn(levels, codes, codes[:0], outputs, np.arange(n_rows) % 5)
+
+
+def texts_of(fitted: TrainingColumn) -> np.ndarray:
+    return np.array(fitted.levels, dtype=object)[fitted.codes]
+
+
+# The formula
+
+
+def test_codes_are_those_of_scikit_learn_for_one_output():
+    data = column()
+    texts, y = texts_of(data), data.outputs[:, 0]
+    theirs = TargetEncoder(smooth="auto", target_type="continuous").fit(texts[:, None], y)
+    new = np.array(LEVELS, dtype=object)
+    expected = theirs.transform(new[:, None])
+    fitted = Encoder.fit(data)
+    np.testing.assert_allclose(fitted.apply(new), expected, rtol=1e-12)
+    assert fitted.apply(np.array(["mauve"]))[0, 0] == pytest.approx(y.mean())
+    for fold in range(5):
+        own = data.folds == fold
+        others = TargetEncoder(smooth="auto", target_type="continuous")
+        others.fit(texts[~own, None], y[~own])
+        np.testing.assert_allclose(
+            fitted.training_codes[own], others.transform(texts[own, None]), rtol=1e-12
+        )
+
+
+def test_the_code_of_a_training_row_does_not_know_its_outputs():
+    data = column(n_outputs=3)
+    before = Encoder.fit(data).training_codes
+    changed = data.outputs.copy()
+    changed[7] += 100.0
+    after = Encoder.fit(data._replace(outputs=changed)).training_codes
+    np.testing.assert_array_equal(after[7], before[7])
+    assert not np.array_equal(after, before)
+
+
+def test_missing_outputs_do_not_count():
+    data = column(n_outputs=2)
+    outputs = data.outputs.copy()
+    outputs[::3, 1] = np.nan
+    found = Encoder.fit(data._replace(outputs=outputs)).apply(np.array(LEVELS, dtype=object))
+    known = ~np.isnan(outputs[:, 1])
+    alone = data._replace(
+        codes=data.codes[known], outputs=outputs[known][:, 1:], folds=data.folds[known]
+    )
+    expected = Encoder.fit(alone).apply(np.array(LEVELS, dtype=object))
+    np.testing.assert_allclose(found[:, 1:], expected, rtol=1e-12)
+
+
+def test_many_outputs_are_represented_by_their_leading_components():
+    generator = np.random.default_rng(1)
+    outputs = generator.normal(size=(50, 3)) @ generator.normal(size=(3, 20)) * 7.0 + 2.0
+    found = leading_outputs(outputs)
+    assert found.shape == (50, MOST_CODES)
+    standardised = (outputs - outputs.mean(axis=0)) / outputs.std(axis=0)
+    np.testing.assert_allclose(found @ found.T, standardised @ standardised.T, atol=1e-9)
+    assert (np.diff(found.var(axis=0)) <= 1e-12).all()
+    outputs[:, 4] = 3.0
+    outputs[2, 5] = np.nan
+    assert np.isfinite(leading_outputs(outputs)).all()
+
+
+# Unusual columns
+
+
+@pytest.mark.parametrize("levels", [("same", "other"), tuple(map(str, range(31)))])
+def test_one_level_and_all_different_levels_have_codes(levels):
+    n_rows = 30
+    codes = np.zeros(n_rows, int) if len(levels) == 2 else np.arange(n_rows)
+    outputs = np.random.default_rng(0).normal(size=(n_rows, 2))
+    folds = np.arange(n_rows) % 5
+    fitted = Encoder.fit(TrainingColumn(levels, codes, codes[:0], outputs, folds))
+    # Other rows tell nothing of a row but the mean.
+    expected = np.stack([outputs[folds != fold].mean(axis=0) for fold in range(5)])[folds]
+    np.testing.assert_allclose(fitted.training_codes, expected, rtol=1e-12)
+    np.testing.assert_allclose(fitted.apply(np.array(["new", ""]))[0], outputs.mean(axis=0))
+
+
+def test_constant_outputs_and_single_rows_have_finite_codes():
+    for n_rows in (1, 2, 10):
+        codes = np.zeros(n_rows, int)
+        data = TrainingColumn(("a",), codes, codes[:0], np.ones((n_rows, 1)), inner_folds(codes))
+        fitted = Encoder.fit(data)
+        assert np.isfinite(fitted.training_codes).all()
+        np.testing.assert_array_equal(fitted.apply(np.array(["a", "b"])), 1.0)
+
+
+def test_two_folds_of_the_selection_leave_two_inner_folds():
+    np.testing.assert_array_equal(inner_folds(np.array([1, 1, 1])), [0, 1, 0])
+    np.testing.assert_array_equal(inner_folds(np.array([1, 2, 1])), [1, 2, 1])
+
+
+def test_encoders_are_found_by_their_files_and_stored():
+    assert "target" in encoder_names()
+    data = column(n_outputs=2)
+    fitted = EncodedColumns.fit({"x": ("target", data)}, {"x": 0})
+    again = EncodedColumns.from_tree(fitted.tree())
+    texts = {"x": np.array([*LEVELS, ""], dtype=object)}
+    np.testing.assert_array_equal(again.apply(texts), fitted.apply(texts))
+    assert again.names == ["x, mean 1", "x, mean 2"] and again.widths == [2]
+
+
+# Through the stages
+
+
+def small_file(tmp_path, **changes):
+    columns = small_table() | {
+        "place": [f"place {row % 9}" if row % 10 else "" for row in range(N_ROWS)]
+    }
+    columns |= changes
+    columns["dose, mg"] = ["" if value is None else value for value in columns["dose, mg"]]
+    path = tmp_path / "small.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def options(path, **changes):
+    roles = {
+        "numbers": ("dose, mg", "weight"),
+        "categories": ("colour",),
+        "strings": ("place",),
+        "outputs": ("y*",),
+        "encode": {"place": "target", "colour": "target"},
+    }
+    return Options(file=str(path), **{**roles, **changes})
+
+
+def written(tmp_path, dataset, split):
+    paths = [tmp_path / f"{name}.h5" for name in ("dataset", "split", "features")]
+    write_artifact(paths[0], dataset, "dataset", allow_nan=("inputs", "outputs"))
+    write_artifact(paths[1], split, "split")
+    features_stage.run(*paths, "standard", "rbf", "none", 3)
+    return read_artifact(paths[2], "features")
+
+
+def small_split():
+    rows = np.random.default_rng(4).permutation(N_ROWS)
+    size = N_ROWS - 15
+    return {
+        "train": rows[:size],
+        "weak": rows[size : size + 5],
+        "test": rows[size + 5 :],
+        "sizes": np.array([20, size]),
+        "weak_sizes": np.array([5]),
+        "folds": {f"n-{n}": np.arange(n) % 4 for n in (20, size)},
+    }
+
+
+def test_codes_of_a_fold_do_not_change_with_the_outputs_it_holds_out(tmp_path):
+    dataset, split = read(options(small_file(tmp_path)), [], 0), small_split()
+    before = written(tmp_path, dataset, split)
+    train = split["train"][:20]
+    heldout = train[np.arange(20) % 4 == 1]
+    others = np.setdiff1d(np.arange(N_ROWS), train[np.arange(20) % 4 != 1])
+    assert set(heldout) < set(others)
+    dataset["outputs"][others] += 50.0
+    after = written(tmp_path, dataset, split)
+    for name, stored in before["n-20"]["fold-1"]["codes"].items():
+        np.testing.assert_array_equal(after["n-20"]["fold-1"]["codes"][name], stored)
+    assert not np.array_equal(
+        after["n-20"]["fold-2"]["codes"]["train"], before["n-20"]["fold-2"]["codes"]["train"]
+    )
+
+
+def test_methods_get_inputs_followed_by_codes(tmp_path):
+    dataset, split = read(options(small_file(tmp_path)), [], 0), small_split()
+    features = written(tmp_path, dataset, split)
+    folds = split["folds"]["n-20"]
+    prepared = prepared_inputs(features, folds, 20)
+    assert prepared.learns and prepared.n_columns == 2 + 2 * 2
+    rows, heldout = list(prepared.fold_rows(weak_size=5))[1]
+    assert rows.shape == (20, 6) and heldout.shape == (5, 6)
+    # Every column of the table has the same expected squared distance.
+    weights = features["n-20"]["all"]["weights"]
+    np.testing.assert_allclose(weights**2, np.array([1, 1, 0.5, 0.5, 0.5, 0.5]) * 6 / 4)
+    slices = prepared.rows_as_prepared_by(None)
+    np.testing.assert_array_equal(slices[:], prepared.refit_rows()[0])
+    assert prepared.test_rows().shape == (10, 6)
+
+
+def test_a_table_of_names_alone_can_be_encoded(tmp_path):
+    dataset = read(options(small_file(tmp_path), numbers=()), [], 0)
+    assert dataset["inputs"].shape == (N_ROWS, 0)
+    features = written(tmp_path, dataset, small_split())
+    assert prepared_inputs(features, np.arange(20) % 4, 20).n_columns == 4
+
+
+@pytest.mark.parametrize("numbers", [("dose, mg", "weight"), ()])
+def test_a_saved_model_encodes_new_rows(tmp_path, numbers):
+    path = small_file(tmp_path)
+    final = Final(tmp_path, read(options(path, numbers=numbers), [], 0), kind="all")
+    final.ridge("ridge", kind=None)
+    final.forest("forest")
+    lines, train = final.dataset["rows"]["line"], np.sort(final.split["train"])
+    for name in ("ridge", "forest"):
+        model = final.saved(name)
+        found = model.predict(path)
+        expected = final.predictions(name)[train]
+        np.testing.assert_allclose(found.outputs[lines[train] - 2], expected, rtol=0, atol=1e-12)
+    blank = {"dose, mg": [""] * 3, "weight": [""] * 3}
+    new = model.predict(blank | {"colour": ["red", "mauve", ""], "place": ["place 1", "", ""]})
+    assert np.isfinite(new.outputs).all()
+    assert "colour: 'mauve' was never seen" in new.notes[1]
+    assert "colour: was never missing before" in new.notes[2]
+    np.testing.assert_array_equal(new.is_novel[2], True)
+
+
+# Requests that are refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"encode": {"place": "targets"}}, "target"),
+        ({"encode": {"weight": "target"}}, "neither in categories nor in strings"),
+        ({"strings": (), "text": "place", "encode": {"colour": "target"}}, "besides the column"),
+    ],
+)
+def test_wrong_encoders_are_refused(tmp_path, changes, message):
+    with pytest.raises(UserError, match=message):
+        read(options(small_file(tmp_path), **changes), [], 0)
+
+
+def test_fixed_encoders_may_be_exchanged(tmp_path):
+    path = small_file(tmp_path)
+    exchanged = read(options(path, encode={"colour": "n-grams", "place": "one-hot"}), [], 0)
+    direct = read(options(path, categories=("place",), strings=("colour",), encode={}), [], 0)
+    np.testing.assert_array_equal(exchanged["inputs"], direct["inputs"])
+    assert "learned_columns" not in exchanged
