@@ -16,6 +16,8 @@ import yaml
 
 import workflow_lib
 from workflow_lib.config.requests import TableRequest
+from workflow_lib.datasets.table_encoding import N_GRAMS, ONE_HOT
+from workflow_lib.features.encoded_columns import encoder_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -71,7 +73,8 @@ def test_methods_that_are_recommended_exist():
         {path.stem for path in (ROOT / "config" / folder).glob("*.yaml")}
         for folder in ("methods", "datasets")
     )
-    assert {"ofer-stack", "m-mean", "wofer-gmm"} <= named <= methods | datasets
+    encoders = {ONE_HOT, N_GRAMS, *encoder_names()}
+    assert {"ofer-stack", "m-mean", "wofer-gmm"} <= named <= methods | datasets | encoders
 
 
 def test_commands_of_make_and_files_of_configuration_exist():

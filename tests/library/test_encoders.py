@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import sys
 
 import numpy as np
+import pandas
 import pytest
 from saved_model_samples import N_ROWS, Final, small_table
+from sklearn.decomposition import NMF
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import TargetEncoder
 
 from workflow_lib.artifacts import read_artifact, write_artifact
@@ -19,6 +23,8 @@ from workflow_lib.features.encoded_columns import (
     encoder_names,
     inner_folds,
 )
+from workflow_lib.features.encoders import gamma_poisson
+from workflow_lib.features.encoders.gamma_poisson import SCALE, SHAPE, activations, n_grams_of
 from workflow_lib.features.encoders.target import MOST_CODES, Encoder, leading_outputs
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 
@@ -263,3 +269,143 @@ def test_fixed_encoders_may_be_exchanged(tmp_path):
     direct = read(options(path, categories=("place",), strings=("colour",), encode={}), [], 0)
     np.testing.assert_array_equal(exchanged["inputs"], direct["inputs"])
     assert "learned_columns" not in exchanged
+
+
+# Gamma-Poisson
+
+
+TITLES = (
+    *("police officer", "police sergeant", "officer police", "fire fighter", "fire captain"),
+    *("bus operator", "bus driver", "school nurse", "nurse", "librarian", "library aide", ""),
+)
+
+
+def titles(n_rows=60, seed=0) -> TrainingColumn:
+    codes = np.random.default_rng(seed).integers(0, len(TITLES), n_rows)
+    return TrainingColumn(TITLES, codes, codes[:9], np.zeros((n_rows, 1)), np.arange(n_rows) % 5)
+
+
+def dense_counts(texts):
+    counts = [n_grams_of(text) for text in texts]
+    names = sorted(set().union(*counts))
+    return names, np.array([[count[name] for name in names] for count in counts], dtype=float)
+
+
+def test_n_grams_are_those_of_scikit_learn():
+    texts = [*TITLES[:-1], "Two  Blanks\tand capitals"]
+    theirs = CountVectorizer(analyzer="char", ngram_range=(2, 4))
+    names, counts = dense_counts(texts)
+    np.testing.assert_array_equal(theirs.fit_transform(texts).toarray(), counts)
+    assert theirs.get_feature_names_out().tolist() == names
+
+
+def test_activations_are_the_mode_of_the_posterior():
+    generator = np.random.default_rng(0)
+    topics = generator.dirichlet(np.ones(12), size=3)
+    counts = generator.poisson(2.0, size=(5, 12)).astype(float)
+    counts[4] = 0.0
+    rows, columns = np.nonzero(counts)
+    shape, scale = 1.4, 2.0
+
+    def posterior(h):
+        means = h @ topics
+        return (
+            (counts * np.log(means) - means).sum(axis=1)
+            + ((shape - 1) * np.log(h) - h / scale).sum(axis=1)
+        )
+
+    steps = []
+    for most in (1, 2, 5, 20, 3000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gamma_poisson, "MOST_STEPS", most)
+            patch.setattr(gamma_poisson, "TOLERANCE", 1e-14)
+            found = activations(rows, columns, counts[rows, columns], topics, 5, shape, scale)
+        steps.append(posterior(found))
+    assert (np.diff(steps, axis=0) >= -1e-12).all()
+    # The gradient vanishes, and the empty text has the mode of the prior.
+    gradient = (counts / (found @ topics)) @ topics.T - 1 + (shape - 1) / found - 1 / scale
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-6)
+    np.testing.assert_allclose(found[4], (shape - 1) / (1 + 1 / scale))
+
+
+def test_topics_are_stored_and_named_by_their_n_grams():
+    pytest.importorskip("skrub")
+    data = titles()
+    fitted = gamma_poisson.Encoder.fit(data, 1)
+    again = gamma_poisson.Encoder.from_tree(fitted.tree())
+    new = np.array(["police officers", "nurses", "", "日本", *TITLES], dtype=object)
+    np.testing.assert_array_equal(again.apply(new), fitted.apply(new))
+    np.testing.assert_allclose(again.apply(new)[2:4], (SHAPE - 1) / (1 + 1 / SCALE))
+    np.testing.assert_allclose(again.apply(new[4:])[data.codes], fitted.training_codes)
+    assert fitted.labels[0].startswith("topic 1 ('") and len(set(fitted.labels)) == 10
+    np.testing.assert_allclose(fitted.topics.sum(axis=1), 1.0)
+    # Neither outputs nor other rows are used.
+    other = data._replace(outputs=data.outputs + 1, levels=(*TITLES[:11], "", "unseen"))
+    np.testing.assert_array_equal(gamma_poisson.Encoder.fit(other, 1).topics, fitted.topics)
+
+
+def test_codes_are_those_of_skrub():
+    skrub = pytest.importorskip("skrub")
+    data = titles()
+    texts = texts_of(data)
+    theirs = skrub.GapEncoder(n_components=10, random_state=1)
+    theirs.fit(pandas.Series(texts[np.r_[: len(texts), :9]], dtype=str))
+    # A hundred updates of skrub end at a change of a thousandth.
+    expected = theirs.transform(pandas.Series(texts, dtype=str)).to_numpy()
+    found = gamma_poisson.Encoder.fit(data._replace(others=data.codes[:9]), 1).training_codes
+    np.testing.assert_allclose(found, expected * theirs.scaling_factor_, rtol=0.03, atol=0.3)
+
+
+def test_a_flat_prior_gives_the_kullback_leibler_factorisation():
+    skrub = pytest.importorskip("skrub")
+    texts = np.array([title for title in TITLES if title], dtype=object)
+    theirs = skrub.GapEncoder(
+        n_components=3,
+        gamma_shape_prior=1.0,
+        gamma_scale_prior=1e12,
+        max_iter=4000,
+        max_no_improvement=None,
+        random_state=0,
+    ).fit(pandas.Series(texts, dtype=str))
+    topics = theirs.W_
+    _, counts = dense_counts(texts)
+    rows, columns = np.nonzero(counts)
+    found = activations(rows, columns, counts[rows, columns], topics, len(texts), 1.0, 1e12)
+    nmf = NMF(3, init="custom", solver="mu", beta_loss="kullback-leibler", max_iter=2000, tol=0)
+    started = nmf.fit_transform(counts, W=found + 1e-9, H=topics + 1e-12)
+    theirs_loss = _kullback_leibler(counts, started @ nmf.components_)
+    assert _kullback_leibler(counts, found @ topics) <= theirs_loss * (1 + 1e-3)
+
+
+def _kullback_leibler(counts, means):
+    known = counts > 0
+    return (counts[known] * np.log(counts[known] / means[known])).sum() - counts.sum() + means.sum()
+
+
+@pytest.mark.parametrize("levels", [("same", "x"), ("", "x"), ("a", "b"), tuple(TITLES)])
+def test_few_texts_have_fewer_topics(levels):
+    pytest.importorskip("skrub")
+    codes = np.zeros(6, int) if len(levels) == 2 else np.arange(6)
+    data = TrainingColumn(levels, codes, codes[:0], np.zeros((6, 1)), np.arange(6) % 3)
+    fitted = gamma_poisson.Encoder.fit(data, 0)
+    assert fitted.training_codes.shape == (6, len(fitted.labels))
+    assert np.isfinite(fitted.training_codes).all()
+    assert len(fitted.labels) == (1 if len(levels) == 2 else 6)
+
+
+def test_the_extra_is_named_where_skrub_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skrub", None)
+    with pytest.raises(UserError, match=r"skrub is not installed.*'\.\[encoders\]'"):
+        gamma_poisson.Encoder.fit(titles(), 0)
+
+
+def test_gamma_poisson_codes_go_through_the_stages(tmp_path):
+    pytest.importorskip("skrub")
+    path = small_file(tmp_path)
+    chosen = options(path, encode={"place": "gamma-poisson", "colour": "target"})
+    final = Final(tmp_path, read(chosen, [], 0), kind="all")
+    final.ridge("ridge", kind=None)
+    lines, train = final.dataset["rows"]["line"], np.sort(final.split["train"])
+    found = final.saved("ridge").predict(path)
+    expected = final.predictions("ridge")[train]
+    np.testing.assert_allclose(found.outputs[lines[train] - 2], expected, rtol=0, atol=1e-12)

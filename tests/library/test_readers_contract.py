@@ -6,6 +6,7 @@ A new reader needs a sample in `SAMPLES`.
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,6 +127,15 @@ def of_user_table(folder: Path) -> Sample:
     return Sample({"file": str(path), "outputs": ["y*"], **columns}, files=(path,))
 
 
+def of_zipped_table(folder: Path) -> Sample:
+    table = of_user_table(folder)
+    path = folder / "tables.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(table.files[0], "tables/first.csv")
+    options = {**table.options, "file": "tables/first.csv"}
+    return Sample(options, (path,), (path,))
+
+
 def made(is_drawn: bool, **options: Any) -> Callable[[Path], Sample]:
     return lambda folder: Sample(options, is_drawn=is_drawn)
 
@@ -155,9 +165,12 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "synthetic_mixture": made(True, n_rows=30),
     "synthetic_rows": made(True, n_rows=9),
     "table": of_user_table,
+    "zipped_table": of_zipped_table,
 }
 READERS = reader_names()
-OF_FILES = ("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes")
+OF_FILES = (
+    *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes", "zipped_table"),
+)
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
 

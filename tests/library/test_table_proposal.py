@@ -11,6 +11,7 @@ from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib import saved_methods
 from workflow_lib.datasets import proposed_methods, run_costs
+from workflow_lib.datasets.proposal_text import dataset_text, summary_lines
 from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table
@@ -566,3 +567,30 @@ def test_more_of_anything_takes_longer():
         (["m-rf", "m-krr"], [20, 50], 100),
     ):
         assert run_costs.split_seconds(methods, sizes, n_inputs) > base
+
+
+def test_requested_encoders_are_written_for_the_columns_that_are_inputs(proposed):
+    proposal = proposed(encode="maker=target,colour=n-grams,fixed=target", exclude="notes")
+    assert proposal.options["encode"] == {"maker": "target", "colour": "n-grams"}
+    assert {"maker", "colour"} <= set(proposal.options["strings"])
+    assert "text" not in proposal.options
+    written = yaml.safe_load(dataset_text(proposal))
+    assert written["options"]["encode"] == {"maker": "target", "colour": "n-grams"}
+    assert any("'maker' by target" in line for line in summary_lines(proposal))
+    assert "maker" in proposed(encode="maker=target").options["strings"]
+    # A text is one more column of names then.
+    assert "notes" in proposed(encode="maker=target").options["strings"]
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        ("maker=targets", "did you mean|target"),
+        ("maker", "NAME=ENCODER"),
+        ("makers=target", "maker"),
+        ("y1=target", "another role"),
+    ],
+)
+def test_wrong_encoders_are_refused(proposed, encode, message):
+    with pytest.raises(UserError, match=message):
+        proposed(encode=encode)

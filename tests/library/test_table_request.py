@@ -92,7 +92,7 @@ def test_folders_of_results_are_no_names(name):
 def test_contradictions_are_refused(first, second, reason, tmp_path):
     file = tmp_path / "file.csv"
     file.write_text("a\n1\n")
-    values = {"series": "true", "gram": str(file)}
+    values = {"series": "true", "gram": str(file), "encode": "x1=target"}
     request = {key: values.get(key, "x1") for key in (first, second)}
     common = {"name": "assay", "data": "assay.csv"}
     if "classes" not in request:

@@ -54,6 +54,11 @@ class TableRequest(Settings):
     """Columns whose values are categories, even if they look like numbers; by default texts with
     few different values."""
 
+    encode: Typed | None = None
+    """How columns of names become inputs, as `title=target,place=gamma-poisson`: `one-hot`,
+    `n-grams`, `target` or `gamma-poisson`; patterns are allowed. By default one-hot for categories
+    and n-grams for texts with many different values."""
+
     gram: Typed | None = None
     """Path of a table of kernel values between all rows, instead of input columns."""
 

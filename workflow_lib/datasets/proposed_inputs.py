@@ -46,7 +46,7 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
     kinds, single, left_out = proposal.kinds, requested.single, proposal.left_out
     texts = {single["text"], single["smiles"]}
     taken = {*requested.outputs, *single.values()} - texts
-    named = {*requested.insisted, *requested.categories, *texts}
+    named = {*requested.insisted, *requested.categories, *requested.encode, *texts}
     for name, (kind, why) in _requested_kinds(table, requested).items():
         kinds[name] = kinds[name]._replace(kind=kind, note=why)
     free = [name for name in table.names if name not in taken]
@@ -96,9 +96,21 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
         if kinds[name].warning:
             proposal.warnings.append(f"Column '{name}': {kinds[name].warning}.")
     choose_row_name(proposal, table, [name for name in free if name not in candidates])
-    _choose_texts(proposal, table, candidates)
+    _choose_texts(proposal, table, candidates, bool(requested.encode))
     for option, kind in (("numbers", NUMBER), ("categories", CATEGORY), ("strings", STRINGS)):
         proposal.options[option] = [name for name in candidates if kinds[name].kind == kind]
+    if requested.encode:
+        proposal.options["encode"] = {
+            name: requested.encode[name] for name in candidates if name in requested.encode
+        }
+
+
+def keep_encoders_of_inputs(options: dict[str, Any]) -> None:
+    """Remove the encoders of columns that are no inputs any more."""
+    names = {*options.get("categories", ()), *options.get("strings", ())}
+    encoders = {name: of for name, of in options.pop("encode", {}).items() if name in names}
+    if encoders:
+        options["encode"] = encoders
 
 
 def choose_row_name(proposal: Proposal, table: Table, candidates: Sequence[str]) -> None:
@@ -217,7 +229,10 @@ def check_inputs(proposal: Proposal, table: Table) -> None:
 
 def _requested_kinds(table: Table, requested: RequestedColumns) -> dict[str, tuple[str, str]]:
     """Return the kinds of the columns whose kind is in the request."""
-    kinds = {name: (CATEGORY, "a category, as requested") for name in requested.categories}
+    kinds = {
+        name: (STRINGS, f"encoded by {of}, as requested") for name, of in requested.encode.items()
+    }
+    kinds |= {name: (CATEGORY, "a category, as requested") for name in requested.categories}
     if requested.single["text"]:
         kinds[requested.single["text"]] = (TEXT, "the text, as requested")
     name = requested.single["smiles"]
@@ -235,12 +250,24 @@ def _requested_kinds(table: Table, requested: RequestedColumns) -> dict[str, tup
     return kinds
 
 
-def _choose_texts(proposal: Proposal, table: Table, candidates: Sequence[str]) -> None:
-    """Keep one column of texts and one column of SMILES; the others become strings."""
+def _choose_texts(
+    proposal: Proposal, table: Table, candidates: Sequence[str], is_learned: bool
+) -> None:
+    """Keep one column of texts and one column of SMILES; the others become strings.
+
+    All become strings where folds learn the codes of names (`is_learned`).
+    """
     kinds, options, notes = proposal.kinds, proposal.options, proposal.notes
     for kind, option in ((TEXT, "text"), (SMILES, "smiles")):
         names = [name for name in candidates if kinds[name].kind == kind]
         if not names:
+            continue
+        if is_learned:
+            kinds |= {name: kinds[name]._replace(kind=STRINGS) for name in names}
+            notes.append(
+                f"{listed_names(names)} by n-grams of characters: encode cannot be used besides a "
+                "text or molecules."
+            )
             continue
         lengths = {name: sum(map(len, table.strings(name))) for name in names}
         kept = options.get(option) or max(names, key=lengths.__getitem__)

@@ -30,6 +30,7 @@ from workflow_lib.datasets.proposed_inputs import (
     check_molecules,
     choose_inputs,
     choose_row_name,
+    keep_encoders_of_inputs,
     treat_leaks,
     treat_missing,
 )
@@ -153,6 +154,7 @@ def _with_inputs_chosen(
     leaks = leaks_of(rows, columns, kinds)
     treat_leaks(proposal, leaks)
     check_inputs(proposal, rows)
+    keep_encoders_of_inputs(options)
     return proposal, leaks
 
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workflow_lib.datasets.table_encoding import N_GRAMS, ONE_HOT
 from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.features.encoded_columns import encoder_names
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -28,7 +30,7 @@ COLUMNS = ("text", "smiles", "group", "time", "same_group", "classes", "row_name
 FILES = ("class_vectors", "gram")
 """Keys whose value is the path of a further file."""
 
-SETTINGS = ("methods", "splits", "delimiter", "missing", "series")
+SETTINGS = ("methods", "splits", "delimiter", "missing", "series", "encode")
 """Keys that name neither columns nor files."""
 
 REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, *SETTINGS)
@@ -59,7 +61,11 @@ CONTRADICTIONS = (
     ("group", "time", "rows are split either by groups or by time"),
     *(
         ("gram", key, "the kernel values replace all inputs")
-        for key in ("inputs", "exclude", "categories", "text", "smiles")
+        for key in ("inputs", "exclude", "categories", "encode", "text", "smiles")
+    ),
+    *(
+        ("encode", key, "inputs with a text or molecules are compared by their inner products")
+        for key in ("text", "smiles")
     ),
 )
 """Pairs of keys that exclude each other, and why."""
@@ -80,6 +86,8 @@ class RequestedColumns(NamedTuple):
         Columns of ``inputs`` that were named in full, not by a pattern.
     single : dict
         For each of `COLUMNS` the name of the column, or None.
+    encode : dict
+        For columns of names the requested encoder.
     """
 
     outputs: list[str]
@@ -88,13 +96,14 @@ class RequestedColumns(NamedTuple):
     inputs: list[str] | None
     insisted: set[str]
     single: dict[str, str | None]
+    encode: dict[str, str]
 
 
 def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request with texts stripped, and without empty values.
 
-    ``series`` becomes a bool, ``splits`` a number, ``delimiter`` a character, and ``methods`` and
-    ``missing`` lists of texts.
+    ``series`` becomes a bool, ``splits`` a number, ``delimiter`` a character, ``methods`` and
+    ``missing`` lists of texts, and ``encode`` a mapping from names or patterns to encoders.
 
     Raises
     ------
@@ -131,6 +140,8 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         if key in checked:
             items = checked[key] if isinstance(checked[key], list) else checked[key].split(",")
             checked[key] = [item.strip() for item in items if item.strip()]
+    if "encode" in checked:
+        checked["encode"] = _encoders(checked["encode"])
     if "splits" in checked:
         checked["splits"] = _number_of_splits(checked["splits"])
     if "outputs" not in checked and "classes" not in checked:
@@ -241,7 +252,40 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         else None,
         insisted=exact["inputs"],
         single=single,
+        encode=_encoded_columns(request, table, {*outputs, *single.values()}),
     )
+
+
+def _encoders(value: str | Sequence[str]) -> dict[str, str]:
+    """Return the encoder of each name or pattern in ``NAME=ENCODER,...``; names may hold commas."""
+    known, found, name = [ONE_HOT, N_GRAMS, *encoder_names()], {}, ""
+    for piece in value if isinstance(value, list) else value.split(","):
+        name += f",{piece}" if name else piece
+        column, equals, encoder = (part.strip() for part in name.rpartition("="))
+        if equals and column:
+            if encoder not in known:
+                raise unknown_name(f"{COMMAND}, key encode", "encoder", encoder, known)
+            found[column], name = encoder, ""
+    if name.strip():
+        raise wrong_key(
+            "encode", f"'{name.strip()}'", "NAME=ENCODER, separated by commas", "write encode=x=target"
+        )
+    return found
+
+
+def _encoded_columns(
+    request: Mapping[str, Any], table: Table, others: set[str | None]
+) -> dict[str, str]:
+    """Return the encoder of each column that ``encode`` names; a name in full has precedence."""
+    encoders: dict[str, str] = {}
+    asked = request.get("encode", {}).items()
+    for pattern, encoder in sorted(asked, key=lambda pair: pair[0] in table.names):
+        chosen = [name for name in table.matching([pattern], "encode") if name not in others]
+        if not chosen:
+            found = f"the column '{pattern}' has another role"
+            raise wrong_key("encode", found, "a column to predict from", "take it out of one of them")
+        encoders |= dict.fromkeys(chosen, encoder)
+    return encoders
 
 
 def _items(value: str | Sequence[str], names: Sequence[str]) -> list[str]:

@@ -169,12 +169,17 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         copies of labelled rows (`workflow_lib.datasets.row_roles.check_unpaired`), and as
         `workflow_lib.datasets.table_file.read_table`.
     """
+    from workflow_lib.datasets.table_file import read_table
+
+    return dataset_of(read_table(options.file, options.missing_values, options.delimiter), options)
+
+
+def dataset_of(table: Table, options: Options) -> dict[str, Any]:
+    """Return the tree of `read` for a table."""
     import numpy as np
 
     from workflow_lib.datasets.row_roles import check_labelled, check_unpaired
-    from workflow_lib.datasets.table_file import read_table
 
-    table = read_table(options.file, options.missing_values, options.delimiter)
     columns = _columns(table, options)
     if options.classes is not None:
         return _class_tree(table, options, columns)
