@@ -309,10 +309,9 @@ def test_activations_are_the_mode_of_the_posterior():
 
     def posterior(h):
         means = h @ topics
-        return (
-            (counts * np.log(means) - means).sum(axis=1)
-            + ((shape - 1) * np.log(h) - h / scale).sum(axis=1)
-        )
+        return (counts * np.log(means) - means).sum(axis=1) + (
+            (shape - 1) * np.log(h) - h / scale
+        ).sum(axis=1)
 
     steps = []
     for most in (1, 2, 5, 20, 3000):

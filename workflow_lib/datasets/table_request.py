@@ -268,7 +268,10 @@ def _encoders(value: str | Sequence[str]) -> dict[str, str]:
             found[column], name = encoder, ""
     if name.strip():
         raise wrong_key(
-            "encode", f"'{name.strip()}'", "NAME=ENCODER, separated by commas", "write encode=x=target"
+            "encode",
+            f"'{name.strip()}'",
+            "NAME=ENCODER, separated by commas",
+            "write encode=x=target",
         )
     return found
 
@@ -283,7 +286,9 @@ def _encoded_columns(
         chosen = [name for name in table.matching([pattern], "encode") if name not in others]
         if not chosen:
             found = f"the column '{pattern}' has another role"
-            raise wrong_key("encode", found, "a column to predict from", "take it out of one of them")
+            raise wrong_key(
+                "encode", found, "a column to predict from", "take it out of one of them"
+            )
         encoders |= dict.fromkeys(chosen, encoder)
     return encoders
 

@@ -47,8 +47,8 @@ def run(
     inputs).
 
     Where the dataset has ``learned_columns``, the group of each fold also holds ``codes``: those of
-    all ``train`` (n, k) and ``weak`` (w, k) rows as the encoders of the fold see them, and for the
-    refit those of the ``test`` rows; and for the refit ``encoders``, the fitted encoders. The
+    all ``train`` (n, k) rows and the ``weak`` (w, k) rows that methods may use, as the encoders of
+    the fold see them, and for the refit those of the ``test`` rows; and for the refit ``encoders``, the fitted encoders. The
     preparation is that of the inputs, followed by the codes. The codes of training rows of a fold
     do not depend on their own outputs, and no code depends on the outputs of held-out, weak or
     test rows. `seed` is that of the encoders.
@@ -168,7 +168,10 @@ class _LearnedColumns:
 
         learned = data["learned_columns"]
         self._columns = from_json_bytes(learned["described"])
-        self._codes = _rows_by_role(learned["codes"], partition)
+        n_weak = max(partition["weak_sizes"], default=0)
+        self._codes = _rows_by_role(
+            learned["codes"], {**partition, "weak": partition["weak"][:n_weak]}
+        )
         # No other outputs are needed, or may be known.
         self._outputs = data["outputs"][partition["train"]]
         self._shares, self._seed = learned["shares"], seed

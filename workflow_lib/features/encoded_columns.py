@@ -99,7 +99,9 @@ class EncodedColumns:
         """Return the codes (m, k) of other rows, given the texts (m,) of every column."""
         parts = []
         for name, (_, encoder) in self._encoders.items():
-            different, places = np.unique(np.asarray(texts[name], dtype=object), return_inverse=True)
+            different, places = np.unique(
+                np.asarray(texts[name], dtype=object), return_inverse=True
+            )
             parts.append(encoder.apply(different)[places])
         return np.hstack(parts)
 

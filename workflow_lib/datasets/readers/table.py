@@ -480,7 +480,10 @@ def _inputs(
                 [[name, of, levels.all_texts] for name, (of, levels) in encoding.learned.items()]
             ),
             "codes": np.column_stack(
-                [levels.places(encoded.texts[name]) for name, (_, levels) in encoding.learned.items()]
+                [
+                    levels.places(encoded.texts[name])
+                    for name, (_, levels) in encoding.learned.items()
+                ]
             ),
             "shares": encoding.shares,
         }

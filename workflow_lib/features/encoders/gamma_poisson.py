@@ -39,8 +39,8 @@ MOST_STEPS, TOLERANCE = 200, 1e-4
 """Most updates of the activations, and the largest relative change of those of a text (Euclidean)
 at which they end."""
 
-N_NAMING = 3
-"""Number of n-grams that name a topic."""
+N_NAMING, LEAST_SHARE = 3, 0.1
+"""Most n-grams that name a topic, and the smallest weight of one, as a share of the largest."""
 
 SMALLEST = 1e-10
 
@@ -96,17 +96,20 @@ class Encoder:
 
     @property
     def labels(self) -> list[str]:
-        """The n-grams that name each topic: those whose share of the topic exceeds others most."""
-        shares = self.topics**2 / np.maximum(self.topics.sum(axis=0), SMALLEST)
+        """The n-grams that name each topic: frequent in it and rare in others, long ones first."""
+        lengths = np.array([len(n_gram) for n_gram in self.n_grams])
+        shares = lengths * self.topics**2 / np.maximum(self.topics.sum(axis=0), SMALLEST)
         return [self._label(number, share) for number, share in enumerate(shares)]
 
     def _label(self, number: int, shares: np.ndarray) -> str:
         chosen: list[str] = []
         for place in np.argsort(-shares, kind="stable"):
+            if shares[place] < LEAST_SHARE * shares.max():
+                break
             n_gram = self.n_grams[place]
             # An n-gram within another, or shifted by a letter, tells nothing more.
-            if len(n_gram) == max(LENGTHS) and not any(
-                n_gram[1:] in other or n_gram[:-1] in other for other in chosen
+            if not any(
+                n_gram[1:] in other or n_gram[:-1] in other or other in n_gram for other in chosen
             ):
                 chosen.append(n_gram)
             if len(chosen) == N_NAMING:
