@@ -157,6 +157,17 @@ def shown_in_figure(wildcards):
     return [method for method in named if method in methods] or methods
 
 
+def dataset_versions(experiment):
+    """Return the experiments of the run whose splits have the same rows, on versions of a dataset."""
+
+    def draws(name):
+        values = settings.experiments[name]
+        sizes = tuple(values.training_sizes), values.test_size, values.split, values.metric
+        return draw_name(values.dataset), sizes
+
+    return [name for name in settings.experiments if draws(name) == draws(experiment)]
+
+
 def files_of_figure(wildcards):
     """Return what the module of a figure reads of its experiment, by name."""
     experiment = experiment_of_figure(wildcards)
@@ -172,6 +183,7 @@ def files_of_figure(wildcards):
         "calibration": f"{folder}/calibration.h5",
         "coordinates": f"{folder}/coordinates.csv",
         "dataset": f"results/datasets/{settings.experiments[experiment].dataset}.h5",
+        "first_features": f"{folder}/split-0/features.h5",
         "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
         "first_split": f"{folder}/split-0/split.h5",
         "models": next(iter(mixture_models(experiment)), []),
@@ -181,6 +193,7 @@ def files_of_figure(wildcards):
         ],
         "scores": f"{folder}/scores.csv",
         "splits": all_splits(SimpleNamespace(experiment=experiment)),
+        "version_scores": [f"results/{name}/scores.csv" for name in dataset_versions(experiment)],
     }
     return {name: known[name] for name in kind_of(wildcards).artifacts}
 
@@ -199,6 +212,7 @@ def settings_of_figure(wildcards):
         "shown_methods": method_fields(shown, *kind.method_fields),
         "title": figure_title(dataset.title, stand_in(name)),
         "training_size": max(experiment.training_sizes),
+        "version_titles": [settings.dataset_of(other).title for other in dataset_versions(name)],
         "weak_size": max(experiment.weak_sizes, default=0),
     }
     return {setting: known[setting] for setting in kind.settings}

@@ -33,7 +33,9 @@ from workflow_lib.artifacts import write_artifact
 from workflow_lib.config.capabilities import experiment_facts
 from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
+from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.errors import UserError
+from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.report.figures import base, registry
 from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
@@ -44,7 +46,7 @@ KINDS = registry.figure_modules()
 OF_A_RUN = ("ranks", "protocol", "embedding-or-raw")
 DRAWINGS = ("steps", "class_steps")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
-SETTINGS |= {"output_scale": "standard"}
+SETTINGS |= {"output_scale": "standard", "version_titles": ["Toy, one-hot", "Toy, n-grams"]}
 STUDIES = [
     ("wofer-gmm", "selected", 300, base_error, f"{study}={value}")
     for study, values in {
@@ -65,8 +67,15 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
     names |= {"image_rows": 2, "image_columns": 3}
     files = {"calibration": write_calibration(folder, n_outputs=3)[0]}
     files |= {"dataset": folder / "data.h5", "models": [], "regressions": []}
-    tree = {"inputs": inputs, "outputs": outputs, "names": names}
+    levels, place = ("Paris", "London", "Rome"), np.arange(24) % 3
+    column = TrainingColumn(levels, place[:12], place[:0], outputs[:12], np.arange(12) % 3)
+    encoders = EncodedColumns.fit({"town": ("target", column)}, {"town": 0})
+    learned = {"described": json_bytes([["town", "target", levels]]), "codes": place[:, None]}
+    tree = {"inputs": inputs, "outputs": outputs, "names": names, "learned_columns": learned}
     write_artifact(files["dataset"], tree, "dataset")
+    files["first_features"] = folder / "features.h5"
+    features = {"inputs": {"train": inputs}, "n-50": {"all": {"encoders": encoders.tree()}}}
+    write_artifact(files["first_features"], features, "features")
     files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
     files["predictions"] = []
     for path in files["splits"]:
@@ -88,6 +97,7 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
         write_artifact(files["all_regressions"][-1], tree, "regression")
     files["scores"] = write_scores(folder / "scores.csv", [*ROWS, *STUDIES])
     add_training_rows(files["scores"], 0.6)
+    files["version_scores"] = [files["scores"]] * 2
     files["coordinates"] = write_coordinates(folder / "coordinates.csv", ROWS)
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "arrmse"}
 

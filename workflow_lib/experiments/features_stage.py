@@ -48,10 +48,10 @@ def run(
 
     Where the dataset has ``learned_columns``, the group of each fold also holds ``codes``: those of
     all ``train`` (n, k) rows and the ``weak`` (w, k) rows that methods may use, as the encoders of
-    the fold see them, and for the refit those of the ``test`` rows; and for the refit ``encoders``, the fitted encoders. The
-    preparation is that of the inputs, followed by the codes. The codes of training rows of a fold
-    do not depend on their own outputs, and no code depends on the outputs of held-out, weak or
-    test rows. `seed` is that of the encoders.
+    the fold see them; for the refit also those of the ``test`` rows, and ``encoders``, the fitted
+    encoders. The preparation is that of the inputs, followed by the codes. No code depends on the
+    outputs of held-out, weak or test rows, nor that of a training row on its own outputs. `seed` is
+    that of the encoders.
 
     Raises
     ------

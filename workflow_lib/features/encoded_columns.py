@@ -77,6 +77,10 @@ class EncodedColumns:
             }
         )
 
+    def encoder_of(self, column: str):
+        """Return the fitted encoder of a column."""
+        return self._encoders[column][1]
+
     @property
     def widths(self) -> list[int]:
         """The number of codes of each column."""

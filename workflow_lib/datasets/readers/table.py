@@ -70,9 +70,9 @@ class Options(Settings):
 
     encode: dict[Name, Name] = {}
     """For columns of `categories` or `strings`, or patterns of them, another encoder than that of
-    their list: `one-hot` (that of categories), `n-grams` (that of strings), `target` (smoothed means
-    of the outputs, cross-fitted on the training rows) or `gamma-poisson` (activations of topics of
-    n-grams; needs the extra `encoders`). Not besides `text` or `smiles`."""
+    their list: `one-hot` (that of categories), `n-grams` (that of strings), `target` (smoothed
+    means of the outputs, cross-fitted on the training rows) or `gamma-poisson` (activations of
+    topics of n-grams; needs the extra `encoders`). The last two not besides `text` or `smiles`."""
 
     text: Name | None = None
     """A column of texts, of which the words are counted."""
@@ -497,8 +497,8 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
     """Return the groups of the tree that describe the rows; `labelled` is a mask of them."""
     import numpy as np
 
-    from workflow_lib.datasets.row_roles import codes_of, group_codes, row_times
     from workflow_lib.datasets.json_text import json_bytes
+    from workflow_lib.datasets.row_roles import codes_of, group_codes, row_times
 
     groups: dict[str, Any] = {
         "rows": {"line": rows.lines.copy(), "name": json_bytes(_row_names(rows, options))}

@@ -43,6 +43,7 @@ ARTIFACTS = (
     "calibration",
     "coordinates",
     "dataset",
+    "first_features",
     "first_predictions",
     "first_split",
     "models",
@@ -50,10 +51,12 @@ ARTIFACTS = (
     "regressions",
     "scores",
     "splits",
+    "version_scores",
 )
 """What figures may read of an experiment, each a path but for these: the splits are a list;
 `first_predictions` and `regressions` map the methods to their files of the first split, and
 `predictions` and `all_regressions` (of the methods shown) to their files of every split;
+`version_scores` are a list, of the experiments of the run on versions of the dataset;
 `models` is None without a mixture."""
 
 SETTINGS = (
@@ -64,10 +67,12 @@ SETTINGS = (
     "shown_methods",
     "title",
     "training_size",
+    "version_titles",
     "weak_size",
 )
 """What else figures may be given. `methods` are all of the experiment and `shown_methods` those
-that the figure names, both as mappings to their `METHOD_FIELDS`; the sizes are the largest."""
+that the figure names, both as mappings to their `METHOD_FIELDS`; the sizes are the largest;
+`version_titles` are those of the datasets of `version_scores`."""
 
 _REQUIRED = ("SHOWS", "CAPTION", "draw")
 

@@ -1,0 +1,120 @@
+"""Error or accuracy against training size, a line for each version of a dataset in the run.
+
+Versions of a dataset share its random draws (``drawn_as``): they have the same rows in every split.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workflow_lib.report.labels import method_label, splits_in_words
+from workflow_lib.report.lines import Line, draw_panels, level_line
+from workflow_lib.report.quantities import QUANTITIES, chance_error, shown_means
+from workflow_lib.report.results import outside_studies, read_scores
+from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
+
+SHOWS = (
+    "aRRMSE, or the accuracy, on each version of a dataset (of the same `drawn_as`) in the run, "
+    "against the number of labelled rows"
+)
+CAPTION = (
+    "The error on the test rows, or the accuracy, against the number of labelled training rows; a "
+    "panel is a method, a line a version of the dataset, on the same rows. Points are means over "
+    "the splits, bars their sample standard deviation."
+)
+METHOD_FIELDS = ("label", "color", "marker", "regressor")
+
+LOOKS = (
+    *(("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"), ("#CC79A7", "^")),
+    *(("#56B4E9", "v"), ("#D55E00", "P")),
+)
+"""Colours and markers of the versions, in their order; they are repeated where there are more."""
+
+
+def draw(
+    version_scores: Sequence[str | Path],
+    *,
+    shown_methods: Mapping[str, Mapping],
+    metric: str,
+    version_titles: Sequence[str],
+):
+    """Return the figure: a panel for each method that every version has scores of.
+
+    Points of one training size are drawn side by side.
+    """
+    from matplotlib.figure import Figure
+
+    measured = QUANTITIES[metric]
+    frames = [outside_studies(read_scores(path)) for path in version_scores]
+    means = [_means(frame, metric) for frame in frames]
+    title, labels = named_versions(version_titles)
+    methods = [name for name in shown_methods if all(name in found for found in means)]
+    sizes = sorted({size for found in means for name in methods for size in found[name]})
+    panels = [
+        [
+            _line(label, found[name], sizes, place, len(labels))
+            for place, (label, found) in enumerate(zip(labels, means, strict=True))
+        ]
+        for name in methods
+    ]
+    title = f"{title}\n{splits_in_words(frames[0]['split'].nunique(), frames[0]['n_test'])}"
+    baseline, name = 1.0, "training mean"
+    if measured.is_accuracy:
+        baseline, name = measured.shown(chance_error(frames[0])), "chance"
+    n_columns = min(len(panels), 2)
+    n_rows = math.ceil(len(panels) / n_columns)
+    with applied_style():
+        figure = Figure(figsize=(WIDTH, 1.5 + 2.4 * n_rows), layout="constrained")
+        axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+        for axis, method in zip(axes.flat, methods, strict=False):
+            scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15)
+            axis.set_title(method_label(method, shown_methods))
+        for axis in axes[:, 0]:
+            axis.set_ylabel(measured.axis)
+        for axis in axes.flat[max(len(panels) - n_columns, 0) : len(panels)]:
+            axis.set_xlabel(measured.size_axis)
+            axis.tick_params(labelbottom=True)
+        draw_panels(
+            list(axes.flat),
+            panels,
+            title=title,
+            is_error=not measured.is_accuracy,
+            baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
+        )
+    return figure
+
+
+def named_versions(titles: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what the titles have in common, up to a comma, and the rest of each."""
+    common = os.path.commonprefix(list(titles))
+    beginning = common.rpartition(", ")[0]
+    if not beginning:
+        return titles[0], list(titles)
+    return beginning, [title[len(beginning) + 2 :] for title in titles]
+
+
+def _means(frame, metric: str) -> dict[str, dict[int, tuple[float, float]]]:
+    """Return means and deviations by method and training size, with the most weak rows of each."""
+    found: dict[str, dict[int, tuple[float, float]]] = {}
+    for size, column in shown_means(frame, metric).items():
+        for variant in sorted(column):
+            found.setdefault(variant.method, {})[size] = column[variant]
+    return found
+
+
+def _line(
+    label: str,
+    points: Mapping[int, tuple[float, float]],
+    sizes: Sequence[int],
+    place: int,
+    n_versions: int,
+) -> Line:
+    shift = 1.04 ** (place - (n_versions - 1) / 2)
+    color, marker = LOOKS[place % len(LOOKS)]
+    values = [points.get(size, (math.nan, math.nan)) for size in sizes]
+    means, deviations = zip(*values, strict=True)
+    places = [size * shift for size in sizes]
+    return Line(label, places, means, deviations, {"color": color, "marker": marker})
