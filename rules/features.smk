@@ -12,7 +12,9 @@ for splits in SPLITS:
         output:
             **splits.each(features="results/{experiment}/split-{split}/features.h5"),
         params:
-            **splits.each(seed=lambda wildcards: seed_of(wildcards, "encoders")),
+            **splits.each(
+                seed=lambda wildcards: seed_of(wildcards, "encoders"),
+            ),
             scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
             kernel=lambda wildcards: experiment_of(wildcards).kernel,
             lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,

@@ -163,6 +163,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "monthly_stocks": made(False),
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
     "synthetic_mixture": made(True, n_rows=30),
+    "synthetic_names": made(True, n_rows=20, n_names=3),
     "synthetic_rows": made(True, n_rows=9),
     "table": of_user_table,
     "zipped_table": of_zipped_table,
@@ -268,6 +269,7 @@ IMPOSSIBLE = {
         *({"n_components": 2**31}, {"n_rows": 1}, {"spread": -1}),
         {"kernel_pca_gamma": np.inf},
     ],
+    "synthetic_names": [{"n_rows": 19}, {"n_names": 1}, {"share": 0.9}, {"encoder": ""}],
     "synthetic_rows": [
         *({"n_rows": 1}, {"n_inputs": 2**31}, {"latent_dimension": 0}),
         *({"noise": 1.0}, {"input_noise": -0.1}),
