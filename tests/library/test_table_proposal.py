@@ -16,6 +16,7 @@ from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VEC
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table
 from workflow_lib.datasets.table_proposal import propose
+from workflow_lib.datasets.table_request import checked_request
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.splitting import split_rows
 
@@ -569,6 +570,9 @@ def test_more_of_anything_takes_longer():
         assert run_costs.split_seconds(methods, sizes, n_inputs) > base
 
 
+REQUESTED = {"encode": "maker=target", "outputs": "y*"}
+
+
 def test_requested_encoders_are_written_for_the_columns_that_are_inputs(proposed):
     proposal = proposed(encode="maker=target,colour=n-grams,fixed=target", exclude="notes")
     assert proposal.options["encode"] == {"maker": "target", "colour": "n-grams"}
@@ -578,6 +582,8 @@ def test_requested_encoders_are_written_for_the_columns_that_are_inputs(proposed
     assert written["options"]["encode"] == {"maker": "target", "colour": "n-grams"}
     assert any("'maker' by target" in line for line in summary_lines(proposal))
     assert "maker" in proposed(encode="maker=target").options["strings"]
+    again = proposed(**checked_request({"name": "a", "data": "b", **REQUESTED}))
+    assert again.options["encode"] == {"maker": "target"}
     # A text is one more column of names then.
     assert "notes" in proposed(encode="maker=target").options["strings"]
 

@@ -344,6 +344,9 @@ def _plain(value: Any) -> str | list[str]:
     """Return a value as text, or a list of texts: the command line reads some as numbers."""
     if value is None:
         return ""
+    if isinstance(value, Mapping):
+        # Of a request that was checked before.
+        return [f"{name}={item}" for name, item in value.items()]
     if isinstance(value, (list, tuple)):
         return [str(item).strip() for item in value if str(item).strip()]
     return str(value).strip()
