@@ -11,7 +11,7 @@ from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE
 from pydantic.fields import FieldInfo
 
 from workflow_lib.config import capabilities
-from workflow_lib.config.files import read_yaml, validated
+from workflow_lib.config.files import read_keys, validated
 from workflow_lib.config.method_file import DEFAULT_REGRESSOR
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings, ModelSettings
 from workflow_lib.config.requirement import Requirement
@@ -230,7 +230,7 @@ def test_unknown_and_missing_keys_of_a_method_are_named(method, key, fault):
 
 def first_file(regressor: str) -> dict:
     """Return the content of the first file of `config/methods` with a regressor."""
-    files = map(read_yaml, sorted(METHODS.glob("*.yaml")))
+    files = map(read_keys, sorted(METHODS.glob("*.yaml")))
     return next(keys for keys in files if keys.get("regressor", DEFAULT_REGRESSOR) == regressor)
 
 

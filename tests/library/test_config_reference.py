@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from workflow_lib.config import reference
-from workflow_lib.config.files import read_yaml
+from workflow_lib.config.files import read_keys, read_yaml
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
 
@@ -54,7 +54,7 @@ def test_every_file_of_the_folder_has_a_kind():
 
 @pytest.mark.parametrize(("model", "path"), FILES, ids=FILE_IDS)
 def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
-    data = read_yaml(path)
+    data = read_keys(path)
     name = model.__name__
     if model is MethodFile:
         regressor = data.get("regressor", DEFAULT_REGRESSOR)
@@ -122,7 +122,7 @@ def test_the_examples_of_the_readme_work(tmp_path):
     shutil.copytree(CONFIG, folder)
     text = (CONFIG / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n# config/(\S+)\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for name, content in examples:
         (folder / name).write_text(content, encoding="utf-8")
     run = run_with() | {"experiments": ["my-table", "linnerud"]}
@@ -130,6 +130,10 @@ def test_the_examples_of_the_readme_work(tmp_path):
     assert configuration.dataset_of("my-table").title == "My table"
     assert "my-ridge" in configuration.methods_of("my-table")
     assert "my-ridge" in configuration.methods_of("linnerud")
+    mine = "like: linnerud\ntitle: Mine\nmethods: [my-ridge, my-ridge-pca]\n"
+    (folder / "experiments/mine.yaml").write_text(mine, encoding="utf-8")
+    alike = load_configuration(folder, run | {"experiments": ["mine"]})
+    assert alike.methods["my-ridge-pca"].grid == alike.methods["my-ridge"].grid
     method = yaml.safe_load((folder / "methods/ofer-gmm.yaml").read_text(encoding="utf-8"))
     method |= {"model": "mixture-diagonal"}
     (folder / "methods/mine.yaml").write_text(yaml.safe_dump(method), encoding="utf-8")
@@ -169,13 +173,13 @@ def test_the_mulan_run():
 
 
 def test_methods_differ_in_figures():
-    methods = {path.stem: read_yaml(path) for path in (CONFIG / "methods").glob("*.yaml")}
+    methods = {path.stem: read_keys(path) for path in (CONFIG / "methods").glob("*.yaml")}
     for key in ("label", "color"):
         values = [method[key] for method in methods.values()]
         assert len(set(values)) == len(values), key
     # There are fewer markers than methods; those that meet in a figure have different ones.
     for path in [*CONFIG.glob("experiments/*.yaml"), *CONFIG.glob("*.yaml")]:
-        settings = read_yaml(path)
+        settings = read_keys(path)
         names = settings.get("methods") or settings.get("defaults", {}).get("methods", "default")
         if names == "default":
             names = [name for name, method in methods.items() if method.get("in_default")]

@@ -17,7 +17,7 @@ from small_data import regression_data
 from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.files import read_yaml
+from workflow_lib.config.files import read_keys
 from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.experiments import (
     annotation,
@@ -159,7 +159,7 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
 def shipped(regressor: str) -> MethodFile:
     """Return the first method of `config/methods` with a regressor."""
     for path in sorted((ROOT / "config/methods").glob("*.yaml")):
-        keys = read_yaml(path)
+        keys = read_keys(path)
         if keys.get("regressor", DEFAULT_REGRESSOR) == regressor:
             return parameters_of(regressor)(**keys)
     raise AssertionError(f"no file of config/methods has the regressor {regressor}")

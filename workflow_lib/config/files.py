@@ -122,6 +122,49 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
+LIKE = "like"
+"""The key that names another file of the same kind, whose keys a file takes where it has none."""
+
+
+def read_keys(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Return the keys of a file, with those of the file that it is `LIKE`.
+
+    Blocks are merged key by key, lists are replaced whole. `below` are the files that are like it.
+
+    Raises
+    ------
+    UserError
+        As `read_yaml`; and where there is no such file, or files are like each other.
+    """
+    own = read_yaml(path)
+    if LIKE not in own:
+        return own
+    name = own.pop(LIKE)
+    other = path.with_name(f"{name}.yaml")
+    known = sorted(each.stem for each in path.parent.glob("*.yaml") if each != path)
+    place = f"{shown(path)}, key {LIKE}"
+    if name not in known:
+        raise unknown_name(place, path.parent.name.removesuffix("s"), str(name), known)
+    if other in below:
+        raise UserError(
+            place,
+            f"'{name}' is in turn like this file",
+            expected="a file that is like no file, or like a third one",
+            remedy=f"remove the key {LIKE} from one of the two",
+        )
+    return _merged(read_keys(other, (*below, path)), own)
+
+
+def _merged(base: dict, own: dict) -> dict:
+    """Return the keys of both, those of `own` before those of `base`."""
+    blocks = {
+        key: _merged(base[key], value)
+        for key, value in own.items()
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return base | own | blocks
+
+
 def _check_extent(text: str) -> None:
     """Raise a YAML error where blocks are nested too deep, or aliases expand to too many values."""
     # An alias within the block that it names expands without end.
@@ -260,7 +303,7 @@ class ConfigurationFiles:
     def _load(self, kind: str, name: str) -> Settings | None:
         path = self.path(kind, name)
         try:
-            data = read_yaml(path)
+            data = read_keys(path)
         except UserError as error:
             self.errors.append(error)
             return None

@@ -18,6 +18,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.files import LIKE
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
@@ -131,6 +132,22 @@ kind: gaussian_mixture
 covariance_type: diag
 ```
 
+A file that differs from another one of its kind in some keys says `like: NAME` and only these keys.
+Blocks are merged key by key, lists are replaced whole.
+
+```yaml
+# config/methods/my-ridge-pca.yaml
+like: my-ridge
+label: Ridge on PCA
+summary: Kernel ridge regression with few penalties on principal components of the inputs.
+color: "#777777"
+marker: "D"
+in_default: false
+feature_learner:
+  transformer: sklearn.decomposition.PCA
+  grid: {n_components: [2, 5]}
+```
+
 Which parts can be combined is declared in `workflow_lib/config/capabilities.py` and, for a single
 method, in its module. If an experiment names a method that cannot run in it, the run stops with the
 reason; such a method of `default` is left out, and the run reports it.
@@ -158,6 +175,9 @@ def schema() -> dict[str, Any]:
         add_definition(definitions, f"method-{regressor}", parameters)
     names = [model.__name__ for model in FILE_KINDS if model is not MethodFile]
     names += [f"method-{regressor}" for regressor in regressors]
+    for name in names:
+        if name != RunSettings.__name__:
+            may_be_like_another(definitions[name])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration files",
@@ -165,6 +185,18 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in names],
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def may_be_like_another(definition: dict[str, Any]) -> None:
+    """Add the key `LIKE` to the schema of a kind of file; with it no other key is required."""
+    definition["properties"][LIKE] = {
+        "type": "string",
+        "pattern": NAME,
+        "description": "Another file of this kind, whose keys count where this file has none.",
+    }
+    required = definition.pop("required", [])
+    definition["else"] = {"required": required}
+    definition["if"] = {"required": [LIKE]}
 
 
 def add_definition(definitions: dict[str, Any], name: str, model: type[Settings]) -> None:
@@ -239,7 +271,7 @@ def rows_of_keys(definition: dict[str, Any], definitions: dict[str, Any]) -> dic
     """Return the rows of a method's keys by their paths, those of its blocks after them."""
     rows = {}
     for key, field in definition["properties"].items():
-        if key not in MethodFile.model_fields:
+        if key not in (*MethodFile.model_fields, LIKE):
             rows |= key_rows("", definition | {"properties": {key: field}})
             if "$ref" in field:
                 rows |= key_rows(f"{key}.", definitions[field["$ref"].rpartition("/")[2]])
@@ -265,8 +297,10 @@ def table_of(rows: Iterable[str]) -> str:
 def key_rows(prefix: str, definition: dict[str, Any]) -> dict[str, str]:
     """Return the row of each key of a settings class in its table, by the path of the key."""
     rows = {}
-    required = definition.get("required", [])
+    required = definition.get("required") or definition.get("else", {}).get("required", [])
     for key, field in definition.get("properties", {}).items():
+        if key == LIKE:
+            continue
         default = "required" if key in required else default_in_words(field)
         meaning = " ".join(field.get("description", "").split())
         cells = [f"`{prefix}{key}`", type_in_words(field), default, meaning]

@@ -363,8 +363,9 @@ class LearnedInputs(PreparedRows):
     def _preparation(self, fold):
         if fold not in self._by_fold:
             preparation = super()._preparation(fold)
-            rows = self._train if fold is None else self._train[self.folds != fold]
-            known = np.vstack([rows, self._weak[: self._n_unlabelled]])
+            rows = self._rows("train", np.flatnonzero(self.folds != fold), fold)
+            weak = self._rows("weak", slice(self._n_unlabelled), fold)
+            known = np.vstack([rows, weak])
             found = learned_features(self._transformer, known, preparation, len(rows))
             self._by_fold[fold] = _PreparedFeatures(preparation, found)
         return self._by_fold[fold]
