@@ -110,6 +110,43 @@ def norm_relative_error(errors: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     return np.sqrt(errors.sum(axis=-1) / total)
 
 
+def mean_correlation(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return the mean over coordinates of the Pearson correlation with the predictions.
+
+    Parameters
+    ----------
+    outputs : array (n, d)
+        The true outputs; missing ones (NaN) are left out. Coordinates that are constant have no
+        correlation and are left out.
+    predictions : array (..., n, d)
+        A prediction that is the same for all rows has the correlation zero.
+
+    Returns
+    -------
+    array (...)
+        From -1 to 1, higher is better; NaN where every coordinate is constant.
+    """
+    observed = ~np.isnan(outputs)
+    counts = np.maximum(observed.sum(axis=0), 1)
+
+    def deviations(values):
+        known = np.where(observed, values, 0.0)
+        centred = np.where(observed, known - known.sum(axis=-2, keepdims=True) / counts, 0.0)
+        # The rounding error of a mean is no variance.
+        rounding = (10 + len(outputs)) * np.finfo(float).eps * np.abs(known).max(axis=-2)
+        lengths = np.sqrt((centred**2).sum(axis=-2))
+        return centred, np.where(lengths > np.sqrt(counts) * rounding, lengths, 0.0)
+
+    true, true_lengths = deviations(outputs)
+    predicted, lengths = deviations(predictions)
+    varies = true_lengths > 0
+    if not varies.any():
+        return np.full(predictions.shape[:-2], np.nan)
+    products = (true * predicted).sum(axis=-2)
+    scale = np.where(lengths > 0, lengths * true_lengths, np.inf)
+    return (products / scale)[..., varies].mean(axis=-1)
+
+
 FORMULAS = {
     "arrmse": lambda errors, reference, _: average_relative_error(errors, reference),
     "rrmse": lambda errors, reference, _: pooled_relative_error(errors, reference),

@@ -130,6 +130,14 @@ class Final:
             "center": True,
         }
         coupled = {"regressor": regressor, "dependence": "hsic"}
+        canonical = {
+            "laplacian_weight": [0.1, 1.0],
+            "neighbours": [3],
+            "output_penalty": [0.1],
+            "output_laplacian_weight": [0.0],
+            "n_directions": [1, 2],
+            "projection_penalty": [0.0, 1.0],
+        }
         more = {
             "training_mean": {},
             "least_squares": {},
@@ -138,6 +146,7 @@ class Final:
             "fitted_rank_ridge": grid | coupled | {"grid": {"rank": [1, 2]}},
             "joint_kernel_ridge": grid | coupled | {"grid": {"coupling": [0.5, 1.0]}},
             "laplacian_ridge": grid | {"laplacian_weights": [0.1, 1.0], "neighbours": [3, 5]},
+            "canonical_correlation": grid | {"grid": canonical, "criterion": "error", "seed": 0},
             "back_translation": grid | {"grid": {"unpaired_weight": [0.0, 0.1]}, "seed": 0},
             "k_support": {"norm": "rows", "grid": {"k": [1, 3], "alpha": [0.01]}, "center": True},
             "posterior_ridge": grid | {"grid": {"prior": ["gaussian"], "noise": [1.0]}, "seed": 0},

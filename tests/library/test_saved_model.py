@@ -117,6 +117,7 @@ SAVED_NUMBERS = {
     "fitted_rank_ridge": lambda final: final.of_outputs("saved", "fitted_rank_ridge"),
     "joint_kernel_ridge": lambda final: final.of_outputs("saved", "joint_kernel_ridge"),
     "laplacian_ridge": lambda final: final.of_outputs("saved", "laplacian_ridge"),
+    "canonical_correlation": lambda final: final.of_outputs("saved", "canonical_correlation"),
     "back_translation": lambda final: final.of_outputs("saved", "back_translation"),
     "k_support": lambda final: final.of_outputs("saved", "k_support"),
     "posterior_ridge": lambda final: final.of_outputs("saved", "posterior_ridge"),

@@ -11,6 +11,9 @@ PLUS_MINUS = "\u00b1"
 MINUS = "\u2212"
 MISSING = "\u2013"
 
+OF_INPUTS = ("laplacian_ridge", "canonical_correlation")
+"""The regressors that learn from the inputs alone of rows without outputs (`unlabelled`)."""
+
 _SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
 
 
@@ -36,14 +39,14 @@ def ceiling_sentence(labels: Sequence[str]) -> str:
 def variant_label(variant: Variant, methods: Mapping[str, Mapping]) -> str:
     """Return the label of a table row: method, fixed component number and weak rows, if any.
 
-    The graph of Laplacian-regularised regression takes the inputs of those rows only.
+    The graphs of `OF_INPUTS` take the inputs of those rows only.
     """
     label = method_label(variant.method, methods)
     if variant.components.isdigit():
         label += f", C = {variant.components}"
     if variant.weak_size:
         regressor = methods.get(variant.method, {}).get("regressor")
-        kind = "unlabelled" if regressor == "laplacian_ridge" else "weak"
+        kind = "unlabelled" if regressor in OF_INPUTS else "weak"
         label += f", {variant.weak_size} {kind} rows"
     return label
 

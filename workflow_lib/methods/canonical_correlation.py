@@ -1,0 +1,430 @@
+"""Regression of the outputs on kernel canonical directions, which unpaired rows smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from pydantic import AfterValidator, Field, Strict
+
+from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.values import Factors, Share, SomeSizes, strictly_increasing
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
+from workflow_lib.fitting.missing_outputs import impute_mean_from
+from workflow_lib.fitting.prepared_inputs import Grams
+from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
+from workflow_lib.methods import base
+from workflow_lib.metrics import (
+    SMALLEST_GAIN,
+    mean_correlation,
+    reference_errors,
+    relative_error,
+    sum_of_observed,
+)
+from workflow_lib.regression.canonical_correlation import (
+    output_basis,
+    output_roughness,
+    projected_outputs,
+    spectral_gain,
+)
+from workflow_lib.regression.coupled_outputs import Filter, SpectralRidge
+from workflow_lib.regression.heldout import Decomposition
+from workflow_lib.regression.laplacian import deformation, deformed_grams, graph_laplacian
+from workflow_lib.regression.principal_components import first_least
+from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.seeds import derive_seed
+
+REGRESSORS = ("canonical_correlation",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
+READS = ("dataset", "split", "features")
+
+OutputPenalties = Annotated[
+    tuple[Annotated[float, Strict(), Field(ge=0)], ...],
+    Field(min_length=1),
+    AfterValidator(strictly_increasing),
+]
+Shares = Annotated[tuple[Share, ...], Field(min_length=1), AfterValidator(strictly_increasing)]
+
+
+class CanonicalGrid(RidgeGrid):
+    """Of kernel canonical correlation analysis."""
+
+    laplacian_weight: Factors
+    """Weights gamma of the graph Laplacian of the inputs relative to the penalty `alpha`, strictly
+    increasing. 0 is kernel canonical correlation analysis of the labelled rows alone; where no
+    other is named, unlabelled inputs are not used."""
+
+    neighbours: SomeSizes = (5,)
+    """Neighbours of a row in the graphs, strictly increasing."""
+
+    output_penalty: OutputPenalties
+    """Penalties epsilon of the directions of the outputs, in units of their variance, strictly
+    increasing. 0 is none; with `.inf` directions of greatest covariance are found in the place of
+    those of greatest correlation."""
+
+    output_laplacian_weight: Factors = (0.0,)
+    """Weights of the graph Laplacian of the outputs relative to `output_penalty`, strictly
+    increasing. The graph also has the outputs without inputs, where the experiment has
+    `unpaired_sizes`. Only 0 by default, as in the thesis."""
+
+    n_directions: SomeSizes
+    """Numbers of directions on which the outputs are regressed, strictly increasing. One of at
+    least the number of outputs is all directions."""
+
+    projection_penalty: Shares
+    """Penalties of the regression on the projections relative to that of the directions, from 0
+    (least squares) to 1, strictly increasing. With 1 and all directions the method is (Laplacian)
+    kernel ridge regression."""
+
+
+class Parameters(MethodFile, ChoosesKernel):
+    """Kernel canonical correlation analysis of inputs and outputs."""
+
+    regressor: Literal["canonical_correlation"]
+    """`canonical_correlation`: ridge regression of the outputs on the directions of the inputs that
+    kernel canonical correlation analysis finds, with graph Laplacians of paired and unpaired rows
+    in its penalties."""
+
+    criterion: Literal["error", "correlation", "permutation"] = "error"
+    """By what settings are selected: the out-of-fold error of the outputs (`error`, the default, as
+    for all methods); their out-of-fold correlation (`correlation`); or, for all settings of the
+    directions, the distance of the canonical correlations from those after a permutation of the
+    rows (`permutation`), and the out-of-fold error for `n_directions` and `projection_penalty`; an
+    infinite `output_penalty` is then left out beside others."""
+
+    grid: CanonicalGrid
+    """Candidate hyper-parameters."""
+
+
+@dataclass
+class Method(base.Method):
+    """Select the settings; see `workflow_lib.regression.canonical_correlation`.
+
+    The unlabelled rows are those of the weak pool, of which only the inputs are used: as many as
+    each weak size of the split, and none. The graph of a fold holds its training rows and the
+    unlabelled ones, never its held-out rows or the test rows. A missing training output takes the
+    mean of that output over the rows of the fit; errors count the observed outputs only. Outputs
+    are in units of their standard deviation.
+
+    Attributes
+    ----------
+    kernel, kernels, widths, alphas
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
+    grid : mapping
+        The lists of `CanonicalGrid` but those of `RidgeGrid`.
+    criterion : {"error", "correlation", "permutation"}
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
+    seed : int
+        Of the permutation.
+    """
+
+    not_finite = ("output_penalty",)
+
+    kernel: str
+    widths: Sequence[float]
+    alphas: Sequence[float]
+    grid: Mapping[str, Sequence]
+    criterion: str
+    center: bool
+    metric: str
+    seed: int
+    kernels: Sequence[str] | None = None
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits without unlabelled rows, and with each number of them.
+
+        Outputs without inputs are all used, where their Laplacian has a weight.
+        """
+        weak_sizes = [0, *split.weak_sizes] if max(self.grid["laplacian_weight"]) > 0 else [0]
+        uses_outputs = max(self.grid["output_laplacian_weight"]) > 0
+        unpaired = max(split.unpaired_sizes, default=0) if uses_outputs else 0
+        return [
+            FitSpec(size, weak_size, unpaired_size=unpaired)
+            for size in split.sizes
+            for weak_size in weak_sizes
+        ]
+
+    def select(self, data: FitData) -> base.Selection:
+        kernels = KernelGrid.of_method(
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+        )
+        folds = [self._outputs(data, fold) for fold in data.fold_numbers]
+        by = partial(self._best, data, folds)
+        if self.criterion == "permutation":
+            kernel, alpha, graph, penalty = self._farthest_from_permuted(data, kernels.all())
+            choice, extension = by({kernel: [alpha]}, [graph], [penalty]), {}
+        else:
+            found, extension = kernels.search(
+                lambda grid: {None: by(grid, self._graphs(), self._penalties())},
+                extends=bool(self.kernels),
+            )
+            choice = found[None]
+        heldout = self._heldout(data, folds, choice)
+        entries = {
+            "score": heldout_error(data.outputs, heldout, data.folds, self.metric),
+            "kernel": choice.kernel.name,
+            "width": choice.kernel.width,
+            "edges": kernels.edges_of(choice, extension) or None,
+            "alpha_rest": choice.alpha_rest,
+            **choice.graph._asdict(),
+            **choice.penalty._asdict(),
+            "n_directions": choice.n_directions,
+            "projection_penalty": choice.projection_penalty,
+        }
+        return base.Selection(heldout, entries, fitting=choice)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        choice, outputs = selection.fitting, self._outputs(data, None)
+        weak_size = data.spec.weak_size if choice.graph.laplacian_weight > 0 else 0
+        K = data.inputs.training_gram(*choice.kernel, weak_size)
+        Z = choice.graph.deformation(K, data.size)
+        gram, _ = deformed_grams(K, K[:0], Z)
+        ridge = SpectralRidge(gram, outputs.targets, self.center)
+        labelled, intercept = ridge.solution(choice.alpha_rest, choice.filter(outputs))
+        dual = -Z @ labelled
+        dual[: data.size] += labelled
+        scaling = outputs.scaling
+        intercept = scaling.inverse_transform(intercept)
+        return Fitted(dual * scaling.scale, intercept, choice.kernel, weak_size)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
+
+    def _graphs(self) -> list[Graph]:
+        """Return the Laplacians of the inputs; of the weight 0 one, whatever its neighbours."""
+        weights, neighbours = self.grid["laplacian_weight"], self.grid["neighbours"]
+        return [
+            Graph(float(weight), int(count))
+            for weight in weights
+            for count in (neighbours if weight > 0 else neighbours[:1])
+        ]
+
+    def _penalties(self) -> list[OutputPenalty]:
+        """Return the penalties of the outputs; without one their Laplacian means nothing."""
+        weights = self.grid["output_laplacian_weight"]
+        return [
+            OutputPenalty(float(penalty), float(weight))
+            for penalty in self.grid["output_penalty"]
+            for weight in (weights if penalty > 0 else weights[:1])
+        ]
+
+    def _outputs(self, data: FitData, fold: int | None) -> PairedOutputs:
+        """Return the training outputs of a fold, and all outputs that its graph may hold."""
+        known = data.outputs if fold is None else data.outputs[data.folds != fold]
+        paired, unpaired = (
+            impute_mean_from(values, known) for values in (known, data.unpaired_outputs)
+        )
+        scaling = fit_output_scaling(paired, "standard")
+        graph = scaling.apply(np.vstack([paired, unpaired]))
+        if not self.center:
+            scaling = replace(scaling, offset=np.zeros_like(scaling.offset))
+        return PairedOutputs(scaling, scaling.apply(paired), graph)
+
+    def _best(
+        self,
+        data: FitData,
+        folds: Sequence[PairedOutputs],
+        grid: Grid,
+        graphs: Sequence[Graph],
+        penalties: Sequence[OutputPenalty],
+    ) -> CanonicalChoice:
+        """Return the point with the least value of the criterion, the first of equal ones."""
+        candidates = list(
+            product(penalties, self.grid["n_directions"], self.grid["projection_penalty"])
+        )
+        reference = reference_errors(data.outputs, data.folds)
+        filters = {
+            count: [
+                projected_outputs(
+                    [penalty.basis(outputs, count) for penalty in penalties],
+                    self.grid["n_directions"],
+                    self.grid["projection_penalty"],
+                )
+                for outputs in folds
+            ]
+            for count in {graph.neighbours for graph in graphs}
+        }
+        best = None
+        for kernel, alphas in grid.items():
+            for graph, grams in self._fold_grams(data, kernel, graphs):
+                errors, correlations = 0.0, []
+                for fold, (gram, others) in enumerate(grams):
+                    ridge = SpectralRidge(gram, folds[fold].targets, self.center)
+                    couple = filters[graph.neighbours][fold]
+                    predicted = folds[fold].scaling.inverse_transform(
+                        ridge.predict(others, alphas, couple)
+                    )
+                    truth = data.outputs[data.folds == fold]
+                    errors = errors + sum_of_observed((truth - predicted) ** 2)
+                    if self.criterion == "correlation":
+                        correlations.append(mean_correlation(truth, predicted))
+                if self.criterion == "correlation":
+                    # Of a fold whose outputs are all constant there is none.
+                    known = [values for values in correlations if np.isfinite(values).all()]
+                    scores = (
+                        1.0 - np.mean(known, axis=0) if known else np.full(errors.shape[:2], np.inf)
+                    )
+                else:
+                    scores = relative_error(errors, reference, self.metric)
+                scores = np.where(np.isfinite(scores), scores, np.inf).reshape(-1, 1)
+                (index,) = first_least(scores, SMALLEST_GAIN)
+                score = float(scores[index, 0])
+                if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+                    candidate, number = divmod(int(index), len(alphas))
+                    alpha = float(alphas[number])
+                    best = CanonicalChoice(kernel, alpha, graph, *candidates[candidate], score)
+        return best
+
+    def _heldout(
+        self, data: FitData, folds: Sequence[PairedOutputs], choice: CanonicalChoice
+    ) -> np.ndarray:
+        """Return the predictions (n, d) of the training rows, each without its fold."""
+        heldout = np.empty_like(data.outputs)
+        ((_, grams),) = self._fold_grams(data, choice.kernel, [choice.graph])
+        for fold, (gram, others) in enumerate(grams):
+            ridge = SpectralRidge(gram, folds[fold].targets, self.center)
+            ((predicted,),) = ridge.predict(others, [choice.alpha_rest], choice.filter(folds[fold]))
+            heldout[data.folds == fold] = folds[fold].scaling.inverse_transform(predicted)
+        return heldout
+
+    def _fold_grams(
+        self, data: FitData, kernel: InputKernel, graphs: Sequence[Graph]
+    ) -> Iterator[tuple[Graph, Iterator[Grams]]]:
+        """Yield each graph with the Gram matrices of all folds under its deformed kernel."""
+        weak_size = data.spec.weak_size if graphs[-1].laplacian_weight > 0 else 0
+        grams = list(data.inputs.fold_grams(*kernel, weak_size))
+        counts = {graph.neighbours for graph in graphs if graph.laplacian_weight > 0}
+        smoothness = {count: [graph_laplacian(K, count) @ K for K, _ in grams] for count in counts}
+        for graph in graphs:
+            by_fold = smoothness.get(graph.neighbours, [None] * len(grams))
+            yield (
+                graph,
+                (
+                    deformed_grams(K, others, graph.deformation(K, len(K) - weak_size, smooth))
+                    for (K, others), smooth in zip(grams, by_fold, strict=True)
+                ),
+            )
+
+    def _farthest_from_permuted(
+        self, data: FitData, grid: Grid
+    ) -> tuple[InputKernel, float, Graph, OutputPenalty]:
+        """Return the settings of the directions with the largest `spectral_gain`."""
+        outputs, graphs = self._outputs(data, None), self._graphs()
+        # Covariances are in other units than correlations.
+        finite = [each for each in self._penalties() if each.output_penalty < np.inf]
+        penalties = finite or self._penalties()
+        order = np.random.default_rng(derive_seed(self.seed, "permutation")).permutation(data.size)
+        weak_size = data.spec.weak_size if graphs[-1].laplacian_weight > 0 else 0
+        best = -1.0, None
+        for kernel, alphas in grid.items():
+            K = data.inputs.training_gram(*kernel, weak_size)
+            for graph in graphs:
+                gram, _ = deformed_grams(K, K[:0], graph.deformation(K, data.size))
+                decomposition = Decomposition(gram, overwrite=True, center=self.center)
+                rotated, permuted = (
+                    decomposition.eigenvectors.T @ Z
+                    for Z in (outputs.targets, outputs.targets[order])
+                )
+                bases = [penalty.basis(outputs, graph.neighbours) for penalty in penalties]
+                for alpha in alphas:
+                    gains = spectral_gain(
+                        decomposition.eigenvalues,
+                        rotated,
+                        permuted,
+                        labelled_ridge(data.size, alpha),
+                        bases,
+                    )
+                    for penalty, gain in zip(penalties, gains, strict=True):
+                        if gain > best[0] * (1.0 + SMALLEST_GAIN):
+                            best = gain, (kernel, float(alpha), graph, penalty)
+        return best[1]
+
+
+class PairedOutputs(NamedTuple):
+    """Training outputs in units of their standard deviation, none missing.
+
+    ``targets`` (l, d) are those of the training rows, ``graph`` (l + u, d) the same, centred,
+    followed by the outputs without inputs.
+    """
+
+    scaling: OutputScaling
+    targets: np.ndarray
+    graph: np.ndarray
+
+
+class Graph(NamedTuple):
+    """The graph Laplacian of the inputs in their penalty."""
+
+    laplacian_weight: float
+    neighbours: int
+
+    def deformation(
+        self, K: np.ndarray, n_labelled: int, smoothness: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return `workflow_lib.regression.laplacian.deformation`; zero for the weight 0.
+
+        `smoothness` is the Laplacian times `K`, where it is known.
+        """
+        if not self.laplacian_weight:
+            return np.zeros((len(K), n_labelled))
+        if smoothness is None:
+            smoothness = graph_laplacian(K, self.neighbours) @ K
+        return deformation(smoothness, self.laplacian_weight, n_labelled)
+
+
+class OutputPenalty(NamedTuple):
+    """The penalty of the directions of the outputs."""
+
+    output_penalty: float
+    output_laplacian_weight: float
+
+    def basis(self, outputs: PairedOutputs, neighbours: int) -> np.ndarray:
+        """Return `workflow_lib.regression.canonical_correlation.output_basis`."""
+        weight = self.output_laplacian_weight
+        roughness = output_roughness(outputs.graph, neighbours) if weight > 0 else None
+        return output_basis(outputs.targets, self.output_penalty, roughness, weight)
+
+
+@dataclass(frozen=True)
+class CanonicalChoice:
+    """A grid point and the value of the criterion.
+
+    Attributes
+    ----------
+    kernel : InputKernel
+    alpha_rest : float
+        lambda_0 of eq. (13).
+    graph : Graph
+    penalty : OutputPenalty
+    n_directions : int
+        Number of directions asked for; a fit may have fewer.
+    projection_penalty : float
+    score : float
+        Lower is better; with the permutation as criterion the error.
+    """
+
+    kernel: InputKernel
+    alpha_rest: float
+    graph: Graph
+    penalty: OutputPenalty
+    n_directions: int
+    projection_penalty: float
+    score: float
+    alpha_leading = None
+
+    def filter(self, outputs: PairedOutputs) -> Filter:
+        """Return the filter of this point alone."""
+        basis = self.penalty.basis(outputs, self.graph.neighbours)
+        return projected_outputs([basis], [self.n_directions], [self.projection_penalty])
