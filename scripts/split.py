@@ -17,4 +17,5 @@ with job(snakemake):
             seed=split.params.seed,
             experiment=snakemake.wildcards.experiment,
             kind=split.params.kind,
+            whole_groups=split.params.whole_groups,
         )

@@ -182,6 +182,37 @@ def test_test_sets_consist_of_whole_groups():
     assert len({tuple(np.unique(groups[tree["test"]])) for tree in trees}) > 10
 
 
+@pytest.mark.parametrize("whole_groups", ["test", "folds", "training"])
+def test_folds_and_training_sets_may_consist_of_whole_groups(whole_groups):
+    groups = np.repeat(np.arange(12), 8)[np.random.default_rng(0).permutation(96)]
+    for seed in range(5):
+        tree = split_rows(
+            96, (16, 24, 48), (20,), 0.33, 5, seed, groups=groups, whole_groups=whole_groups
+        )
+        usual = split_rows(96, (16, 24, 48), (20,), 0.33, 5, seed, groups=groups)
+        np.testing.assert_array_equal(tree["test"], usual["test"])
+        for size in (16, 24, 48):
+            rows, folds = tree["train"][:size], tree["folds"][f"n-{size}"]
+            in_folds = [set(groups[rows[folds == fold]]) for fold in range(folds.max() + 1)]
+            assert all(in_folds)
+            is_divided = sum(map(len, in_folds)) > len(set.union(*in_folds))
+            assert is_divided == (whole_groups == "test")
+            if whole_groups == "training":
+                np.testing.assert_array_equal(np.unique(groups[rows], return_counts=True)[1], 8)
+                # Two runs of eight blocks are two folds.
+                assert folds.max() + 1 == min(5, size // 8)
+        if whole_groups == "training":
+            assert not set(groups[tree["train"]]) & set(groups[tree["weak"]])
+        else:
+            np.testing.assert_array_equal(tree["train"], usual["train"])
+
+
+def test_rows_of_a_single_group_are_divided_into_folds():
+    groups = np.repeat([0, 1], [10, 5])
+    tree = split_rows(15, (10,), (), 5, 5, 0, groups=groups, whole_groups="training")
+    np.testing.assert_array_equal(np.bincount(tree["folds"]["n-10"]), 2)
+
+
 def test_a_group_larger_than_the_test_set_can_still_be_a_test_set():
     tree = split_rows(20, (5,), (), 2, 5, seed=0, groups=np.repeat([0, 1], [15, 5]))
     assert len(tree["test"]) == 5

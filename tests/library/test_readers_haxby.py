@@ -51,8 +51,8 @@ def archive(folder: Path, scan: bytes | None = None, text: str | None = None) ->
     return write_archive(folder / "scans.tar", members, "w")
 
 
-def read(path: Path) -> dict:
-    return read_dataset("haxby", {}, [path], seed=0)
+def read(path: Path, **options) -> dict:
+    return read_dataset("haxby", options, [path], seed=0)
 
 
 def expected(row: int) -> np.ndarray:
@@ -78,6 +78,29 @@ def test_rows_are_blocks_in_units_of_rest(tmp_path):
     np.testing.assert_array_equal(tree["groups"]["run"], [0, 0, 1, 1, 2, 2])
     for row in range(2 * RUNS):
         np.testing.assert_allclose(tree["inputs"][row], expected(row)[:4], atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_rows_may_be_volumes(tmp_path):
+    blocks, tree = (read(archive(tmp_path), rows=rows) for rows in ("blocks", "volumes"))
+    assert tree["inputs"].shape == (RUNS * len(BLOCKS) * LENGTH, 4)
+    is_seen = tree["outputs"].any(axis=1)
+    expected = [name != "rest" for _ in range(RUNS) for name in BLOCKS for _ in range(LENGTH)]
+    np.testing.assert_array_equal(is_seen, expected)
+    for name in ("inputs", "outputs"):
+        means = tree[name][is_seen].reshape(2 * RUNS, LENGTH, -1).mean(axis=1)
+        np.testing.assert_allclose(means, blocks[name], atol=1e-12)
+    np.testing.assert_array_equal(tree["groups"]["run"][is_seen][::LENGTH], blocks["groups"]["run"])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_categories_may_be_classes(tmp_path):
+    tree = read(archive(tmp_path), classes=True)
+    assert json.loads(tree["names"]["classes"]) == ["cat", "shoe"]
+    np.testing.assert_array_equal(tree["classes"]["labels"], [1, 0] * RUNS)
+    np.testing.assert_array_equal(
+        tree["classes"]["vectors"][tree["classes"]["labels"]], tree["outputs"]
+    )
 
 
 def test_types_and_factors_of_the_format(tmp_path):

@@ -202,13 +202,21 @@ EXPERIMENT_REQUIREMENTS = (
         "inner products (inputs.scale: products) have the kernel linear or rbf, not {kernel}",
     ),
     Requirement(
+        {"whole_groups": {"folds", "training"}},
+        {"split": {"grouped"}},
+        "whole_groups: {whole_groups} needs split: grouped, not {split}",
+    ),
+    Requirement(
         {"task": {"classes"}},
-        {"split": {"per_class", "stratified"}, "metric": {"accuracy"}},
-        "classes need split: per_class or stratified, and metric: accuracy",
+        {"split": {"per_class", "stratified", "grouped"}, "metric": {"accuracy"}},
+        "classes need split: per_class, stratified or grouped, and metric: accuracy",
     ),
     Requirement(
         {"task": {"regression", "series"}},
-        {"split": {"random", "grouped", "chronological", "given"}, "metric": {"arrmse", "rrmse"}},
+        {
+            "split": {"random", "grouped", "chronological", "given"},
+            "metric": {"arrmse", "rrmse", "correlation"},
+        },
         "split: per_class or stratified, and metric: accuracy, are for classes, and the task is "
         "{task}",
     ),
@@ -383,6 +391,7 @@ def experiment_facts(
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "split": experiment.split,
+        "whole_groups": experiment.whole_groups,
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
         "has_unpaired_sizes": bool(experiment.unpaired_sizes),

@@ -427,6 +427,11 @@ class ExperimentSettings(Settings):
     `training_sizes`, which count rows, and at least one training row where there are enough). The
     reader must give groups, times, roles or classes for it."""
 
+    whole_groups: Literal["test", "folds", "training"] = "test"
+    """What does not divide the groups of a `grouped` split: the test rows (`test`, the default),
+    also the folds of the selection (`folds`), or also the training sets, which are then filled with
+    one group after the other (`training`), so that weak rows are those of other groups."""
+
     weak_labels: Literal["one-hot", "soft"] = "one-hot"
     """What is known of a weak row: its component (`one-hot`, the default) or the probability of
     each component (`soft`)."""

@@ -53,6 +53,7 @@ def split_rows(
     labels: np.ndarray | None = None,
     strata: np.ndarray | None = None,
     unpaired_sizes: Sequence[int] = (),
+    whole_groups: str = "test",
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
@@ -88,6 +89,10 @@ def split_rows(
     unpaired_sizes : sequence of int, default=()
         Increasing; the largest that does not fit is all rows that are left. With any above zero,
         the weak pool has no more rows than the largest weak size.
+    whole_groups : {"test", "folds", "training"}, default="test"
+        What does not divide `groups`: the test set alone; the folds too (`_folds_of_groups`); or
+        these and the training sets, which then are filled with one group after the other, so that
+        only the last may be divided.
 
     Returns
     -------
@@ -121,6 +126,9 @@ def split_rows(
     elif groups is not None:
         test, others = grouped_rows(generator, groups, n_test)
         pool = generator.permutation(others)
+        if whole_groups == "training":
+            _, first, group_of_row = np.unique(groups[pool], return_index=True, return_inverse=True)
+            pool = pool[np.argsort(first[group_of_row], kind="stable")]
     elif strata is not None:
         test, pool = stratified_rows(generator, strata, n_test)
     elif roles is not None:
@@ -141,13 +149,15 @@ def split_rows(
             f"{n_test} for testing"
         )
     weak = np.concatenate([weak, pool[max(sizes) :]])
+    folded = groups if whole_groups != "test" else None
     return {
         "test": test,
         "train": pool[: max(sizes)],
         **_set_aside(weak, weak_sizes, unpaired_sizes),
         "sizes": np.array(sizes),
         "folds": {
-            size_group(size): _folds(size, n_folds, seed, strata, pool[:size]) for size in sizes
+            size_group(size): _folds(size, n_folds, seed, strata, pool[:size], folded)
+            for size in sizes
         },
         "n_left_out": n_rows - len(test) - max(sizes) - len(weak),
     }
@@ -177,13 +187,20 @@ def _folds(
     seed: int,
     strata: np.ndarray | None = None,
     rows: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the fold numbers (size,) of one training size, with folds of nearly equal size.
 
     With `strata`, the classes of all rows, each fold has about as many of the `rows` of each class.
+    With `groups`, the groups of all rows, each fold holds out whole groups; of fewer groups than
+    folds each is a fold, and rows of a single group are divided as if there were none.
     """
     # A separate generator for every size: leaving one size out changes no other.
     generator = np.random.default_rng([seed, size])
+    if groups is not None:
+        _, group_of_row, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
+        if len(sizes) > 1:
+            return _folds_of_groups(generator, sizes, n_folds)[group_of_row]
     if strata is None:
         return generator.permutation(np.arange(size) % n_folds)
     drawn = generator.permutation(size)
@@ -191,6 +208,17 @@ def _folds(
     drawn = drawn[np.argsort(strata[rows][drawn], kind="stable")]
     folds = np.empty(size, dtype=int)
     folds[drawn] = np.arange(size) % n_folds
+    return folds
+
+
+def _folds_of_groups(generator: np.random.Generator, sizes: np.ndarray, n_folds: int) -> np.ndarray:
+    """Return the fold of each group of so many rows, the larger groups first into small folds."""
+    order = generator.permutation(len(sizes))
+    n_rows = np.zeros(min(n_folds, len(sizes)), dtype=int)
+    folds = np.empty(len(sizes), dtype=int)
+    for group in order[np.argsort(-sizes[order], kind="stable")]:
+        folds[group] = n_rows.argmin()
+        n_rows[folds[group]] += sizes[group]
     return folds
 
 
@@ -406,6 +434,7 @@ def split_labelled_rows(
     weak_groups: np.ndarray | None = None,
     kind: str = "random",
     unpaired_sizes: Sequence[int] = (),
+    whole_groups: str = "test",
     **basis,
 ) -> dict:
     """Return a split of the labelled rows, with the rows without outputs as weak rows.
@@ -430,6 +459,8 @@ def split_labelled_rows(
         Group of every row; rows of a group have similar outputs; -1 for none.
     kind : str, default="random"
         As of `run`.
+    unpaired_sizes, whole_groups
+        As of `split_rows`.
     **basis
         ``order``, ``groups``, ``roles``, ``labels`` or ``strata`` of `split_rows`, for all n rows.
 
@@ -451,7 +482,13 @@ def split_labelled_rows(
         tree = split_all_rows(len(labelled), n_folds, seed, **of_labelled)
     else:
         sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
-        tree = split_rows(len(labelled), *sizes, **of_labelled, unpaired_sizes=unpaired_sizes)
+        tree = split_rows(
+            len(labelled),
+            *sizes,
+            **of_labelled,
+            unpaired_sizes=unpaired_sizes,
+            whole_groups=whole_groups,
+        )
     roles = ("train", "weak", "test", "unpaired")
     tree |= {role: labelled[tree[role]] for role in roles if role in tree}
     generator = np.random.default_rng(derive_seed(seed, "rows without outputs"))
@@ -560,11 +597,13 @@ def run(
     experiment: str,
     kind: str = "random",
     unpaired_sizes: Sequence[int] = (),
+    whole_groups: str = "test",
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
     `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class``, ``stratified``
-    or ``all``. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`). Rows
+    or ``all``. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`), and
+    `whole_groups` of `split_rows` is. Rows
     without any known output are weak rows, and a dataset with ``weak_groups`` has no others
     (`split_labelled_rows`).
 
@@ -585,9 +624,13 @@ def run(
     sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
     try:
         if kind == ALL_ROWS or has_weak_rows:
-            tree = split_labelled_rows(is_labelled, *sizes, weak_groups, kind, drawn_sizes, **basis)
+            tree = split_labelled_rows(
+                is_labelled, *sizes, weak_groups, kind, drawn_sizes, whole_groups, **basis
+            )
         else:
-            tree = split_rows(n_rows, *sizes, **basis, unpaired_sizes=drawn_sizes)
+            tree = split_rows(
+                n_rows, *sizes, **basis, unpaired_sizes=drawn_sizes, whole_groups=whole_groups
+            )
     except ValueError as error:
         rows = "rows with a known output" if has_weak_rows else "rows"
         raise UserError(

@@ -7,13 +7,15 @@ of each volume on a line.
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.values import Flag
 from workflow_lib.datasets.archive_members import matching_members
 from workflow_lib.datasets.archives import unpacked_gzip
 from workflow_lib.datasets.tables import dataset_tree, only_source
@@ -32,17 +34,28 @@ _INTEGERS_16, _FLOATS_32 = 4, 16
 
 
 class Options(Settings):
-    """Options of the reader ``haxby``; there are none."""
+    """Options of the reader ``haxby``."""
+
+    rows: Literal["blocks", "volumes"] = "blocks"
+    """What a row is: the mean over a block of volumes of one category (`blocks`, the default), or a
+    single volume (`volumes`); those at rest are then rows too, of which all outputs are 0."""
+
+    classes: Flag = False
+    """Whether the categories are classes, for `task: classes` and blocks, in the place of numeric
+    outputs."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return a row for each block of volumes of one category; `seed` is not used.
+    """Return a row for each block of volumes of one category, or for each volume.
+
+    `seed` is not used.
 
     ``inputs``: the voxels that vary in every run. From each voxel the linear trend of its run is
     subtracted, then the mean of the volumes at rest of the run, and the result is divided by their
-    standard deviation; a row is the mean over the volumes of its block. Nothing is learned from
-    other runs. ``outputs``: for each category, in alphabetical order, 1 in its blocks and 0 in the
-    others. ``groups``: ``run``, the number of the run of each row.
+    standard deviation; a row is the mean over the volumes of its block, unless it is one volume.
+    Nothing is learned from other runs. ``outputs``: for each category, in alphabetical order, 1 in
+    its blocks and 0 in the others. ``groups``: ``run``, the number of the run of each row.
+    ``classes``: ``labels`` and ``vectors``, the outputs of each category, where they are asked for.
 
     Raises
     ------
@@ -70,19 +83,26 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         scaled[of_run], deviation = _scaled(volumes[of_run], labels[of_run] == REST)
         varies &= deviation > 0
     begins = np.flatnonzero(np.append(True, (labels[1:] != labels[:-1]) | (runs[1:] != runs[:-1])))
-    counts = np.diff(np.append(begins, len(labels)))
-    means = np.add.reduceat(scaled[:, varies], begins, axis=0) / counts[:, None]
-    is_row = labels[begins] != REST
     categories = sorted(set(labels) - {REST})
+    if options.rows == "volumes":
+        rows, of_rows = scaled[:, varies], np.arange(len(labels))
+    else:
+        counts = np.diff(np.append(begins, len(labels)))
+        means = np.add.reduceat(scaled[:, varies], begins, axis=0) / counts[:, None]
+        is_row = labels[begins] != REST
+        rows, of_rows = means[is_row], begins[is_row]
+    outputs = (labels[of_rows][:, None] == np.array(categories)).astype(np.float64)
+    groups: dict[str, Any] = {"groups": {"run": runs[of_rows]}}
+    if options.classes:
+        groups["classes"] = {"labels": outputs.argmax(axis=1), "vectors": np.eye(len(categories))}
+        groups["names"] = {"classes": json.dumps(categories)}
     return dataset_tree(
-        means[is_row],
-        np.array(
-            [[float(label == name) for name in categories] for label in labels[begins[is_row]]]
-        ),
+        rows,
+        outputs,
         [f"voxel_{voxel:04d}" for voxel in np.flatnonzero(varies)],
         categories,
         place=str(path),
-        groups={"run": runs[begins[is_row]]},
+        **groups,
     )
 
 
