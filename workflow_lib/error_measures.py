@@ -1,6 +1,6 @@
 """Names and descriptions of the errors of numeric outputs.
 
-The formula of each has the same name in `workflow_lib.metrics.FORMULAS`. This module does not load
+Their formulas are in `workflow_lib.metrics.all_measures`. This module does not load
 NumPy, so that the configuration can name the errors at little cost.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ErrorMeasure:
-    """An error of predicted outputs; lower is better.
+    """An error of predicted outputs, or a score of which the error is 1 minus the score.
 
     Attributes
     ----------
@@ -24,12 +24,15 @@ class ErrorMeasure:
     reading : str
         The sentence under published numbers that are taken for this error because of their size;
         empty by default.
+    higher_is_better : bool, default=False
+        Whether it is a score, which is 1 for perfect predictions.
     """
 
     name: str
     heading: str
     description: str
     reading: str = ""
+    higher_is_better: bool = False
 
 
 ERROR_MEASURES = {
@@ -57,6 +60,13 @@ ERROR_MEASURES = {
         "That they are relative to the norm of the outputs is our reading: the paper does not say "
         "what its errors are relative to, and these are too small for errors relative to the "
         "training mean.",
+    ),
+    "correlation": ErrorMeasure(
+        "correlation",
+        "Correlation with the outputs (mean over output coordinates)",
+        "Mean over output coordinates of the Pearson correlation of predicted and true test "
+        "outputs, 0 for predictions that are constant; higher is better.",
+        higher_is_better=True,
     ),
 }
 """Every error of numeric outputs, by its column in ``scores.csv``."""

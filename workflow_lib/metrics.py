@@ -142,19 +142,32 @@ def mean_correlation(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray
     varies = true_lengths > 0
     if not varies.any():
         return np.full(predictions.shape[:-2], np.nan)
-    products = (true * predicted).sum(axis=-2)
-    scale = np.where(lengths > 0, lengths * true_lengths, np.inf)
-    return (products / scale)[..., varies].mean(axis=-1)
+    products, lengths = (true * predicted).sum(axis=-2)[..., varies], lengths[..., varies]
+    scale = np.where(lengths > 0, lengths * true_lengths[varies], np.inf)
+    return (products / scale).mean(axis=-1)
 
 
-FORMULAS = {
-    "arrmse": lambda errors, reference, _: average_relative_error(errors, reference),
-    "rrmse": lambda errors, reference, _: pooled_relative_error(errors, reference),
-    "root_sum_rrmse": lambda errors, reference, _: root_sum_relative_error(errors, reference),
-    "norm_rrmse": lambda errors, _, outputs: norm_relative_error(errors, outputs),
-}
-"""The formula of each of `workflow_lib.error_measures.ERROR_MEASURES`. Arguments: the sums (..., d)
-of squared errors, those (d,) of the training mean, and the true outputs (n, d)."""
+def all_measures(
+    outputs: np.ndarray, predictions: np.ndarray, reference: np.ndarray
+) -> dict[str, float]:
+    """Return each of `workflow_lib.error_measures.ERROR_MEASURES`, by its name.
+
+    Parameters
+    ----------
+    outputs, predictions : arrays (n, d)
+        Missing true outputs are NaN.
+    reference : array (d,)
+        Squared errors of the training mean, `training_mean_errors` or `reference_errors`.
+    """
+    errors = squared_error_sums(outputs, predictions)
+    return {
+        "arrmse": float(average_relative_error(errors, reference)),
+        "rrmse": float(pooled_relative_error(errors, reference)),
+        "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
+        "norm_rrmse": float(norm_relative_error(errors, outputs)),
+        "correlation": float(mean_correlation(outputs, predictions)),
+    }
+
 
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}
 """The errors by which settings can be selected."""

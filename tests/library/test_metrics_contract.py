@@ -1,6 +1,6 @@
 """Properties of every metric of the configuration, as written to the file of scores.
 
-A new metric needs its formula in `FORMULAS`, and an entry in the lists below it.
+A new metric needs its formula here in `FORMULAS`, and an entry in the lists below it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from workflow_lib.config.models import ErrorName
 from workflow_lib.experiments.evaluation import run_scores
 from workflow_lib.metrics import METRICS, relative_error, squared_error_sums, training_mean_errors
 
-ERRORS = get_args(ErrorName)
-NAMES = (*ERRORS, "accuracy")
+OF_NUMBERS = get_args(ErrorName)
+SCORES = ("correlation", "accuracy")
+NAMES = (*OF_NUMBERS, "accuracy")
+ERRORS = [name for name in OF_NUMBERS if name not in SCORES]
 
 
 class Rows(NamedTuple):
@@ -100,6 +102,12 @@ FORMULAS = {
     "rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[1])),
     "root_sum_rrmse": lambda rows: np.sqrt(sum(ratios(rows))),
     "norm_rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[2])),
+    "correlation": lambda rows: np.mean(
+        [
+            np.corrcoef(y[~np.isnan(y)], p[~np.isnan(y)])[0, 1]
+            for y, p in zip(rows.truth.T, rows.predictions.T, strict=True)
+        ]
+    ),
     "accuracy": lambda rows: accuracy_score(rows.truth, rows.predictions),
 }
 OF_TRAINING_MEAN = {"arrmse": 1.0, "rrmse": 1.0, "root_sum_rrmse": np.sqrt(3)}
@@ -126,7 +134,9 @@ def test_a_metric_is_its_formula(score, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_perfect_predictions(score, name):
     rows = sample(name)
-    assert score(name, rows._replace(predictions=rows.truth)) == (name == "accuracy")
+    assert score(name, rows._replace(predictions=rows.truth)) == pytest.approx(
+        float(name in SCORES)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,7 +144,7 @@ def test_the_order_of_rows_and_outputs_does_not_matter(score, name):
     rows = sample(name)
     order = np.random.default_rng(0).permutation(len(rows.truth))
     other = Rows(rows.truth[order], rows.predictions[order], rows.train[::-1])
-    if name in ERRORS:
+    if name in OF_NUMBERS:
         other = Rows(*(values[:, ::-1] for values in other))
     assert score(name, other) == pytest.approx(score(name, rows), rel=1e-12)
 
@@ -166,7 +176,7 @@ def test_the_training_mean_is_the_measure_of_relative_errors(score, name):
         assert score(name, rows) == pytest.approx(OF_TRAINING_MEAN.get(name, 1.0), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("name", OF_NUMBERS)
 def test_missing_outputs_count_nowhere(score, name):
     rows = with_gaps(sample(name))
     expected = score(name, rows)
@@ -187,6 +197,24 @@ def test_constant_outputs_have_no_relative_error(score, name):
         assert score(name, constant) == pytest.approx(score(name, rows), rel=1e-12)
     nothing = Rows(*(np.zeros_like(values) for values in rows))
     assert np.isnan(score(name, nothing))
+
+
+def test_a_correlation_is_that_of_deviations_in_any_units(score):
+    rows = sample("correlation")
+    for name, factor in (("twice", 2.0), ("turned", -0.5)):
+        changed = rows._replace(predictions=factor * rows.predictions + 7.0)
+        expected = np.sign(factor) * score("correlation", rows)
+        assert score("correlation", changed) == pytest.approx(expected, rel=1e-12), name
+
+
+def test_constant_predictions_have_no_correlation_and_constant_outputs_do_not_count(score):
+    rows = sample("correlation")
+    constant = rows._replace(predictions=np.full_like(rows.predictions, 0.1))
+    assert score("correlation", constant) == 0.0
+    wider = Rows(*(np.column_stack([values, np.full(len(values), 0.1)]) for values in rows))
+    assert score("correlation", wider) == pytest.approx(score("correlation", rows), rel=1e-12)
+    nothing = Rows(*(np.full_like(values, 0.1) for values in rows))
+    assert np.isnan(score("correlation", nothing))
 
 
 @pytest.mark.parametrize("name", METRICS)

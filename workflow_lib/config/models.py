@@ -440,11 +440,12 @@ class ExperimentSettings(Settings):
     """Settings that are varied, one value at a time, at the largest training and weak sizes; null:
     as in `defaults`."""
 
-    metric: Literal["arrmse", "rrmse", "accuracy"] = "arrmse"
+    metric: Literal["arrmse", "rrmse", "correlation", "accuracy"] = "arrmse"
     """The error that selection minimises and that learning curves and findings use: `arrmse` (the
     default, as in the paper: the relative error of each output coordinate, averaged) or `rrmse`
-    (pooled over coordinates, for outputs of which some hardly vary); tables show both. For classes
-    `accuracy`; selection then minimises squared errors."""
+    (pooled over coordinates, for outputs of which some hardly vary); tables show both. With
+    `correlation`, of which higher is better, selection minimises `arrmse`. For classes `accuracy`;
+    selection then minimises squared errors."""
 
     components: Components = "selected"
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of

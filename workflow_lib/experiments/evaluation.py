@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.fitting.items import asked_weak_size, chosen_entries, size_group
 from workflow_lib.metrics import (
-    FORMULAS,
+    all_measures,
     reference_errors,
     squared_error_sums,
     training_mean_errors,
@@ -107,7 +106,7 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
     train = outputs[partition["train"][: item["training_size"]]]
     errors = squared_error_sums(truth, item["outputs"])
     reference = training_mean_errors(truth, train)
-    return {name: float(FORMULAS[name](errors, reference, truth)) for name in ERROR_MEASURES}, [
+    return all_measures(truth, item["outputs"], reference), [
         (index, name, math.sqrt(error / base))
         for index, (name, error, base) in enumerate(zip(names, errors, reference, strict=True))
         if base > 0
@@ -139,8 +138,7 @@ def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -
     }
     for prefix, (entry, reference) in references.items():
         if entry in item:
-            errors, base = squared_error_sums(outputs, item[entry]), reference()
-            values = {name: float(FORMULAS[name](errors, base, outputs)) for name in ERROR_MEASURES}
+            values = all_measures(outputs, item[entry], reference())
             found |= {prefix + name: v for name, v in values.items() if math.isfinite(v)}
     return found
 

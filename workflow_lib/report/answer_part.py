@@ -121,12 +121,12 @@ def answer_section(answer: Mapping, figures: Mapping[str, Mapping] | None = None
 def leaderboard_section(answer: Mapping) -> Section:
     """Return the table of all methods and, folded, the tests of their differences."""
     n_splits, n_test = answer["n_splits"], answer["n_test"]
-    is_accuracy = answer["metric"] == "accuracy"
     basis = (
         f"{count_of(answer['training_size'], 'training row')}, {count_of(n_splits, 'split')}, "
         f"{n_test} test rows"
     )
-    what = "Accuracy (%)" if is_accuracy else "Relative error"
+    names = {"accuracy": "Accuracy (%)", "correlation": "Correlation"}
+    what = names.get(answer["metric"], "Relative error")
     rows = [
         (
             f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"],

@@ -72,7 +72,7 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
     """
     measured = QUANTITIES[board.metric]
     notes = []
-    if not measured.is_accuracy:
+    if not measured.higher_is_better:
         notes.append(
             "A relative error of 1 is that of predicting the mean of the training rows; 0 is "
             "perfect."
@@ -205,8 +205,11 @@ def _size(board: Leaderboard, size: int) -> str:
 
 def _amount(board: Leaderboard, comparison: Difference) -> str:
     """Return the size of a difference: parts of the second error, or percentage points."""
-    if not QUANTITIES[board.metric].is_accuracy:
+    measured = QUANTITIES[board.metric]
+    if not measured.higher_is_better:
         return format_share(abs(comparison.relative))
+    if not measured.is_accuracy:
+        return f"{abs(comparison.difference):.3f}"
     return _points(comparison.difference)
 
 
@@ -358,12 +361,12 @@ def _learning_sentence(board: Leaderboard) -> str:
         return "The run does not show whether more rows would help: it has one training size."
     learning, measured = board.learning, QUANTITIES[board.metric]
     comparison = learning.difference
-    change = comparison.difference if measured.is_accuracy else comparison.relative
+    change = comparison.difference if measured.higher_is_better else comparison.relative
     steps = f"From {learning.from_size} to {_size(board, board.training_size)}"
     whose = f"the {ERROR_NAMES[board.metric]} of {learning.row.label}"
     if comparison.outcome == "equal":
         return f"{steps} {whose} did not change: more rows of the same kind would hardly help."
-    is_rise = (comparison.difference > 0) != measured.is_accuracy
+    is_rise = (comparison.difference > 0) != measured.higher_is_better
     text = f"{steps} {whose} {'rose' if is_rise else 'fell'} by {_amount(board, comparison)}"
     if comparison.outcome == "untested":
         return f"{text}; one split cannot be tested, so that this may be chance."
@@ -392,7 +395,7 @@ def _rows_sentence(board: Leaderboard, used: RowsUsed) -> str:
     whose = f"the {ERROR_NAMES[board.metric]} of {used.label}"
     if comparison.outcome == "equal":
         return f"Without {rows} {whose} would be the same."
-    is_rise = (comparison.difference > 0) != QUANTITIES[board.metric].is_accuracy
+    is_rise = (comparison.difference > 0) != QUANTITIES[board.metric].higher_is_better
     change = f"{_amount(board, comparison)} {'higher' if is_rise else 'lower'}"
     if comparison.outcome == "untested":
         return (

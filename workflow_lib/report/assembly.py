@@ -262,7 +262,7 @@ def experiment_section(
         ],
         "comparisons": comparison_rows(judgement),
         "difference": QUANTITIES[metric].difference_name,
-        "better": "positive" if QUANTITIES[metric].is_accuracy else "negative",
+        "better": "positive" if QUANTITIES[metric].higher_is_better else "negative",
         "tables": tables,
         "cells": cells_of,
         "figures": figures,

@@ -39,6 +39,7 @@ BEYOND_FOLDS = 0.05
 ERROR_NAMES = {
     "arrmse": "relative error",
     "rrmse": "pooled relative error",
+    "correlation": "correlation",
     "accuracy": "accuracy",
     "accuracy_of_rows": "accuracy",
 }

@@ -104,7 +104,7 @@ def outcomes_layout(
     for label, group in verdict.comparisons.groupby("label", sort=False):
         entries = {row.training_size: _entry(row, measured) for row in group.itertuples()}
         rows.append((label, [entries.get(size, MISSING) for size in sizes]))
-    sign = "positive" if measured.is_accuracy else "negative"
+    sign = "positive" if measured.higher_is_better else "negative"
     return Layout(
         f"{data_words(experiment)}: difference in {measured.difference_name} from "
         f"{method_label(verdict.reference, methods)}",

@@ -355,8 +355,8 @@ def _shown(comparison: Difference | None, metric: str) -> dict | None:
     return asdict(comparison) | {
         "outcome": _OUTCOMES[comparison.outcome],
         "difference": measured.shown_difference(comparison.difference),
-        # A difference of accuracies is not stated relative to an accuracy.
-        "relative": math.nan if measured.is_accuracy else comparison.relative,
+        # A difference of scores is not stated relative to a score.
+        "relative": math.nan if measured.higher_is_better else comparison.relative,
         "effect": measured.shown_effect(comparison.effect),
     }
 

@@ -173,6 +173,8 @@ def protocol_sentences(
         chance = measured.write(chance_error(scores), math.nan, unit=True)
         guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"
         sentences.append(f"{guess} has an accuracy of {chance}; higher is better.")
+    elif measured.higher_is_better:
+        sentences.append("A constant prediction has a correlation of 0; higher is better.")
     else:
         sentences.append("An error of 1 is that of the training mean; lower is better.")
     return " ".join(sentences)

@@ -35,7 +35,8 @@ class Quantity:
     ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
     of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
     as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
-    percent. ``is_per_class`` says whether training sizes are examples per class. ``reference`` is
+    percent. A correlation is compared as 1 minus it, and shown as it is. ``is_per_class`` says
+    whether training sizes are examples per class. ``reference`` is
     the method that the others are compared with, ``better`` says how a better value, as it is
     shown, compares with a worse one, ``best`` is its superlative, and ``part`` and ``parts`` are
     what the quantity is also measured for separately.
@@ -51,6 +52,11 @@ class Quantity:
     best: str = "lowest"
     part: str = "output coordinate"
     parts: str = "output coordinates"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether the scores hold 1 minus the error."""
+        return self.better == "higher"
 
     @property
     def worse(self) -> str:
@@ -87,24 +93,28 @@ class Quantity:
 
     def error(self, value: float) -> float:
         """Return the error, which is compared, of a value in the scores."""
-        return 1.0 - value if self.is_accuracy else value
+        return 1.0 - value if self.higher_is_better else value
 
     def shown(self, error: float) -> float:
         """Return an error, or a mean of errors, as it is shown."""
-        return 100.0 * (1.0 - error) if self.is_accuracy else error
+        if not self.higher_is_better:
+            return error
+        return 100.0 * (1.0 - error) if self.is_accuracy else 1.0 - error
 
     def shown_spread(self, deviation: float) -> float:
         """Return a deviation of errors as it is shown."""
         return 100.0 * deviation if self.is_accuracy else deviation
 
     def shown_difference(self, difference: float) -> float:
-        """Return a difference of errors as it is shown; that of accuracies has the other sign."""
+        """Return a difference of errors as it is shown, of scores with the other sign."""
+        if not self.higher_is_better:
+            return difference
         # A plain minus would make zero a negative zero.
-        return 100.0 * (0.0 - difference) if self.is_accuracy else difference
+        return 100.0 * (0.0 - difference) if self.is_accuracy else 0.0 - difference
 
     def shown_effect(self, effect: float) -> float:
         """Return a difference of errors in units of its spread as it is shown."""
-        return 0.0 - effect if self.is_accuracy else effect
+        return 0.0 - effect if self.higher_is_better else effect
 
     def write(
         self, mean: float, deviation: float, unit: bool = False, decimals: int | None = None
@@ -114,7 +124,7 @@ class Quantity:
         Without `decimals`, errors have three and percent one.
         """
         if not self.is_accuracy:
-            return format_error(mean, deviation, decimals)
+            return format_error(self.shown(mean), deviation, decimals)
         return format_percent(self.shown(mean), self.shown_spread(deviation), unit, decimals)
 
     def write_difference(self, difference: float) -> str:
@@ -135,9 +145,16 @@ _ACCURACY = Quantity(
     parts="classes",
 )
 
+_DIRECTIONS = {False: ("lower", "lowest"), True: ("higher", "highest")}
+
 QUANTITIES = {
     **{
-        name: Quantity(measure.name, measure.heading, f"{measure.name} on test rows")
+        name: Quantity(
+            measure.name,
+            measure.heading,
+            f"{measure.name} on test rows",
+            **dict(zip(("better", "best"), _DIRECTIONS[measure.higher_is_better], strict=True)),
+        )
         for name, measure in ERROR_MEASURES.items()
     },
     "accuracy": replace(_ACCURACY, is_per_class=True),
@@ -256,14 +273,15 @@ def shown_cells(cells: Sequence, metric: str) -> list:
 
 
 def _shown_cell(cell, quantity: Quantity):
-    if not quantity.is_accuracy:
+    if not quantity.higher_is_better:
         return cell
     # The lowest of the error rates is the highest of the accuracies.
     kind = "" if cell.quantity in QUANTITIES else _OTHER_SIDE.get(cell.quantity, cell.quantity)
     kind = kind.replace("coordinate", "class")
+    name = PERCENT if quantity.is_accuracy else cell.quantity
     return replace(
         cell,
-        quantity=f"{kind}_{PERCENT}" if kind else PERCENT,
+        quantity=f"{kind}_{PERCENT}" if kind else name,
         mean=quantity.shown(cell.mean),
         deviation=quantity.shown_spread(cell.deviation),
         difference=quantity.shown_difference(cell.difference),

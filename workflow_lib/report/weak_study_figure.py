@@ -88,7 +88,7 @@ def draw_weak_study(
             [axis],
             [lines + levels],
             title=f"{title}\n{sizes}\n{what}",
-            is_error=not measured.is_accuracy,
+            is_error=not measured.higher_is_better,
             reference=[line.label for line in levels],
         )
     return figure
@@ -130,7 +130,7 @@ def _line(cells: Mapping, segments, places, measured: Quantity, shift: float, la
                 points.append((places[value] + shift, *shown))
         points.append((math.nan, math.nan, math.nan))
     line = Line(label, *zip(*points, strict=True), look)
-    sign = -1 if measured.is_accuracy else 1
+    sign = -1 if measured.higher_is_better else 1
     return replace(line, value=sign * line.last_point[1])
 
 

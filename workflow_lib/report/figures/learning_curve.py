@@ -46,7 +46,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     panels = _panels(variants)
     sizes = sorted({size for _, size in cells})
     title = f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}"
-    baseline, name = 1.0, "training mean"
+    baseline, name = measured.shown(1.0), "training mean"
     if measured.is_accuracy:
         baseline = measured.shown(chance_error(rows))
         name, title = "chance", f"{title}; chance {baseline:.2g} %"
@@ -69,7 +69,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
             list(axes.flat),
             [_lines(members, sizes, cells, methods, measured) for members in panels.values()],
             title=title,
-            is_error=not measured.is_accuracy,
+            is_error=not measured.higher_is_better,
             reference=[method_label(measured.reference, methods)],
             baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
         )
@@ -106,6 +106,6 @@ def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, me
             *zip(*points, strict=True),
             row_style(variant, variants, methods),
         )
-        sign = -1 if measured.is_accuracy else 1
+        sign = -1 if measured.higher_is_better else 1
         lines.append(replace(line, value=sign * line.last_point[1]))
     return lines

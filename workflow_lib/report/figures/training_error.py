@@ -69,7 +69,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
             axes,
             [_lines(variants, sizes, found, methods, measured) for found in cells.values()],
             title=f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}",
-            is_error=not measured.is_accuracy,
+            is_error=not measured.higher_is_better,
             reference=[method_label(measured.reference, methods)],
         )
     return figure
@@ -83,7 +83,7 @@ def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, me
         means, bars = zip(*points, strict=True)
         known = [mean for mean in means if mean == mean]
         if known:
-            sign = -1 if measured.is_accuracy else 1
+            sign = -1 if measured.higher_is_better else 1
             look = row_style(variant, variants, methods)
             label = variant_label(variant, methods)
             lines.append(Line(label, sizes, means, bars, look, value=sign * known[-1]))

@@ -144,7 +144,7 @@ def draw_methods(
     baseline = answer.get("baseline") or {}
     is_near = baseline and _is_near(baseline["mean"], points["value"])
     level = baseline["mean"] if is_near else None
-    limits = _limits(points, shown, level, QUANTITIES[metric].is_accuracy)
+    limits = _limits(points, shown, level, QUANTITIES[metric].higher_is_better)
     with applied_style():
         figure = Figure(figsize=(WIDTH, 1.35 + 0.3 * len(shown)), layout="constrained")
         axis = figure.subplots()
@@ -219,7 +219,7 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
             [axis],
             [lines],
             title="Learning curve of the best method and of the reference",
-            is_error=not measured.is_accuracy,
+            is_error=not measured.higher_is_better,
             reference=[method_label(answer["winner"], methods)],
             baseline=level_line(axis, baseline["label"], baseline["mean"], **level)
             if baseline
@@ -298,13 +298,13 @@ def _is_near(baseline: float, values: pd.Series) -> bool:
 
 
 def _limits(
-    points: pd.DataFrame, shown: pd.DataFrame, baseline: float | None, is_accuracy: bool
+    points: pd.DataFrame, shown: pd.DataFrame, baseline: float | None, is_score: bool
 ) -> tuple[float, float]:
     """Return the limits of the axis of the methods."""
     values = points.loc[points["method"].isin(shown.index.get_level_values("method")), "value"]
     levels = [*values, *([] if baseline is None else [baseline])]
     low, high = min(levels), max(levels)
-    if not is_accuracy:
+    if not is_score:
         high = min(high, FARTHEST * max(shown["mean"].median(), baseline or 0.0))
     margin = 0.04 * (high - low) or 0.5
     return low - margin, high + margin
@@ -314,12 +314,12 @@ def _errors(mean: float, deviation: float, metric: str) -> tuple[float, float]:
     """Return the error and its deviation of values as they are shown."""
     if QUANTITIES[metric].is_accuracy:
         return 1.0 - mean / 100.0, deviation / 100.0
-    return mean, deviation
+    return QUANTITIES[metric].error(mean), deviation
 
 
 def _quantity(answer: Mapping) -> str:
-    is_accuracy = answer["metric"] == "accuracy"
-    return "accuracy (%)" if is_accuracy else "relative error"
+    names = {"accuracy": "accuracy (%)", "correlation": "correlation"}
+    return names.get(answer["metric"], "relative error")
 
 
 def _basis(answer: Mapping) -> str:

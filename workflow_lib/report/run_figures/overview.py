@@ -278,9 +278,9 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
         look |= line_style(method, methods)
         axis.errorbar(line["training_size"], line["mean"], yerr=bars, **look)
     ends = rows.groupby("method", sort=False).last().sort_values("mean")
-    is_accuracy = QUANTITIES[first["metric"]].is_accuracy
+    measured = QUANTITIES[first["metric"]]
     # Errors fall and accuracies rise with the number of rows, which leaves a corner free.
-    top = 0.30 if is_accuracy else 0.98
+    top = 0.30 if measured.higher_is_better else 0.98
     for number, (method, end) in enumerate(ends[::-1].iterrows()):
         look = {"color": line_style(method, methods)["color"], "fontsize": 8}
         look |= {"weight": "normal" if end["is_reference"] else "bold"}
@@ -290,5 +290,5 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
     axis.set_xticks(shown, [str(size) for size in shown], fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
     axis.margins(y=0.25)
-    unit = "accuracy (%)" if is_accuracy else QUANTITIES[first["metric"]].name
+    unit = "accuracy (%)" if measured.is_accuracy else measured.name
     axis.set_ylabel(unit, fontsize=8)
