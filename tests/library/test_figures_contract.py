@@ -36,6 +36,7 @@ from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.errors import UserError
 from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
+from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.report.figures import base, registry
 from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
@@ -72,9 +73,11 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
     encoders = EncodedColumns.fit({"town": ("target", column)}, {"town": 0})
     learned = {"described": json_bytes([["town", "target", levels]]), "codes": place[:, None]}
     tree = {"inputs": inputs, "outputs": outputs, "names": names, "learned_columns": learned}
+    tree["places"] = {"row": np.array([0, 0, 1]), "column": np.array([0, 2, 1])}
     write_artifact(files["dataset"], tree, "dataset")
     files["first_features"] = folder / "features.h5"
-    features = {"inputs": {"train": inputs}, "n-50": {"all": {"encoders": encoders.tree()}}}
+    features = features_of(inputs)
+    features["n-50"]["all"]["encoders"] = encoders.tree()
     write_artifact(files["first_features"], features, "features")
     files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
     files["predictions"] = []
@@ -93,13 +96,20 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
         curves["chosen"] = {"rbf": {"width": np.ones(1)}}
         item = {"training_size": 50, "weak_size": 0, "components": "selected"}
         files["all_regressions"].append(path.parent / "m-krr" / "regression.h5")
-        tree = {"n-50_w-0_C-selected": item | {"validation_curves": curves}}
+        item |= {"validation_curves": curves, "weights": np.diag([1.0, -2.0, 0.0])}
+        tree = {"n-50_w-0_C-selected": item}
         write_artifact(files["all_regressions"][-1], tree, "regression")
     files["scores"] = write_scores(folder / "scores.csv", [*ROWS, *STUDIES])
     add_training_rows(files["scores"], 0.6)
     files["version_scores"] = [files["scores"]] * 2
     files["coordinates"] = write_coordinates(folder / "coordinates.csv", ROWS)
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "arrmse"}
+
+
+def features_of(inputs: np.ndarray) -> dict:
+    """Return what a figure of weights reads of the features of a split."""
+    preparation = fit_preparation(inputs, "standard").tree()
+    return {"inputs": {"train": inputs}, "kernel": "rbf", "n-50": {"all": preparation}}
 
 
 def write_class_sample(folder: Path) -> tuple[dict, dict]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from workflow_lib.report.paper_contents import read_contents
+from workflow_lib.report.published_tables import PRINTED_TWICE, published_layouts
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "config" / "paper_tables"
@@ -25,6 +26,8 @@ BEHIND_A_STAR = {3: "1e-5"}
 
 NUMBER = re.compile(r"(?<![\w.+^-])\d+(?:\.\d+)?(?:e-\d+)?(?![\w.-])")
 """A number that is no part of a name such as IOKR2, 2-GMM, Caltech101 or wOFER+700."""
+
+THESIS = ROOT.parent / "shared" / "papers" / "structured-output-blaschko.txt"
 
 needs_the_paper = pytest.mark.skipif(not PAPER.is_file(), reason="the paper is not at hand")
 
@@ -183,3 +186,32 @@ def test_figures_of_the_contents_are_those_of_the_text():
     text = PAPER.read_text(encoding="utf-8")
     captions = re.findall(r"^Fig\. (\d+)", text, re.MULTILINE)
     assert sorted(set(captions)) == ["1", "2", "3"]
+
+
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+@pytest.mark.parametrize("number", ["4.1", "4.2", "4.3"])
+def test_the_lines_of_the_tables_of_the_thesis_are_those_of_its_text(number):
+    with (TABLES / "blaschko-4.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["table"] == f"Blaschko (2014) {number}"]
+    text = THESIS.read_text(encoding="utf-8")
+    caption = text[text.index(f"Table {number}: ") :]
+    lines: dict[str, str] = {}
+    for row in rows:
+        numbers = f" {row['value']} \u00b1 {row['spread']}"
+        lines[row["row"]] = lines.get(row["row"], row["row"]) + numbers
+    heading = " ".join(dict.fromkeys(row["column"] for row in rows))
+    assert len(lines) == 3
+    assert "\n".join([heading, *lines.values()]) in caption[:1500]
+
+
+def test_tables_that_are_printed_twice_have_the_same_numbers():
+    with (TABLES / "blaschko-4.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    first, second = (
+        [(row["value"], row["spread"]) for row in rows if row["table"] == table]
+        for table in PRINTED_TWICE
+    )
+    assert first == second
+    (layout, *_) = published_layouts([TABLES / "blaschko-4.csv"], {}, "other data")
+    assert layout.title == "Published: table 4.1 of Blaschko (2014)"
+    assert any("identical numbers" in note for note in layout.notes)

@@ -75,6 +75,8 @@ def test_rows_are_blocks_in_units_of_rest(tmp_path):
     assert json.loads(tree["names"]["outputs"]) == ["cat", "shoe"]
     assert json.loads(tree["names"]["inputs"]) == [f"voxel_{voxel:04d}" for voxel in range(4)]
     np.testing.assert_array_equal(tree["outputs"], [[0, 1], [1, 0]] * RUNS)
+    np.testing.assert_array_equal(tree["places"]["row"], [0, 0, 0, 1])
+    np.testing.assert_array_equal(tree["places"]["column"], [0, 1, 2, 0])
     np.testing.assert_array_equal(tree["groups"]["run"], [0, 0, 1, 1, 2, 2])
     for row in range(2 * RUNS):
         np.testing.assert_allclose(tree["inputs"][row], expected(row)[:4], atol=1e-9)

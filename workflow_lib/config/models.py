@@ -45,6 +45,11 @@ Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 ErrorName = Literal[tuple(ERROR_MEASURES)]
 
+OTHER_SOURCES = ("blaschko-4",)
+"""Files of published tables that are not of Djerrab et al. (2018)."""
+
+SourceName = Literal[OTHER_SOURCES]
+
 
 class TableSettings(Settings):
     """A table of an experiment."""
@@ -80,8 +85,9 @@ class TableSettings(Settings):
     caption: Text
     """The sentence above the table."""
 
-    paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | None = None
-    """Number of the table of Djerrab et al. (2018) that it reproduces. Its published numbers, where
+    paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | SourceName | None = None
+    """Number of the table of Djerrab et al. (2018) that it reproduces, or the name of tables of
+    another source (`blaschko-4`: Tables 4.1 to 4.3 of Blaschko 2014). Its published numbers, where
     `config/paper_tables` has them, are shown next to ours, or below ours where sizes or outputs
     differ; null (the default) for a table that is not in the paper."""
 

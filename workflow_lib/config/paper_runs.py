@@ -64,7 +64,11 @@ def _experiment(folder: Path, name: object, is_comparable: bool) -> dict | None:
     return {
         "experiment": name,
         "dataset": settings["dataset"],
-        "paper_tables": _values(settings.get("tables"), "paper_table"),
+        "paper_tables": [
+            number
+            for number in _values(settings.get("tables"), "paper_table")
+            if isinstance(number, int)
+        ],
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for") if is_comparable else None,
         "reader": str(dataset.get("reader")),

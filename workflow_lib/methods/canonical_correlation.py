@@ -44,7 +44,7 @@ from workflow_lib.regression.ridge import labelled_ridge
 from workflow_lib.seeds import derive_seed
 
 REGRESSORS = ("canonical_correlation",)
-TASKS = ("regression", "series")
+TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
 READS = ("dataset", "split", "features")
 

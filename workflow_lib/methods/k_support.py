@@ -21,7 +21,7 @@ from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 from workflow_lib.regression.k_support import KSupportRegression, largest_k
 
 REGRESSORS = ("k_support",)
-TASKS = ("regression", "series")
+TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 10, "cubic_minutes": 1.0, "more_mb": 200}
 READS = ("dataset", "split", "features")
 

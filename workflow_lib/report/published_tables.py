@@ -10,22 +10,27 @@ from workflow_lib.report.quantities import PERCENT
 from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.table_markup import Block, Layout
 
+PAPER = "Djerrab et al. (2018)"
+"""The source of tables that name none; other tables are named as ``Blaschko (2014) 4.1``."""
+
+PRINTED_TWICE = ("Blaschko (2014) 4.1", "Blaschko (2014) 4.2")
+"""Tables that their source prints with the same numbers, though their captions differ."""
+
 
 def published_layouts(
     paths: Iterable[str | Path], methods: Mapping[str, Mapping], stand_in_for: str | None
 ) -> list[Layout]:
-    """Return a table for each of the files that holds numbers without a training size.
+    """Return each table of the files that holds numbers without a training size.
 
     Rows and columns have the names and the order of the printed table; a row whose method has
     another label here says so. The numbers keep the digits they were printed with.
 
     The notes say that the data differ where those of the run stand in for others.
     """
-    return [
-        _layout(numbers, methods, stand_in_for)
-        for path in paths
-        if (numbers := read_published_apart([path]))
-    ]
+    by_table: dict[str, list[Published]] = {}
+    for number in read_published_apart(paths):
+        by_table.setdefault(number.table, []).append(number)
+    return [_layout(numbers, methods, stand_in_for) for numbers in by_table.values()]
 
 
 def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layout:
@@ -40,12 +45,19 @@ def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layo
         label = method_label(method, methods) if method in methods else row
         name = row if label == row else f"{row} (here: {label})"
         rows.append((name, [found.get(column, MISSING) for column in columns]))
-    title = f"Published: table {numbers[0].table} of Djerrab et al. (2018)"
+    source, _, name = numbers[0].table.rpartition(" ")
+    title = f"Published: table {name} of {source or PAPER}"
     return Layout(title, "Method", columns, [Block("", rows)], _notes(numbers, stand_in_for))
 
 
 def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
     notes = ["Published numbers are shown as they were printed."]
+    if numbers[0].table in PRINTED_TWICE:
+        first, second = (table.rpartition(" ")[2] for table in PRINTED_TWICE)
+        notes.append(
+            f"Tables {first} and {second} of the source are printed with identical numbers, though "
+            f"their settings are said to be selected differently."
+        )
     if {number.unit for number in numbers} == {"s"}:
         notes.append("Seconds are those of the machine of the authors.")
     if {number.unit for number in numbers} == {PERCENT}:

@@ -107,7 +107,8 @@ def reproductions_of(
     reproductions = []
     for table in settings["tables"]:
         number = table.get("paper_table")
-        if number is None:
+        # Those of another source are named by their file.
+        if not isinstance(number, int):
             continue
         found = comparisons([])
         if number in published and kind != STAND_IN:

@@ -55,7 +55,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     standard deviation; a row is the mean over the volumes of its block, unless it is one volume.
     Nothing is learned from other runs. ``outputs``: for each category, in alphabetical order, 1 in
     its blocks and 0 in the others. ``groups``: ``run``, the number of the run of each row.
-    ``classes``: ``labels`` and ``vectors``, the outputs of each category, where they are asked for.
+    ``places``: ``row`` and ``column`` of each voxel; slices are below each other. ``classes``:
+    ``labels`` and ``vectors``, the outputs of each category, where they are asked for.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         if name not in members:
             raise _fault(path, f"an archive without {name}", f"{VOLUMES} and {LABELS}")
     labels, runs = _labels(f"{path}, {LABELS}", members[LABELS])
-    volumes = _volumes(f"{path}, {VOLUMES}", members[VOLUMES])
+    volumes, width = _volumes(f"{path}, {VOLUMES}", members[VOLUMES])
     if len(volumes) != len(labels):
         found = f"{len(volumes)} volumes and {len(labels)} lines in {LABELS}"
         raise _fault(path, found, "a line for each volume")
@@ -92,14 +93,16 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         is_row = labels[begins] != REST
         rows, of_rows = means[is_row], begins[is_row]
     outputs = (labels[of_rows][:, None] == np.array(categories)).astype(np.float64)
+    voxels = np.flatnonzero(varies)
     groups: dict[str, Any] = {"groups": {"run": runs[of_rows]}}
+    groups["places"] = {"row": voxels // width, "column": voxels % width}
     if options.classes:
         groups["classes"] = {"labels": outputs.argmax(axis=1), "vectors": np.eye(len(categories))}
         groups["names"] = {"classes": json.dumps(categories)}
     return dataset_tree(
         rows,
         outputs,
-        [f"voxel_{voxel:04d}" for voxel in np.flatnonzero(varies)],
+        [f"voxel_{voxel:04d}" for voxel in voxels],
         categories,
         place=str(path),
         **groups,
@@ -122,8 +125,11 @@ def _labels(place: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     return np.array(labels), np.array(runs, dtype=np.int64)
 
 
-def _volumes(place: str, content: bytes) -> np.ndarray:
-    """Return volumes (n, voxels) of a file in the format NIfTI-1, little-endian."""
+def _volumes(place: str, content: bytes) -> tuple[np.ndarray, int]:
+    """Return volumes (n, voxels) of a file in the format NIfTI-1, little-endian, and their width.
+
+    The voxels of a row of so many follow each other, then the rows of a slice.
+    """
     import numpy as np
 
     try:
@@ -148,7 +154,7 @@ def _volumes(place: str, content: bytes) -> np.ndarray:
     if slope != 0.0:
         values = slope * values + intercept
     # The first dimension varies fastest.
-    return values.reshape(n_volumes, width * height * depth)
+    return values.reshape(n_volumes, width * height * depth), width
 
 
 def _scaled(volumes: np.ndarray, is_rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
