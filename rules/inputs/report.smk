@@ -130,6 +130,7 @@ def experiments_for_report():
                 "weak_sizes",
                 "components",
                 "split",
+                "whole_groups",
                 "weak_labels",
                 "kernel",
                 "tables",

@@ -479,6 +479,31 @@ def test_the_protocol_states_splits_that_are_not_random(tmp_path, split, first, 
     assert "5 random splits" not in text
 
 
+@pytest.mark.parametrize(("whole", "says"), [("test", False), ("folds", True), ("training", True)])
+def test_the_protocol_states_what_else_holds_whole_groups(tmp_path, whole, says):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "correlation", "split": "grouped", "whole_groups": whole}
+    text = protocol_of(tmp_path, settings, read_scores(path))
+    assert ("hold out whole groups" in text) == says
+    assert ("one group after the other" in text) == (whole == "training")
+    assert "A constant prediction has a correlation of 0; higher is better." in text
+
+
+def test_the_protocol_states_rows_of_which_the_inputs_alone_are_used(tmp_path):
+    rows = [
+        ("m-krr", "selected", 0, base_error),
+        ("m-krr-laplacian", "selected", 100, better_error),
+    ]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "arrmse", "weak_sizes": [100]}
+    methods = {"m-krr-laplacian": {"label": "graph", "regressor": "laplacian_ridge"}}
+    text = protocol_of(tmp_path, settings, scores, methods=methods)
+    assert "100 rows without outputs for the methods that use them: their inputs alone" in text
+    assert "of each only the component" not in text
+
+
 def test_the_protocol_states_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, better_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))

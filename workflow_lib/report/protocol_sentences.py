@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from workflow_lib.report.labels import (
+    OF_INPUTS,
     count_of,
     format_share,
     join_words,
@@ -23,6 +24,13 @@ _GROUPED = (
     "Test rows belong to groups without training rows, so that they are less like the training "
     "rows than in a random split."
 )
+
+_WHOLE_GROUPS = {
+    "folds": "Folds of the cross-validation hold out whole groups, too.",
+    "training": "Folds of the cross-validation hold out whole groups, and training sets are filled "
+    "with one group after the other, too.",
+}
+"""Value of `whole_groups` -> what else than the test rows does not divide a group."""
 
 _GIVEN = (
     "The data define the test rows and those that may be training or weak rows; splits differ only "
@@ -105,11 +113,19 @@ def protocol_sentences(
     ]
     if explanation:
         sentences.append(explanation)
+    if settings.get("whole_groups") in _WHOLE_GROUPS:
+        sentences.append(_WHOLE_GROUPS[settings["whole_groups"]])
     left_out = sorted(set(settings["training_sizes"]) - set(sizes))
     if left_out:
         sizes_in_words = join_words(left_out)
         sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
-    if weak_sizes:
+    users = [(methods or {}).get(name, {}) for name in set(scores[scores["weak_size"] > 0].method)]
+    if weak_sizes and all(method.get("regressor") in OF_INPUTS for method in users):
+        sentences.append(
+            f"{join_words(weak_sizes)} rows without outputs for the methods that use them: their "
+            f"inputs alone are known."
+        )
+    elif weak_sizes:
         is_soft = settings.get("weak_labels") == "soft"
         known = "the component probabilities are" if is_soft else "the component is"
         counts = (
