@@ -40,7 +40,7 @@ def small_inputs(missing=0.0):
     return X, Y
 
 
-def run_stage(stages: Stages, criterion="error", unpaired=None, **grid) -> dict:
+def run_stage(stages: Stages, criterion="error", unpaired=None, kernels=None, **grid) -> dict:
     """Run the stage and the pre-images after it; return the tree of its artifact."""
     stages.prepare()
     if unpaired is not None:
@@ -50,6 +50,7 @@ def run_stage(stages: Stages, criterion="error", unpaired=None, **grid) -> dict:
         "canonical_correlation",
         stages.path,
         kernel=stages.kernel,
+        kernels=kernels,
         widths=stages.widths,
         alphas=stages.alphas,
         grid=GRID | grid,
@@ -145,6 +146,23 @@ def test_with_all_directions_it_is_laplacian_ridge_regression(tmp_path):
     for name, item in tree.items():
         assert item["alpha_rest"] == ridge[name]["alpha_rest"]
         np.testing.assert_allclose(item["test_targets"], ridge[name]["test_targets"], atol=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["error", "permutation"])
+def test_weights_are_in_units_of_the_kernel_like_penalties(tmp_path, criterion):
+    X, Y = small_inputs()
+    values = {"alphas": [0.01], "kernel": "linear"}
+    settings = {"laplacian_weight": [0.3], "n_directions": [3], "projection_penalty": [1.0]}
+    relative = run_stage(
+        stages_of(tmp_path, X, Y, **values), criterion, kernels=["linear"], **settings
+    )
+    n_columns = X.shape[1]
+    values["alphas"] = [0.01 * n_columns]
+    settings["laplacian_weight"] = [0.3 / n_columns]
+    absolute = run_stage(stages_of(tmp_path / "absolute", X, Y, **values), criterion, **settings)
+    for name, item in relative.items():
+        assert item["laplacian_weight"] == 0.3 / n_columns
+        np.testing.assert_array_equal(item["test_targets"], absolute[name]["test_targets"])
 
 
 def test_permuted_rows_choose_the_penalties(tmp_path):

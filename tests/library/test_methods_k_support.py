@@ -8,6 +8,8 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.experiments import output_predictions
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.missing_outputs import impute_mean
@@ -87,3 +89,19 @@ def test_inputs_that_are_no_columns_of_numbers_are_refused():
     for scale in ("tf-idf", "products"):
         assert of_scale.unmet({"scale": scale, "regressor": "k_support"})
     assert not of_scale.unmet({"scale": "standard"})
+
+
+def test_of_classes_the_one_with_the_nearest_vector_is_predicted(tmp_path):
+    labels = np.arange(60) % 3
+    X = regression_data(60)[0]
+    X[:, :2] += 4.0 * np.eye(3)[labels][:, :2]
+    stages = Stages(tmp_path, X, np.eye(3)[labels], sizes=[SIZE], scale="standard").prepare()
+    classes = {"labels": labels, "vectors": np.eye(3)}
+    path, predictions = stages.path("dataset"), stages.path("predictions")
+    write_artifact(path, stages.tree("dataset") | {"classes": classes}, "dataset")
+    item = item_of(stages, "rows", [1, 2])
+    files = stages.path("regression"), predictions, tmp_path / "seconds.json"
+    output_predictions.run(*files, dataset=path)
+    (predicted,) = stages.tree("predictions").values()
+    np.testing.assert_array_equal(predicted["classes"], item["test_targets"].argmax(axis=1))
+    assert (predicted["classes"] == labels[stages.tree("split")["test"]]).mean() > 0.8

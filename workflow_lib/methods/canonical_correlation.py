@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -61,8 +61,9 @@ class CanonicalGrid(RidgeGrid):
 
     laplacian_weight: Factors
     """Weights gamma of the graph Laplacian of the inputs relative to the penalty `alpha`, strictly
-    increasing. 0 is kernel canonical correlation analysis of the labelled rows alone; where no
-    other is named, unlabelled inputs are not used."""
+    increasing; where `kernel` names kernels, they are divided by the size of each that multiplies
+    `alpha`, so that one grid suits them all. 0 is kernel canonical correlation analysis of the
+    labelled rows alone; where no other is named, unlabelled inputs are not used."""
 
     neighbours: SomeSizes = (5,)
     """Neighbours of a row in the graphs, strictly increasing."""
@@ -161,13 +162,13 @@ class Method(base.Method):
             self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
         )
         folds = [self._outputs(data, fold) for fold in data.fold_numbers]
-        by = partial(self._best, data, folds)
+        best = partial(self._best, data, folds)
         if self.criterion == "permutation":
-            kernel, alpha, graph, penalty = self._farthest_from_permuted(data, kernels.all())
-            choice, extension = by({kernel: [alpha]}, [graph], [penalty]), {}
+            kernel, alpha, graph, penalty = self._farthest_from_permuted(data, kernels)
+            choice, extension = best({kernel: [alpha]}, lambda _: [graph], [penalty]), {}
         else:
             found, extension = kernels.search(
-                lambda grid: {None: by(grid, self._graphs(), self._penalties())},
+                lambda grid: {None: best(grid, self._graphs_of(kernels), self._penalties())},
                 extends=bool(self.kernels),
             )
             choice = found[None]
@@ -202,11 +203,14 @@ class Method(base.Method):
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_entries(entries, data.size, self.kernel)
 
-    def _graphs(self) -> list[Graph]:
-        """Return the Laplacians of the inputs; of the weight 0 one, whatever its neighbours."""
+    def _graphs_of(self, kernels: KernelGrid) -> Callable[[InputKernel], list[Graph]]:
+        """Return the function that gives the Laplacians of the inputs for each kernel.
+
+        Of the weight 0 there is one, whatever its neighbours.
+        """
         weights, neighbours = self.grid["laplacian_weight"], self.grid["neighbours"]
-        return [
-            Graph(float(weight), int(count))
+        return lambda kernel: [
+            Graph(float(weight) / kernels.unit(kernel), int(count))
             for weight in weights
             for count in (neighbours if weight > 0 else neighbours[:1])
         ]
@@ -237,7 +241,7 @@ class Method(base.Method):
         data: FitData,
         folds: Sequence[PairedOutputs],
         grid: Grid,
-        graphs: Sequence[Graph],
+        graphs_of: Callable[[InputKernel], list[Graph]],
         penalties: Sequence[OutputPenalty],
     ) -> CanonicalChoice:
         """Return the point with the least value of the criterion, the first of equal ones."""
@@ -254,11 +258,11 @@ class Method(base.Method):
                 )
                 for outputs in folds
             ]
-            for count in {graph.neighbours for graph in graphs}
+            for count in self.grid["neighbours"]
         }
         best = None
         for kernel, alphas in grid.items():
-            for graph, grams in self._fold_grams(data, kernel, graphs):
+            for graph, grams in self._fold_grams(data, kernel, graphs_of(kernel)):
                 errors, correlations = 0.0, []
                 for fold, (gram, others) in enumerate(grams):
                     ridge = SpectralRidge(gram, folds[fold].targets, self.center)
@@ -318,19 +322,19 @@ class Method(base.Method):
             )
 
     def _farthest_from_permuted(
-        self, data: FitData, grid: Grid
+        self, data: FitData, kernels: KernelGrid
     ) -> tuple[InputKernel, float, Graph, OutputPenalty]:
         """Return the settings of the directions with the largest `spectral_gain`."""
-        outputs, graphs = self._outputs(data, None), self._graphs()
+        outputs, graphs_of = self._outputs(data, None), self._graphs_of(kernels)
         # Covariances are in other units than correlations.
         finite = [each for each in self._penalties() if each.output_penalty < np.inf]
         penalties = finite or self._penalties()
         order = np.random.default_rng(derive_seed(self.seed, "permutation")).permutation(data.size)
-        weak_size = data.spec.weak_size if graphs[-1].laplacian_weight > 0 else 0
+        weak_size = data.spec.weak_size if max(self.grid["laplacian_weight"]) > 0 else 0
         best = -1.0, None
-        for kernel, alphas in grid.items():
+        for kernel, alphas in kernels.all().items():
             K = data.inputs.training_gram(*kernel, weak_size)
-            for graph in graphs:
+            for graph in graphs_of(kernel):
                 gram, _ = deformed_grams(K, K[:0], graph.deformation(K, data.size))
                 decomposition = Decomposition(gram, overwrite=True, center=self.center)
                 rotated, permuted = (
