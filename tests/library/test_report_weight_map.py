@@ -53,7 +53,7 @@ def test_weights_are_at_the_places_of_their_inputs(tmp_path):
     files, weights, of_second = write_sample(tmp_path)
     figure = draw_sample(files)
     titles = [part.get_suptitle() for part in figure.subfigs]
-    assert titles == ["First: weights of 2 inputs of 4", "Second: weights of 3 inputs of 4"]
+    assert titles == ["First: 2 of 4 inputs", "Second: 3 of 4 inputs"]
     for part, expected in zip(figure.subfigs, (weights, of_second), strict=True):
         panels = [axis for axis in part.axes if axis.get_title("left")]
         assert [axis.get_title("left") for axis in panels] == ["face", "house"]

@@ -12,7 +12,7 @@ def figure_data(figure) -> pd.DataFrame:
     """Return what a figure shows, a row for each point, in the order in which it was drawn.
 
     Columns: ``panel``, the title of the axes or, without one, their number; ``kind``; ``series``,
-    the label of the line, empty for lines without one; ``x`` and ``y``. Of a line with error bars
+    the label of the line or picture, empty without one; ``x`` and ``y``. Of a line with error bars
     (``kind`` ``line``) ``low`` and ``high`` are the ends of the bars. Of bars (``bar``) and areas
     between two lines (``area``) they are their lower and upper ends. A cell of a picture with one
     value per cell (``cell``) has its column as ``x``, its row as ``y`` and its value as ``low`` and
@@ -63,7 +63,7 @@ def _parts(axis):
         if cells is not None and cells.ndim == 2:
             rows, columns = np.indices(cells.shape).reshape(2, -1)
             values = np.ma.filled(cells.astype(float), np.nan).ravel()
-            yield ("cell", "", columns, rows, values, values)
+            yield ("cell", image.get_label(), columns, rows, values, values)
 
 
 def _ends(bars, n_points: int) -> tuple:

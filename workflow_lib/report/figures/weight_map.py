@@ -68,14 +68,14 @@ def draw(
     methods = [method for method in shown_methods if method in of_split]
     with applied_style():
         figure = Figure(
-            figsize=(WIDTH, 0.5 + len(methods) * (0.5 + 1.05 * n_rows)), layout="constrained"
+            figsize=(WIDTH, 0.5 + len(methods) * (0.4 + 0.95 * n_rows)), layout="constrained"
         )
         parts = np.atleast_1d(figure.subfigures(len(methods), 1))
         for part, method in zip(parts, methods, strict=True):
             weights = _weights(of_split[method], features, training_size)
-            used = count_of(int((weights != 0).any(axis=1).sum()), "input")
+            n_used = int((weights != 0).any(axis=1).sum())
             label = method_label(method, shown_methods)
-            part.suptitle(f"{label}: weights of {used} of {len(weights)}", fontsize=9.5)
+            part.suptitle(f"{label}: {n_used} of {len(weights)} inputs", fontsize=9.5)
             axes = part.subplots(n_rows, n_columns, squeeze=False)
             largest = np.abs(weights).max() or 1.0
             for axis in axes.flat:
@@ -85,6 +85,7 @@ def draw(
                 shown = axis.imshow(
                     _image(column, data["places"]),
                     cmap=_colors(),
+                    label=label,
                     vmin=-largest,
                     vmax=largest,
                     interpolation="nearest",
