@@ -95,6 +95,16 @@ def test_proximal_map_is_optimal(k, weight):
         assert value == pytest.approx(0.5 * weight * least_by_theta(v, k, weight), rel=1e-6)
 
 
+def test_magnitudes_that_are_equal_or_zero_but_for_rounding():
+    generator = np.random.default_rng(0)
+    for k in np.tile(range(1, 7), 50):
+        # The singular values of indicators of eight classes of equal size.
+        u = np.append(1.0 + generator.choice([0.0, 2e-16, 1e-15], size=7), [1e-17])[:, None]
+        weight = 10.0 ** generator.uniform(-4.0, 1.0)
+        theta = np.clip(k_support._level(u, k, weight) * u - weight, 0.0, 1.0)
+        assert theta.sum() == pytest.approx(k, rel=1e-9)
+
+
 @pytest.mark.parametrize("k", [1, 3, 8])
 def test_any_guess_of_the_level_leads_to_the_same(k):
     u = np.abs(np.random.default_rng(0).normal(size=(8, 6)))

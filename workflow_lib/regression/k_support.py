@@ -142,9 +142,17 @@ def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None
     bends = np.take_along_axis(bends, order, axis=0)
     slopes = np.take_along_axis(np.concatenate([u, -u]), order, axis=0).cumsum(axis=0)
     sums = (slopes[:-1] * np.diff(bends, axis=0)).cumsum(axis=0)
-    piece = np.minimum((sums < k).sum(axis=0), len(sums) - 1)
+    # The first piece: beyond magnitudes of rounding only, sums may fall again.
+    reached = sums >= k
+    piece = np.where(reached.any(axis=0), reached.argmax(axis=0), len(sums) - 1)
     columns = np.arange(u.shape[1])
-    level = _solved(u, k, weight, 0.5 * (bends[piece, columns] + bends[piece + 1, columns]))
+    low, high = bends[piece, columns], bends[piece + 1, columns]
+    level = _solved(u, k, weight, 0.5 * (low + high))
+    # Bends of equal magnitudes differ by rounding only, and a piece between them has no inside.
+    slope, rest = slopes[piece, columns], k - np.where(piece > 0, sums[piece - 1, columns], 0.0)
+    along = low + np.divide(rest, slope, out=np.zeros_like(low), where=slope > 0)
+    is_inside = (low <= level) & (level <= high)
+    level = np.where(is_inside, level, np.clip(along, low, high))
     return np.where(positive.sum(axis=0) <= k, beyond, level)
 
 
