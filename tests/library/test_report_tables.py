@@ -387,6 +387,25 @@ def test_the_errors_of_a_written_table_are_chosen(tmp_path):
     assert r"\emph{Root of the sum over" in paths[1].read_text()
 
 
+def test_a_score_is_better_where_it_is_higher_and_is_written_as_it_is(tmp_path):
+    scores = write_scores(tmp_path / "scores.csv", FOUR_ROWS)
+    paths = tmp_path / "error.csv", tmp_path / "error.tex"
+    arguments = ("error", "Correlations.", "Toy", None, "tab:toy", METHODS)
+    table_text.run(scores, *paths, *arguments, errors=["correlation"], metric="correlation")
+    with open(paths[0], newline="") as file:
+        rows = {(row["method"], row["training_size"]): row for row in csv.DictReader(file)}
+    row = rows["m-rf", "20"]
+    assert row["quantity"] == "correlation"
+    assert float(row["mean"]) == pytest.approx(np.mean([worse_error(20, s) for s in range(5)]))
+    assert row["bold"] == "1" and rows["ofer-gmm", "20"]["bold"] == "0"
+    text = paths[1].read_text()
+    assert "higher than m-KRR" in text and "higher than every other" in text
+    table_text.run(
+        scores, *paths, *arguments, errors=["correlation", "arrmse"], metric="correlation"
+    )
+    assert "better than m-KRR" in paths[1].read_text()
+
+
 def test_a_time_table_is_written_from_timings(tmp_path):
     timings = write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"])
     paths = tmp_path / "time.csv", tmp_path / "time.tex"

@@ -26,6 +26,7 @@ CLASS_REFERENCE = "class-krr"
 """The method that the others are compared with, of classes."""
 
 _OTHER_SIDE = {"lower": "higher", "higher": "lower", "minimum": "maximum", "maximum": "minimum"}
+_OTHER_SIDE |= {"better": "worse"}
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def latex_markup(layout: Layout, label: str, below: Sequence[Layout] = ()) -> st
     The tables `below` follow in the same environment, under their titles; their notes are added to
     the caption.
     """
-    notes = [*layout.notes, *(note for other in below for note in other.notes)]
+    notes = list(dict.fromkeys(note for each in (layout, *below) for note in each.notes))
     lines = [
         r"% Needs \usepackage{booktabs}.",
         r"\begin{table}",

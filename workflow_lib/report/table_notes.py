@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
 from workflow_lib.report.labels import method_label, range_in_words
-from workflow_lib.report.quantities import Quantity
+from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
 
@@ -43,6 +44,10 @@ def table_notes(
     """
     if not cells:
         return ["There are no results."]
+    shown = {QUANTITIES[cell.quantity] for cell in cells if cell.quantity in QUANTITIES}
+    if len({quantity.better for quantity in shown}) > 1:
+        # Of a score higher is better, of an error beside it lower.
+        measured = replace(measured, better="better")
     test_rows = f"{range_in_words({cell.n_test for cell in cells})} test rows."
     if kind == "coordinates":
         notes = [test_rows, _coordinate_note(cells, measured)]
