@@ -65,6 +65,13 @@ class Quantity:
         return _OTHER_SIDE[self.better]
 
     @property
+    def error_name(self) -> str:
+        """The name of the error, which of a score is 1 minus it."""
+        if self.is_accuracy:
+            return "error rate"
+        return f"1 \u2212 {self.name}" if self.higher_is_better else self.name
+
+    @property
     def size_heading(self) -> str:
         """The heading of a column of training sizes."""
         return "Examples per class" if self.is_per_class else "Training size"
