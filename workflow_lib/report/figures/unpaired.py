@@ -64,7 +64,9 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
             axis.set_xlim(0, 1.12 * counts[-1])
             axis.set_xticks(counts, [str(count) for count in counts])
             axis.grid(False, axis="x")
-            axis.set_ylabel(f"{measured.error_name}, % above {method_label(measured.reference, methods)}")
+            axis.set_ylabel(
+                f"{measured.error_name}, % above {method_label(measured.reference, methods)}"
+            )
             if len(panels) > 1:
                 axis.set_title(method_label(method, methods))
         axes[-1].set_xlabel("outputs without inputs (square-root scale)")
