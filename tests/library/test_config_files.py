@@ -154,7 +154,11 @@ def test_a_file_takes_the_keys_of_the_file_that_it_is_like(tmp_path):
 
 @pytest.mark.parametrize(
     ("like", "message"),
-    [("secnd", "write 'second'"), ("first", "no dataset named"), ("second", "in turn like this file")],
+    [
+        ("secnd", "write 'second'"),
+        ("first", "no dataset named"),
+        ("second", "in turn like this file"),
+    ],
 )
 def test_the_file_that_another_is_like_must_exist_and_be_another(tmp_path, like, message):
     folder = tmp_path / "datasets"
