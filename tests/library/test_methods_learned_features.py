@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fit_methods import run_method
-from sklearn.decomposition import NMF, PCA
+from sklearn.decomposition import NMF, PCA, FastICA
 from small_data import regression_data
 from small_pipeline import Stages
 
@@ -15,6 +15,7 @@ from workflow_lib.config import capabilities
 from workflow_lib.config.files import read_yaml
 from workflow_lib.errors import UserError
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.features.tangent_space import TangentSpace
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.methods.learned_features import (
@@ -122,6 +123,17 @@ def test_inputs_of_non_negative_learners_are_scaled_but_not_centred():
     X[0, 0] = -3.0
     with pytest.raises(ValueError, match="[Nn]egative"):
         learned_features(NMF(2), X, fit_preparation(X, "standard"), 30)
+
+
+def test_constant_columns_are_left_out_but_where_all_are_needed():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    X[:, [0, 2]] = 0.0
+    preparation = fit_preparation(X, "none")
+    independent = learned_features(FastICA(2, random_state=0), X, preparation, 30)
+    np.testing.assert_array_equal(independent.kept, [1, 3])
+    assert np.isfinite(independent.of(X)).all()
+    series = TangentSpace(of_series=True, n_channels=2)
+    assert len(learned_features(series, X, preparation, 30).kept) == 4
 
 
 def test_features_have_mean_variance_one_and_are_stored():

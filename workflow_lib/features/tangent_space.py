@@ -56,6 +56,9 @@ class TangentSpace(TransformerMixin, BaseEstimator):
     (20, 6)
     """
 
+    needs_all_columns = True
+    """Also those that are constant: the place of a column counts."""
+
     def __init__(
         self,
         of_series: bool = False,

@@ -230,15 +230,19 @@ class Features(NamedTuple):
     Attributes
     ----------
     transformer : fitted transformer
-    shift : array (q,)
-        Is added to the prepared inputs: their means in units of standard deviations for a
-        transformer that takes no negative values, else zero.
+    kept : int array (p,)
+        Columns that the transformer takes: those that vary over the rows that it learned from, or
+        all where it has the attribute ``needs_all_columns``.
+    shift : array (p,)
+        Is added to these columns: their means in units of standard deviations for a transformer
+        that takes no negative values, else zero.
     mean : array (k,)
     unit : float
         The root of the mean variance of the columns.
     """
 
     transformer: Any
+    kept: np.ndarray
     shift: np.ndarray
     mean: np.ndarray
     unit: float
@@ -247,7 +251,8 @@ class Features(NamedTuple):
         """Return the features (n, k) of prepared inputs (n, q)."""
         if not len(prepared):
             return np.empty((0, len(self.mean)))
-        return (_transformed(self.transformer, prepared + self.shift) - self.mean) / self.unit
+        taken = prepared[:, self.kept] + self.shift
+        return (_transformed(self.transformer, taken) - self.mean) / self.unit
 
     def tree(self) -> dict:
         """Return the features as a group of an artifact."""
@@ -257,7 +262,8 @@ class Features(NamedTuple):
     def from_tree(cls, tree: Mapping) -> Features:
         """Return the features that `tree` stores."""
         transformer = estimator_from_bytes(tree["transformer"])
-        return cls(transformer, tree["shift"], tree["mean"], float(tree["unit"]))
+        arrays = (tree[name] for name in ("kept", "shift", "mean"))
+        return cls(transformer, *arrays, float(tree["unit"]))
 
 
 def learned_features(
@@ -279,18 +285,24 @@ def learned_features(
     from sklearn.base import clone
 
     prepared = preparation.apply(X)
-    shift = np.zeros(prepared.shape[1])
+    # Where the first column is constant, scikit-learn's FastICA divides by zero.
+    varies = np.ptp(prepared, axis=0) > 0
+    if getattr(transformer, "needs_all_columns", False) or not varies.any():
+        varies[:] = True
+    kept = np.flatnonzero(varies)
+    shift = np.zeros(len(varies))
     if takes_no_negative_values(transformer):
-        kept = preparation.scale > 0
-        shift = preparation.offset[kept] / preparation.scale[kept]
+        scaled = preparation.scale > 0
+        shift = preparation.offset[scaled] / preparation.scale[scaled]
         if preparation.weights is not None:
-            shift = shift * preparation.weights[kept]
+            shift = shift * preparation.weights[scaled]
+    prepared, shift = prepared[:, kept], shift[kept]
     fitted = clone(transformer).fit(_without_rounding(prepared + shift))
     found = _transformed(fitted, prepared[:n_labelled] + shift)
     if not np.isfinite(found).all():
         raise ValueError("its features are not finite")
     unit = np.sqrt(found.var(axis=0).mean())
-    return Features(fitted, shift, found.mean(axis=0), float(unit) if unit > 0 else 1.0)
+    return Features(fitted, kept, shift, found.mean(axis=0), float(unit) if unit > 0 else 1.0)
 
 
 def takes_no_negative_values(transformer: Any) -> bool:
