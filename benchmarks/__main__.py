@@ -23,6 +23,7 @@ BENCHMARKS = (
     "linear_penalties",
     "prediction",
     "unpaired_outputs",
+    "random_features",
     "fisher_scores",
     "state_space_em",
     "interval_coverage",

@@ -51,6 +51,7 @@ TITLES = {
     "linear_penalties": "Linear penalties",
     "prediction": "Prediction and pre-images",
     "unpaired_outputs": "Outputs without inputs",
+    "random_features": "Random features",
     "fisher_scores": "Fisher vectors",
     "state_space_em": "EM for state-space models",
 }

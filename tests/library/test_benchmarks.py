@@ -23,6 +23,7 @@ from benchmarks import (
     measuring,
     page,
     prediction,
+    random_features,
     selection,
     state_space_em,
     unpaired_outputs,
@@ -152,6 +153,25 @@ def test_selections_with_outputs_without_inputs_begin_with_kernel_ridge_regressi
     ours, peer = calls["ours"](), calls["peer"]()
     assert (ours.entries["kernel"], ours.entries["width"]) == peer.kernel
     assert ours.entries["score"] <= peer.score
+
+
+def test_the_error_of_random_features_falls_towards_that_of_all_landmarks():
+    problem = smooth_problem(300)
+    train, test = (
+        (problem.inputs[:200], problem.outputs[:200]),
+        (
+            problem.inputs[200:],
+            problem.outputs[200:],
+        ),
+    )
+    exact = random_features.error(
+        random_features.fitted(random_features.of_landmarks(train[0], 200), *train), *test
+    )
+    errors = [
+        random_features.error(random_features.fitted(random_features.random(count), *train), *test)
+        for count in (10, 1000)
+    ]
+    assert abs(errors[1] - exact) < abs(errors[0] - exact)
 
 
 @pytest.mark.parametrize("n_components", [1, 2])
