@@ -11,7 +11,7 @@ from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib import saved_methods
 from workflow_lib.datasets import proposed_methods, run_costs
-from workflow_lib.datasets.proposal_text import dataset_text, summary_lines
+from workflow_lib.datasets.proposal_text import dataset_text, experiment_text, summary_lines
 from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table
@@ -580,6 +580,8 @@ def test_requested_encoders_are_written_for_the_columns_that_are_inputs(proposed
     assert "text" not in proposal.options
     written = yaml.safe_load(dataset_text(proposal))
     assert written["options"]["encode"] == {"maker": "target", "colour": "n-grams"}
+    kinds = [figure["kind"] for figure in yaml.safe_load(experiment_text(proposal))["figures"]]
+    assert "codes" in kinds and "kind: codes" not in experiment_text(proposed())
     assert any("'maker' by target" in line for line in summary_lines(proposal))
     assert "maker" in proposed(encode="maker=target").options["strings"]
     again = proposed(**checked_request({"name": "a", "data": "b", **REQUESTED}))
