@@ -20,6 +20,7 @@ from workflow_lib.experiments import features_stage
 from workflow_lib.features.encoded_columns import (
     EncodedColumns,
     TrainingColumn,
+    encoder_module,
     encoder_names,
     inner_folds,
 )
@@ -129,14 +130,25 @@ def test_two_folds_of_the_selection_leave_two_inner_folds():
     np.testing.assert_array_equal(inner_folds(np.array([1, 2, 1])), [1, 2, 1])
 
 
-def test_encoders_are_found_by_their_files_and_stored():
-    assert "target" in encoder_names()
-    data = column(n_outputs=2)
-    fitted = EncodedColumns.fit({"x": ("target", data)}, {"x": 0})
+@pytest.mark.parametrize("encoder", encoder_names())
+@pytest.mark.parametrize("n_outputs", [1, 20])
+def test_every_encoder_keeps_the_contract(encoder, n_outputs):
+    if encoder == "gamma-poisson":
+        pytest.importorskip("skrub")
+    data = column(n_outputs=n_outputs, levels=("red", "green", "red green", "", "unseen"))
+    fitted = EncodedColumns.fit({"x": (encoder, data)}, {"x": 0})
     again = EncodedColumns.from_tree(fitted.tree())
-    texts = {"x": np.array([*LEVELS, ""], dtype=object)}
-    np.testing.assert_array_equal(again.apply(texts), fitted.apply(texts))
-    assert again.names == ["x, mean 1", "x, mean 2"] and again.widths == [2]
+    texts = {"x": np.array([*data.levels, "", "never anywhere", "日本"], dtype=object)}
+    codes = fitted.apply(texts)
+    np.testing.assert_array_equal(again.apply(texts), codes)
+    assert np.isfinite(codes).all() and codes.shape == (8, sum(fitted.widths))
+    assert len(set(again.names)) == codes.shape[1]
+    assert all(name.startswith("x, ") for name in again.names)
+    assert fitted.training_codes().shape == (60, codes.shape[1])
+    # Equal requests have equal codes, and the order of the rows is kept.
+    repeated = EncodedColumns.fit({"x": (encoder, data)}, {"x": 0})
+    np.testing.assert_array_equal(repeated.training_codes(), fitted.training_codes())
+    assert isinstance(encoder_module(encoder).Encoder.needs_level, bool)
 
 
 # Through the stages
