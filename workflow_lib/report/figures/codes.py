@@ -17,8 +17,9 @@ from workflow_lib.report.style import applied_style, plain_name, write_title
 SHOWS = "the codes of the most frequent names, of columns of names whose codes are learned"
 CAPTION = (
     "The codes of the most frequent names among the training rows of the first split, at the "
-    "largest training size; each code is standardised over these names. Topics of n-grams are "
-    "named by n-grams that are frequent in them and rare in the others."
+    "largest training size; each code is standardised over these names. Mean k is that of output "
+    "k, or of principal component k of more than eight outputs; topics of n-grams are named by "
+    "n-grams that are frequent in them and rare in the others."
 )
 
 MOST_NAMES, MOST_LETTERS = 12, 36
@@ -66,7 +67,7 @@ def draw(
         panels.append(
             (name, texts, (codes - codes.mean(axis=0)) / np.where(spread, spread, 1), labels)
         )
-    heights = [0.24 * len(texts) + 1.6 for _, texts, _, _ in panels]
+    heights = [0.2 * len(texts) + 0.9 for _, texts, _, _ in panels]
     n_letters = max(len(label) for panel in panels for label in panel[3])
     with applied_style():
         size = (7.2, sum(heights) + 0.075 * n_letters * len(panels) + 0.6)
