@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from workflow_lib.config.files import read_keys
 from workflow_lib.datasets import reading
 from workflow_lib.datasets.acquisition import acquire
 from workflow_lib.datasets.mirrors import mirrors_from_environment
@@ -19,7 +19,7 @@ CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 
 def catalogue(name: str) -> dict:
     """Return the settings of a dataset of the catalogue."""
-    return yaml.safe_load((CATALOGUE / f"{name}.yaml").read_text())
+    return read_keys(CATALOGUE / f"{name}.yaml")
 
 
 def acquired(name: str, mirror: Callable[[str], Path], folder: Path) -> list[Path]:
