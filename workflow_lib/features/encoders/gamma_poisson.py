@@ -153,24 +153,26 @@ def activations(
     """
     n_topics, denominator = len(topics), 1.0 + 1.0 / scale
     lengths = np.bincount(rows, counts, n_rows)
-    current = np.repeat(np.maximum(lengths, SMALLEST)[:, None] / n_topics, n_topics, axis=1)
+    found = np.repeat(np.maximum(lengths, SMALLEST)[:, None] / n_topics, n_topics, axis=1)
+    # The updates of a text without known n-grams end at the mode of the prior.
+    found[lengths == 0] = (shape - 1.0) / denominator
     order = np.argsort(rows, kind="stable")
-    rows, columns, counts = rows[order], columns[order], counts[order]
-    # Texts without known n-grams have no segment of their own.
-    known, begins = np.unique(rows, return_index=True)
-    weights = topics.T[columns]
+    rows, counts, weights = rows[order], counts[order], topics.T[columns[order]]
     for _ in range(MOST_STEPS):
-        means = (current[rows] * weights).sum(axis=1) + SMALLEST
-        gains = np.zeros_like(current)
-        if len(known):
-            gains[known] = np.add.reduceat(weights * (counts / means)[:, None], begins)
-        updated = (shape - 1.0 + current * gains) / denominator
-        change = np.linalg.norm(updated - current, axis=1)
-        is_done = (change <= TOLERANCE * np.linalg.norm(current, axis=1)).all()
-        current = updated
-        if is_done:
+        # Only texts that still change have entries; each has a segment of them.
+        active, begins, places = np.unique(rows, return_index=True, return_inverse=True)
+        if not len(active):
             break
-    return current
+        current = found[active]
+        means = np.einsum("ek,ek->e", current[places], weights) + SMALLEST
+        gains = np.add.reduceat(weights * (counts / means)[:, None], begins)
+        found[active] = (shape - 1.0 + current * gains) / denominator
+        change = np.linalg.norm(found[active] - current, axis=1)
+        is_changing = change > TOLERANCE * np.linalg.norm(current, axis=1)
+        if not is_changing.all():
+            kept = is_changing[places]
+            rows, counts, weights = rows[kept], counts[kept], weights[kept]
+    return found
 
 
 def _topics(texts: np.ndarray, n_topics: int, seed: int) -> tuple[list[str], np.ndarray]:
