@@ -420,6 +420,14 @@ def test_the_kernel_of_the_experiment_counts():
             {"tables": [{"name": "a", "kind": "weak", "caption": "b"}]},
             "a table of kind weak needs weak_sizes",
         ),
+        ({}, {"whole_groups": "folds"}, "whole_groups: folds needs split: grouped, not random"),
+        ({"task": "classes"}, {"split": "grouped"}, "and metric: accuracy"),
+        ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
+        (
+            {},
+            {"figures": [{"name": "a", "kind": "weight_map", "caption": "b"}]},
+            "weight_map needs inputs with places on a slice",
+        ),
     ],
 )
 def test_contradictory_experiments_are_refused(dataset, experiment, reason):
@@ -461,6 +469,11 @@ def test_good_experiments_pass():
     experiment = ExperimentSettings(**EXPERIMENT)
     for dataset in ({}, GRAM, {"inputs": {"kernel": "tanimoto", "scale": "none"}}):
         settings = DatasetSettings(**DATASET | dataset)
+        assert capabilities.check_experiment(settings, experiment) == []
+    grouped = {"split": "grouped", "whole_groups": "training"}
+    for task, metric in (("classes", "accuracy"), ("regression", "correlation")):
+        settings = DatasetSettings(**DATASET | {"task": task})
+        experiment = ExperimentSettings(**EXPERIMENT | grouped | {"metric": metric})
         assert capabilities.check_experiment(settings, experiment) == []
 
 
