@@ -30,7 +30,7 @@ BECAUSE = (
 
 N_COLUMNS = 4
 COLORS = "RdBu_r"
-NO_INPUT = "#e6e6e6"
+NO_INPUT = "#cfcfcf"
 
 
 def draw(
