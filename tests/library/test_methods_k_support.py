@@ -60,6 +60,16 @@ def test_the_best_of_the_grid_and_its_predictions(tmp_path, monkeypatch, norm):
             found[k, alpha] = heldout_error(Y, predicted, folds, "arrmse"), predicted
     k, alpha = min(found, key=lambda point: found[point][0])
     assert item["k"] == k and item["alpha_rest"] == pytest.approx(alpha)
+    curves = item["validation_curves"]
+    for each, error in curves["linear"]["k"]:
+        assert error == pytest.approx(min(found[at][0] for at in found if at[0] == each), rel=1e-5)
+    for place, (penalty, error) in enumerate(curves["linear"]["alpha_rest"]):
+        assert penalty == ALPHAS[place]
+        relative = {at: at[1] * largest / (7.0 * at[0]) for at in found}
+        same = [found[at][0] for at in found if relative[at] == pytest.approx(penalty)]
+        assert error == pytest.approx(min(same), rel=1e-5)
+    chosen = curves["chosen"]["linear"]
+    assert chosen["k"] == [k] and 7.0 * k / largest * chosen["alpha_rest"] == pytest.approx([alpha])
     assert item["score"] == pytest.approx(found[k, alpha][0], abs=1e-4)
     np.testing.assert_allclose(item["heldout_outputs"], found[k, alpha][1], atol=0.01)
     preparation = fit_preparation(X, "standard")

@@ -31,6 +31,7 @@ CAPTION = (
 METHOD_FIELDS = ("label", "color", "marker")
 
 AXES = {
+    "k": "k of the k-support norm",
     "alpha_rest": "penalty",
     "alpha_leading": "penalty of the memberships",
     "width": "width of the kernel",
@@ -196,6 +197,6 @@ def _scale_values(axis, name: str, values: Iterable[np.ndarray], curves: Iterabl
     axis.set_xscale("log")
     axis.set_xlim(drawn[0] / 1.4, drawn[-1] * 1.4)
     axis.set_xlabel(f"{AXES[name]} (log scale)")
-    if name in ("n_components", "weak_weight"):
+    if name in ("k", "n_components", "weak_weight"):
         axis.set_xticks(drawn, [f"{value:g}" for value in drawn])
         axis.set_xticks([], minor=True)
