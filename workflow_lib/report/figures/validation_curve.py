@@ -198,5 +198,10 @@ def _scale_values(axis, name: str, values: Iterable[np.ndarray], curves: Iterabl
     axis.set_xlim(drawn[0] / 1.4, drawn[-1] * 1.4)
     axis.set_xlabel(f"{AXES[name]} (log scale)")
     if name in ("k", "n_components", "weak_weight"):
-        axis.set_xticks(drawn, [f"{value:g}" for value in drawn])
+        ticks = [drawn[0]]
+        for value in drawn[1:]:
+            # Names of closer ones would overlap.
+            if value >= 1.3 * ticks[-1] or name != "k":
+                ticks.append(value)
+        axis.set_xticks(ticks, [f"{value:g}" for value in ticks])
         axis.set_xticks([], minor=True)
