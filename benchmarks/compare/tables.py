@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from workflow_lib.config.files import read_keys
+from workflow_lib.features.scales import TEXT_SCALES
 
 TRAINING_SIZES = (20, 50, 100, 200)
 
@@ -19,11 +20,14 @@ OWN_EXPERIMENT = {"linnerud": {"training_sizes": [10], "test_size": 0.5}}
 
 USER_SUPPLIED = "its files are user-supplied"
 
+OF_RUNS = "its rows belong to runs, which a random split would separate"
+
 LEFT_OUT = {
     "drug-activity-paper": USER_SUPPLIED,
     "first-impressions-s1": USER_SUPPLIED,
     "first-impressions-s2": USER_SUPPLIED,
-    "haxby": "its blocks belong to runs, which a random split would separate",
+    "haxby": OF_RUNS,
+    "haxby-volumes": OF_RUNS,
     "kogan10k": "its inputs are texts, and its files are fetched by hand",
     "many-rows": "made for 200,000 training rows; with few rows it is another synthetic mixture",
     "series-synthetic-states": "the rows and inputs of series-synthetic with the hidden states",
@@ -68,7 +72,7 @@ def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
     """
     tables, left_out = {}, {}
     for path in sorted((config / "datasets").glob("*.yaml")):
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        settings = read_keys(path)
         reason = LEFT_OUT.get(path.stem) or _no_table_of_numbers(settings)
         if reason:
             left_out[path.stem] = reason
@@ -84,10 +88,14 @@ def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
 
 def _no_table_of_numbers(settings: Mapping[str, Any]) -> str:
     """Return why a dataset is no table of numbers; empty where it is one."""
-    inputs = settings.get("inputs", {})
+    inputs, options = settings.get("inputs", {}), settings.get("options", {})
+    if settings.get("drawn_as"):
+        return "it is a version of another dataset"
     if settings.get("task") == "classes":
         return "it predicts classes"
-    if inputs.get("scale") == "tf-idf":
+    if options.get("encode") or options.get("encoder"):
+        return "it has columns of names"
+    if inputs.get("scale") in TEXT_SCALES:
         return "its inputs are texts"
     if inputs.get("kernel") == "tanimoto":
         return "its inputs are molecules"

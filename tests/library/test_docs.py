@@ -16,8 +16,7 @@ import yaml
 
 import workflow_lib
 from workflow_lib.config.requests import TableRequest
-from workflow_lib.datasets.table_encoding import N_GRAMS, ONE_HOT
-from workflow_lib.features.encoded_columns import encoder_names
+from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -197,8 +197,8 @@ def test_a_rule_states_the_code_that_its_script_imports(first_folder):
 IMPORTS_BY_NAME = {
     "workflow_lib/__init__.py",
     "workflow_lib/datasets/reading.py",
-    "workflow_lib/features/encoded_columns.py",
-    "workflow_lib/methods/estimator.py",
+    "workflow_lib/config/named_class.py",
+    "workflow_lib/features/encoder_registry.py",
     "workflow_lib/methods/registry.py",
     "workflow_lib/output_models/registry.py",
     "workflow_lib/report/figures/registry.py",

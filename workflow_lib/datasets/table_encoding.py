@@ -18,7 +18,8 @@ from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import finite_number
 from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
-from workflow_lib.features.encoded_columns import encoder_module, normalised_weights
+from workflow_lib.features.encoded_columns import normalised_weights
+from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_module
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -37,9 +38,6 @@ MOST_TERMS = 20_000
 
 RADIUS, N_BITS = 2, 2048
 """Radius, in bonds, and length of the fingerprints of molecules."""
-
-ONE_HOT, N_GRAMS = "one-hot", "n-grams"
-"""Encoders of columns of names from which no fold learns."""
 
 MISSING_LEVEL = "(missing)"
 """Name of the level of a category for missing values."""
@@ -173,7 +171,7 @@ class TableEncoding:
 
         `encoders` holds, for columns of names, another encoder than that of the list that they are
         in: ``one-hot``, that of `categories`, ``n-grams``, that of `strings`, or one of
-        `workflow_lib.features.encoded_columns.encoder_names`.
+        `workflow_lib.features.encoder_registry.encoder_names`.
 
         Raises
         ------

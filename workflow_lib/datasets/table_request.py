@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workflow_lib.datasets.table_encoding import N_GRAMS, ONE_HOT
 from workflow_lib.errors import UserError, unknown_name
-from workflow_lib.features.encoded_columns import encoder_names
+from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_names
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table

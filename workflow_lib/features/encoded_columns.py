@@ -5,17 +5,13 @@ The encoders are the modules of `workflow_lib.features.encoders`.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
-
-LOADS_ALL_OF = "workflow_lib.features.encoders"
+from workflow_lib.features.encoder_registry import encoder_module
 
 
 class TrainingColumn(NamedTuple):
@@ -40,18 +36,6 @@ class TrainingColumn(NamedTuple):
     others: np.ndarray
     outputs: np.ndarray
     folds: np.ndarray
-
-
-def encoder_names() -> list[str]:
-    """Return the names of the encoders that folds learn, sorted, without importing any."""
-    folder = Path(__file__).with_name("encoders")
-    names = (path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
-    return sorted(name.replace("_", "-") for name in names)
-
-
-def encoder_module(name: str) -> ModuleType:
-    """Return the module of the encoder `name`, one of `encoder_names`."""
-    return importlib.import_module(f"{LOADS_ALL_OF}.{name.replace('-', '_')}")
 
 
 class EncodedColumns:
