@@ -19,6 +19,7 @@ import yaml
 
 from benchmarks.compare.tables import Table
 from benchmarks.measuring import ROOT
+from workflow_lib.config.files import read_keys
 from workflow_lib.errors import UserError
 from workflow_lib.report.results import (
     outside_studies,
@@ -160,7 +161,7 @@ def own_scores(folder: Path, tables: Sequence[str]) -> list[dict]:
 def method_settings(folder: Path) -> dict[str, dict]:
     """Return the settings of every method of the copied workflow."""
     return {
-        path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+        path.stem: read_keys(path)
         for path in sorted((folder / "config" / "methods").glob("*.yaml"))
     }
 

@@ -32,6 +32,7 @@ from workflow_lib import (
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
+from workflow_lib.config.files import read_keys
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.generative.state_space import StateSpaceModel
@@ -357,7 +358,7 @@ def test_what_is_kernel_ridge_by_theory_is_so_in_numbers(kind, covariance_type, 
 def test_which_configured_methods_are_kernel_ridge_by_theory():
     found = set()
     for path in sorted((CONFIG / "methods").glob("*.yaml")):
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        settings = read_keys(path)
         settings.setdefault("center", True)
         if settings.get("model"):
             model = CONFIG / "models" / f"{settings['model']}.yaml"
