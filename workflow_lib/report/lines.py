@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.report.style import DASHES, WIDTH, line_style, scale_errors, write_title
+from workflow_lib.report.style import (
+    DASHES,
+    WIDTH,
+    line_style,
+    scale_errors,
+    scale_sizes,
+    write_title,
+)
 from workflow_lib.report.variants import Variant
 
 MOST_IN_COLOR = 8
@@ -26,6 +34,29 @@ only take space."""
 NAME_LETTERS = 26
 NAME_HEIGHT = 11.5
 """Height of a line of a name at the end of a line, in points."""
+
+
+def curve_axes(figure, n_panels: int, sizes: Sequence[int], measured: Any) -> np.ndarray:
+    """Return the axes (rows, columns) of panels of curves against training sizes, two in a row.
+
+    Parameters
+    ----------
+    figure : matplotlib figure
+    n_panels : int
+    sizes : sequence of int
+    measured : workflow_lib.report.quantities.Quantity
+    """
+    n_columns = min(n_panels, 2)
+    shape = math.ceil(n_panels / n_columns), n_columns
+    axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False)
+    for axis in axes.flat[:n_panels]:
+        scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15)
+    for axis in axes[:, 0]:
+        axis.set_ylabel(measured.axis)
+    for axis in axes.flat[max(n_panels - n_columns, 0) : n_panels]:
+        axis.set_xlabel(measured.size_axis)
+        axis.tick_params(labelbottom=True)
+    return axes
 
 
 @dataclass(frozen=True)

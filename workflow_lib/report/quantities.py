@@ -265,6 +265,17 @@ def chance_error(scores: pd.DataFrame) -> float:
     return 1.0 - int(scores["training_size"].iloc[0]) / int(scores["n_train"].iloc[0])
 
 
+def baseline_of(scores: pd.DataFrame, metric: str) -> tuple[float, str]:
+    """Return the level that uses no input, as it is shown, and its name.
+
+    It is the error of the training mean, or the accuracy of `chance_error`.
+    """
+    measured = QUANTITIES[metric]
+    if measured.is_accuracy:
+        return measured.shown(chance_error(scores)), "chance"
+    return measured.shown(1.0), "training mean"
+
+
 def shown_cells(cells: Sequence, metric: str) -> list:
     """Return the cells of a table with the values that are shown, for its CSV file.
 

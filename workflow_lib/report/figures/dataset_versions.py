@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.report.labels import method_label, splits_in_words
-from workflow_lib.report.lines import Line, draw_panels, level_line
-from workflow_lib.report.quantities import QUANTITIES, chance_error, shown_means
+from workflow_lib.report.lines import Line, curve_axes, draw_panels, level_line
+from workflow_lib.report.quantities import QUANTITIES, baseline_of, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
+from workflow_lib.report.style import WIDTH, applied_style
 
 SHOWS = (
     "aRRMSE, or the accuracy, on each version of a dataset (of the same `drawn_as`) in the run, "
@@ -61,27 +61,18 @@ def draw(
         for name in methods
     ]
     title = f"{title}\n{splits_in_words(frames[0]['split'].nunique(), frames[0]['n_test'])}"
-    baseline, name = 1.0, "training mean"
-    if measured.is_accuracy:
-        baseline, name = measured.shown(chance_error(frames[0])), "chance"
-    n_columns = min(len(panels), 2)
-    n_rows = math.ceil(len(panels) / n_columns)
+    baseline, name = baseline_of(frames[0], metric)
     with applied_style():
-        figure = Figure(figsize=(WIDTH, 1.5 + 2.4 * n_rows), layout="constrained")
-        axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+        size = WIDTH, 1.5 + 2.4 * math.ceil(len(panels) / 2)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = curve_axes(figure, len(panels), sizes, measured)
         for axis, method in zip(axes.flat, methods, strict=False):
-            scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15)
             axis.set_title(method_label(method, shown_methods))
-        for axis in axes[:, 0]:
-            axis.set_ylabel(measured.axis)
-        for axis in axes.flat[max(len(panels) - n_columns, 0) : len(panels)]:
-            axis.set_xlabel(measured.size_axis)
-            axis.tick_params(labelbottom=True)
         draw_panels(
             list(axes.flat),
             panels,
             title=title,
-            is_error=not measured.is_accuracy,
+            is_error=not measured.higher_is_better,
             baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
         )
     return figure

@@ -8,10 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from workflow_lib.report.labels import method_label, splits_in_words, variant_label
-from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
-from workflow_lib.report.quantities import QUANTITIES, chance_error, shown_means
+from workflow_lib.report.lines import (
+    Line,
+    curve_axes,
+    draw_panels,
+    level_line,
+    panel_size,
+    row_style,
+)
+from workflow_lib.report.quantities import QUANTITIES, baseline_of, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
+from workflow_lib.report.style import WIDTH, applied_style
 from workflow_lib.report.variants import SELECTED, Variant, components_order, order_variants
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
@@ -46,25 +53,17 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     panels = _panels(variants)
     sizes = sorted({size for _, size in cells})
     title = f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}"
-    baseline, name = measured.shown(1.0), "training mean"
+    baseline, name = baseline_of(rows, metric)
     if measured.is_accuracy:
-        baseline = measured.shown(chance_error(rows))
-        name, title = "chance", f"{title}; chance {baseline:.2g} %"
-    n_columns = min(len(panels), 2)
-    n_rows = math.ceil(len(panels) / n_columns)
+        title = f"{title}; chance {baseline:.2g} %"
+    n_rows = math.ceil(len(panels) / 2)
     size = panel_size(len(variants)) if len(panels) == 1 else (WIDTH, 1.4 + 2.4 * n_rows)
     with applied_style():
         figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+        axes = curve_axes(figure, len(panels), sizes, measured)
         for axis, components in zip(axes.flat, panels, strict=False):
-            scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15)
             if len(panels) > 1:
                 axis.set_title(f"C = {components}" if components.isdigit() else "C selected")
-        for axis in axes[:, 0]:
-            axis.set_ylabel(measured.axis)
-        for axis in axes.flat[max(len(panels) - n_columns, 0) : len(panels)]:
-            axis.set_xlabel(measured.size_axis)
-            axis.tick_params(labelbottom=True)
         draw_panels(
             list(axes.flat),
             [_lines(members, sizes, cells, methods, measured) for members in panels.values()],
