@@ -201,6 +201,14 @@ class Stages:
         return read_artifact(self.path(name), kind)
 
 
+def without_curves(items):
+    """Return items of the "regression" artifact without the errors of their grids."""
+    return {
+        name: {key: value for key, value in item.items() if key != "validation_curves"}
+        for name, item in items.items()
+    }
+
+
 def assert_same_tree(first, second, place="") -> None:
     """Assert that two trees are equal, bit for bit."""
     if isinstance(first, dict):

@@ -14,7 +14,15 @@ from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid
 from workflow_lib.fitting.selection import Choice
-from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY, ValidationCurves
+from workflow_lib.fitting.validation_curves import (
+    CHOSEN,
+    ENTRY,
+    NO_KERNEL,
+    GridErrors,
+    KernelErrors,
+    ValidationCurves,
+    joined_curves,
+)
 from workflow_lib.report.figures.validation_curve import draw
 
 NARROW, WIDE = InputKernel("rbf", 0.1), InputKernel("rbf", 1.0)
@@ -85,7 +93,7 @@ def test_the_figure_has_a_panel_for_each_hyper_parameter(stages):
     assert labels == [
         "penalty (log scale)",
         "width of the kernel (log scale)",
-        "number of components (log scale)",
+        "number of components",
     ]
     curve = stages.tree("regression")["n-30_w-0_C-selected"][ENTRY]["rbf"]["width"]
     (line,) = [c.lines[0] for c in figure.axes[1].containers]
@@ -100,3 +108,36 @@ def test_methods_without_curves_are_named(tmp_path):
     write_artifact(path, {"n-5": {"training_size": 5, "components": "selected"}}, "regression")
     with pytest.raises(UserError, match="no method holds the errors of its grid: m-rf"):
         draw({"m-rf": [path]}, title="Toy", shown_methods={"m-rf": {}})
+
+
+def test_curves_of_a_grid_of_any_method():
+    errors = GridErrors()
+    axes = {"max_depth": [2, 4, None], "loss": ["a", "b"], "share": [0.0, 1.0]}
+    errors.add(NO_KERNEL, axes, [9, 8, 7, np.nan, 6, 5, 4, 3, 1, 1, 1, 1])
+    tree = errors.tree([(NO_KERNEL, {"max_depth": 4, "loss": "b", "share": 1.0, "seed": 3})])
+    # Names and None have no place on an axis, and take part in the minimum of the others.
+    assert set(tree[NO_KERNEL]) == {"max_depth", "share"}
+    np.testing.assert_array_equal(tree[NO_KERNEL]["max_depth"], [[2, 7], [4, 3]])
+    np.testing.assert_array_equal(tree[NO_KERNEL]["share"], [[0, 1], [1, 1]])
+    assert tree[CHOSEN][NO_KERNEL] == {"max_depth": [4.0], "share": [1.0]}
+
+
+def test_penalties_are_values_of_one_grid_whatever_the_width():
+    grid = KernelGrid(["rbf"], [0.1, 1.0], [1e-3, 1.0], is_relative=True)
+    errors = KernelErrors(grid.unit)
+    for kernel, found in ((NARROW, [0.5, 0.4]), (WIDE, [0.3, 0.6])):
+        errors.add_penalties(kernel, {}, grid.all()[kernel], found)
+    tree = errors.entry_of(WIDE, 1e-3, {})[ENTRY]
+    np.testing.assert_array_equal(tree["rbf"]["alpha_rest"], [[1e-3, 0.3], [1.0, 0.4]])
+    assert tree[CHOSEN]["rbf"] == {"alpha_rest": [1e-3], "width": [1.0]}
+
+
+def test_curves_of_a_feature_learner_join_those_of_its_method():
+    learner = GridErrors()
+    learner.add(NO_KERNEL, {"n_components": [2, 5]}, [0.4, 0.3])
+    inner = GridErrors()
+    inner.add("rbf", {"width": [0.1, 1.0]}, [0.3, 0.5])
+    joined = joined_curves(inner.tree([("rbf", {"width": 0.1})]), learner, {"n_components": 5})
+    assert set(joined["rbf"]) == {"width", "n_components"}
+    assert joined[CHOSEN]["rbf"] == {"width": [0.1], "n_components": [5.0]}
+    assert set(joined_curves({}, learner, {"n_components": 5})) == {NO_KERNEL, CHOSEN}

@@ -158,7 +158,7 @@ def test_fields_of_the_artifact(tmp_path, kernel):
             "training_targets": (size, 3),
             "test_targets": (12, 3),
         }
-        assert item.keys() == scalars | arrays.keys()
+        assert item.keys() == scalars | arrays.keys() | {"validation_curves"}
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, weak_size)
         predicted = predictions[f"n-{size}_w-{weak_size}_C-selected"]

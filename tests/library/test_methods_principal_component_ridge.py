@@ -189,7 +189,7 @@ def test_fields_of_the_artifact(tmp_path, kernel):
             "heldout_outputs": (size, 3),
             "training_targets": (size, 3),
         }
-        assert item.keys() - {"edges"} == scalars | arrays.keys()
+        assert item.keys() - {"edges", "validation_curves"} == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]

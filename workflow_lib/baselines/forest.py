@@ -48,6 +48,9 @@ class ForestChoice(NamedTuple):
     heldout_outputs: np.ndarray
     """Predictions (n, d) of the training rows, each by a forest fitted without its fold."""
 
+    scores: Sequence[float]
+    """The errors of all shares."""
+
 
 def select_max_features(
     kind: str,
@@ -82,7 +85,7 @@ def select_max_features(
     n_trees, seed : int
     metric : {"arrmse", "rrmse"}, default="arrmse"
     """
-    best = None
+    best, scores = None, []
     for max_features in choices:
         predictions = np.empty(outputs.shape)
         for fold, (X_train, X_heldout) in enumerate(folds_of_inputs):
@@ -93,6 +96,7 @@ def select_max_features(
         errors = squared_error_sums(outputs, predictions)
         score = float(relative_error(errors, reference, metric))
         score = score if np.isfinite(score) else np.inf
+        scores.append(score)
         if best is None or score < best.score:
-            best = ForestChoice(float(max_features), score, predictions)
+            best = ForestChoice(float(max_features), score, predictions, scores)
     return best

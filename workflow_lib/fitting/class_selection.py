@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors, KernelErrors
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import first_least
 
@@ -86,6 +87,8 @@ class ScoreChoice:
         Of each training row from a fit without its fold.
     edges : str
         Which chosen values lie on an edge of the grid, in words; empty for none.
+    curves : mapping
+        The validation curves, as the entry of an item.
     alpha_leading : float
         NaN: there is no leading block.
     """
@@ -95,6 +98,7 @@ class ScoreChoice:
     score: float
     heldout_scores: np.ndarray
     edges: str = ""
+    curves: Mapping[str, Any] = field(default_factory=dict)
     alpha_leading: float = np.nan
 
 
@@ -116,21 +120,38 @@ def select_class_scores(
         As of `heldout_class_scores`.
     grid : KernelGrid
     """
+    curves = KernelErrors(grid.unit)
     select = single_choice(
-        _best_scores, inputs=inputs, labels=labels, n_classes=n_classes, center=center
+        _best_scores,
+        inputs=inputs,
+        labels=labels,
+        n_classes=n_classes,
+        center=center,
+        curves=curves,
     )
     found, extension = grid.search(select, extends=grid.is_relative)
-    return replace(found[None], edges=grid.edges_of(found[None], extension))
+    choice = found[None]
+    return replace(
+        choice,
+        edges=grid.edges_of(choice, extension),
+        curves=curves.entry_of(choice.kernel, choice.alpha_rest, {}),
+    )
 
 
 def _best_scores(
-    inputs: PreparedInputs, labels: np.ndarray, n_classes: int, grid: Grid, center: bool
+    inputs: PreparedInputs,
+    labels: np.ndarray,
+    n_classes: int,
+    grid: Grid,
+    center: bool,
+    curves: KernelErrors,
 ) -> ScoreChoice:
     best = None
     for kernel, alphas in grid.items():
         by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
-        for alpha, scores in zip(alphas, by_alpha, strict=True):
-            error = squared_error(scores, labels)
+        errors = [squared_error(scores, labels) for scores in by_alpha]
+        curves.add_penalties(kernel, {}, alphas, errors)
+        for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
             if best is None or error < best.score * (1.0 - SMALLEST_GAIN):
                 best = ScoreChoice(kernel, alpha, error, scores)
@@ -184,10 +205,12 @@ def selected_point(
     tried: Iterable[tuple[dict, np.ndarray]],
     labels: np.ndarray,
     as_indicators: Callable[[np.ndarray], np.ndarray] = lambda scores: scores,
-) -> tuple[dict, float, np.ndarray]:
-    """Return the grid point with the least `squared_error`, this error and its class scores.
+    kernel: str = NO_KERNEL,
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the grid point with the least `squared_error`, and its class scores.
 
-    Of equal points the first is chosen.
+    Of equal points the first is chosen. With the point are its error, as ``score``, and the
+    validation curves of the errors, as entries of an item.
 
     Parameters
     ----------
@@ -196,12 +219,17 @@ def selected_point(
     labels : int array (n,)
     as_indicators : function, optional
         Returns scores in the units of indicators.
+    kernel : str, optional
+        The kernel on the inputs.
     """
     tried = list(tried)
     errors = [squared_error(as_indicators(heldout), labels) for _, heldout in tried]
     best = least_error(errors)
     point, heldout = tried[best]
-    return point, errors[best], heldout
+    curves = GridErrors()
+    for (each, _), error in zip(tried, errors, strict=True):
+        curves.add(kernel, {name: [value] for name, value in each.items()}, error)
+    return {"score": errors[best]} | point | curves.entry(kernel, point), heldout
 
 
 def single_values(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import Grams
+from workflow_lib.fitting.validation_curves import KernelErrors, rounded
 from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
 from workflow_lib.methods import base
 from workflow_lib.metrics import (
@@ -162,7 +163,9 @@ class Method(base.Method):
             self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
         )
         folds = [self._outputs(data, fold) for fold in data.fold_numbers]
-        best = partial(self._best, data, folds)
+        curves = KernelErrors(kernels.unit)
+        settings_of = partial(_settings, kernels.unit)
+        best = partial(self._best, data, folds, curves, settings_of)
         if self.criterion == "permutation":
             kernel, alpha, graph, penalty = self._farthest_from_permuted(data, kernels)
             choice, extension = best({kernel: [alpha]}, lambda _: [graph], [penalty]), {}
@@ -184,6 +187,8 @@ class Method(base.Method):
             "n_directions": choice.n_directions,
             "projection_penalty": choice.projection_penalty,
         }
+        shown = entries | settings_of(choice.kernel, choice.graph, choice.penalty)
+        entries |= curves.entry_of(choice.kernel, choice.alpha_rest, shown)
         return base.Selection(heldout, entries, fitting=choice)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -240,14 +245,18 @@ class Method(base.Method):
         self,
         data: FitData,
         folds: Sequence[PairedOutputs],
+        curves: KernelErrors,
+        settings_of: Callable[[InputKernel, Graph, OutputPenalty], dict[str, float]],
         grid: Grid,
         graphs_of: Callable[[InputKernel], list[Graph]],
         penalties: Sequence[OutputPenalty],
     ) -> CanonicalChoice:
-        """Return the point with the least value of the criterion, the first of equal ones."""
-        candidates = list(
-            product(penalties, self.grid["n_directions"], self.grid["projection_penalty"])
-        )
+        """Return the point with the least value of the criterion, the first of equal ones.
+
+        The values of all are added to `curves`.
+        """
+        directions = {name: self.grid[name] for name in ("n_directions", "projection_penalty")}
+        candidates = list(product(penalties, *directions.values()))
         reference = reference_errors(data.outputs, data.folds)
         filters = {
             count: [
@@ -283,6 +292,10 @@ class Method(base.Method):
                 else:
                     scores = relative_error(errors, reference, self.metric)
                 scores = np.where(np.isfinite(scores), scores, np.inf).reshape(-1, 1)
+                for penalty, of_penalty in zip(penalties, np.split(scores, len(penalties))):
+                    settings = settings_of(kernel, graph, penalty)
+                    axes = {name: [value] for name, value in settings.items()}
+                    curves.add_penalties(kernel, axes | directions, alphas, of_penalty)
                 (index,) = first_least(scores, SMALLEST_GAIN)
                 score = float(scores[index, 0])
                 if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
@@ -399,6 +412,14 @@ class OutputPenalty(NamedTuple):
         weight = self.output_laplacian_weight
         roughness = output_roughness(outputs.graph, neighbours) if weight > 0 else None
         return output_basis(outputs.targets, self.output_penalty, roughness, weight)
+
+
+def _settings(
+    unit: Callable[[InputKernel], float], kernel: InputKernel, graph: Graph, penalty: OutputPenalty
+) -> dict[str, float]:
+    """Return the settings of graph and outputs by name, the weight in units of the kernel."""
+    weight = float(rounded(np.array(graph.laplacian_weight * unit(kernel))))
+    return {**graph._asdict(), "laplacian_weight": weight, **penalty._asdict()}
 
 
 @dataclass(frozen=True)

@@ -239,6 +239,7 @@ class Method(base.Method):
             "width": fit.kernel.width,
             "alpha_rest": fit.alpha,
             "edges": fit.edges_of(choice) or None,
+            **fit.curves,
         }
         return base.Selection(
             choice.heldout_scores,
@@ -445,6 +446,8 @@ class _Fit:
         Kernel on the inputs, and
     alpha : float
         penalty of the class indicators: those with the least error of their scores.
+    curves : mapping
+        The validation curves of this error, as the entry of an item.
     """
 
     def __init__(self, data: FitData, grid: _Grid, kernel_grid: KernelGrid, center: bool) -> None:
@@ -455,6 +458,7 @@ class _Fit:
         self._indicators = select_class_scores(
             self._inputs, self._labels, self._n_classes, kernel_grid, center
         )
+        self.curves = self._indicators.curves
         self.kernel, self.alpha = self._indicators.kernel, self._indicators.alpha_rest
         # Of the chosen kernel only penalties compete for a membership block.
         name, width = self.kernel

@@ -17,6 +17,7 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
@@ -117,6 +118,7 @@ class Method(base.Method):
             self._coupled(data.targets(fold)[data.folds != fold], self.grid[self._key])
             for fold in data.fold_numbers
         ]
+        curves = KernelErrors(grid.unit)
         single = single_choice(
             select,
             inputs=data.inputs,
@@ -124,6 +126,8 @@ class Method(base.Method):
             folds=folds,
             center=self.center,
             metric=self.metric,
+            curves=curves,
+            coupling={self._key: self.grid[self._key]},
         )
         found, extension = grid.search(single, extends=bool(self.kernels))
         choice = found[None]
@@ -135,6 +139,7 @@ class Method(base.Method):
             "alpha_rest": choice.alpha_rest,
             self._key: self.grid[self._key][choice.candidate],
         }
+        entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(choice.heldout_outputs, entries, fitting=choice)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -203,6 +208,8 @@ def select(
     grid: Grid,
     center: bool,
     metric: str,
+    curves: KernelErrors,
+    coupling: Mapping[str, Sequence],
 ) -> CouplingChoice:
     """Return the grid point with the lowest error of `metric`.
 
@@ -218,6 +225,10 @@ def select(
     grid : Grid
     center : bool
     metric : {"arrmse", "rrmse"}
+    curves : KernelErrors
+        All errors are added.
+    coupling : mapping
+        The ranks or shares of the candidates, by the name of their key.
     """
     reference = reference_errors(outputs, inputs.folds)
     best = None
@@ -231,6 +242,7 @@ def select(
             errors = errors + sum_of_observed(residuals**2)
         scores = relative_error(errors, reference, metric).reshape(-1, 1)
         scores = np.where(np.isfinite(scores), scores, np.inf)
+        curves.add_penalties(kernel, coupling, alphas, scores)
         (index,) = first_least(scores, SMALLEST_GAIN)
         score = float(scores[index, 0])
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):

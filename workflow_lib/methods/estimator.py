@@ -41,6 +41,7 @@ from workflow_lib.fitting.fit_spec import (
 )
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.items import SELECTED
+from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
@@ -286,13 +287,16 @@ class Method(base.Method):
                 if choice.score < least.score * (1.0 - SMALLEST_GAIN):
                     least = choice
             entries = least.entries() | {"score": None if is_fixed else least.score}
+            entries |= search.curves.entry(NO_KERNEL, entries)
             return base.Selection(least.heldout, entries, fitting=(search, least.candidate))
         parts = tuple(
             base.Selection(choice.heldout, choice.entries(), fitting=(search, choice.candidate))
             for choice in choices
         )
         average = np.mean([choice.heldout for choice in choices], axis=0)
-        return base.Selection(average, {"score": search.targets.error(average)}, parts)
+        curves = search.curves.tree((NO_KERNEL, choice.settings()) for choice in choices)
+        entries = {"score": search.targets.error(average), ENTRY: curves or None}
+        return base.Selection(average, entries, parts)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         search, candidate = selection.fitting or (self._search(data), None)
@@ -393,12 +397,16 @@ class _Choice:
     score: float
     heldout: np.ndarray
 
-    def entries(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return what was chosen, by the names of the artifact."""
         chosen = self.candidate.entries()
         if self.n_components is not None:
             chosen["n_components"] = self.n_components
-        return chosen | {"score": self.score}
+        return chosen
+
+    def entries(self) -> dict[str, Any]:
+        """Return the same with the error."""
+        return self.settings() | {"score": self.score}
 
 
 class _Search:
@@ -416,6 +424,7 @@ class _Search:
         self._data, self.targets = data, targets
         self._found, self._settings, self._seed = found, settings, seed
         self._method_file = method_file
+        self.curves = GridErrors()
         self.is_of_classes = targets.n_classes is not None
 
     @cached_property
@@ -440,8 +449,11 @@ class _Search:
                 continue
             error = self.targets.error(heldout)
             score = error if np.isfinite(error) else np.inf
+            tried = _Choice(candidate, count, score, heldout)
+            axes = {name: [value] for name, value in tried.settings().items()}
+            self.curves.add(NO_KERNEL, axes, score)
             if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
-                best = _Choice(candidate, count, score, heldout)
+                best = tried
         if best is None:
             raise self._refusal(failures[0])
         return best

@@ -11,6 +11,7 @@ from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import NEEDS_VECTORS
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
+from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
 from workflow_lib.methods import base
 from workflow_lib.metrics import reference_errors
 
@@ -71,7 +72,9 @@ class Method(base.Method):
             self.metric,
         )
         entries = {"score": choice.score, "max_features": choice.max_features}
-        return base.Selection(choice.heldout_outputs, entries)
+        curves = GridErrors()
+        curves.add(NO_KERNEL, {"max_features": self.max_features}, choice.scores)
+        return base.Selection(choice.heldout_outputs, entries | curves.entry(NO_KERNEL, entries))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         """Seed and rows are the same in every job, and so are the trees."""

@@ -16,7 +16,7 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge as Fitted
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY
+from workflow_lib.fitting.validation_curves import GridErrors
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.k_support import KSupportRegression, largest_k
@@ -124,7 +124,11 @@ class Method(base.Method):
             heldout[~known] = X_heldout @ coefficients + intercept
         score = heldout_error(data.outputs, heldout, data.folds, self.metric)
         entries = {"score": score, "k": k, "alpha_rest": float(alpha)}
-        return base.Selection(heldout, entries | {ENTRY: self._curves(scores, k, index) or None})
+        relative = self.grid["alpha"]
+        curves = GridErrors()
+        curves.add("linear", {"k": list(scores), "alpha_rest": relative}, list(scores.values()))
+        chosen = {"k": k, "alpha_rest": relative[index]}
+        return base.Selection(heldout, entries | curves.entry("linear", chosen))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
@@ -152,21 +156,6 @@ class Method(base.Method):
         relative = np.asarray(self.grid["alpha"], dtype=np.float64)
         ks = sorted({min(int(k), largest) for k in self.grid["k"]})
         return {k: relative * n_inputs * k / largest for k in ks}
-
-    def _curves(self, scores: Mapping[int, np.ndarray], k: int, index: int) -> dict:
-        """Return the lowest error at each k and each relative penalty, and the chosen ones.
-
-        As a tree of `workflow_lib.fitting.validation_curves`; infinite penalties are left out.
-        """
-        relative = np.asarray(self.grid["alpha"], dtype=np.float64)
-        by_k = np.array([[each, np.min(of_k)] for each, of_k in scores.items()])
-        by_alpha = np.column_stack([relative, np.min(list(scores.values()), axis=0)])
-        curves = {"k": by_k, "alpha_rest": by_alpha[np.argsort(relative)]}
-        curves = {name: points[np.isfinite(points).all(axis=1)] for name, points in curves.items()}
-        curves = {name: points for name, points in curves.items() if len(points) > 1}
-        chosen = {"k": [k], "alpha_rest": [relative[index]]}
-        values = {name: np.array(chosen[name]) for name in curves if np.isfinite(chosen[name][0])}
-        return {"linear": curves, CHOSEN: {"linear": values}} if curves else {}
 
     def _of_folds(self, data: FitData):
         """Yield the training rows of each fold, their regression, and the held-out inputs."""

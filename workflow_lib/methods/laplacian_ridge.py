@@ -17,6 +17,7 @@ from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
 from workflow_lib.regression.heldout import SeparateGrams
@@ -90,6 +91,7 @@ class Method(base.Method):
         return fit_specs(split.sizes, [0, *split.weak_sizes])
 
     def select(self, data: FitData) -> base.Selection:
+        curves = KernelErrors()
         choice = select(
             data.inputs,
             data.outputs,
@@ -101,6 +103,7 @@ class Method(base.Method):
             self.neighbours,
             self.center,
             self.metric,
+            curves,
         )
         entries = {
             "score": choice.score,
@@ -109,6 +112,8 @@ class Method(base.Method):
             "neighbours": choice.neighbours,
             "alpha_rest": choice.alpha,
         }
+        kernel = InputKernel(self.kernel, choice.width)
+        entries |= curves.entry_of(kernel, choice.alpha, entries)
         return base.Selection(choice.heldout_outputs, entries)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -167,8 +172,12 @@ def select(
     neighbours: Sequence[int],
     center: bool,
     metric: str,
+    curves: KernelErrors,
 ) -> LaplacianChoice:
-    """Return the grid point with the lowest error of `metric`, the first of equal ones."""
+    """Return the grid point with the lowest error of `metric`, the first of equal ones.
+
+    All errors are added to `curves`.
+    """
     folds = inputs.folds
     reference = reference_errors(outputs, folds)
     outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
@@ -184,6 +193,8 @@ def select(
             )
             scores = relative_error(errors, reference, metric)[:, None]
             scores = np.where(np.isfinite(scores), scores, np.inf)
+            graph = {"laplacian_weight": [weight], "neighbours": [count]}
+            curves.add_penalties(InputKernel(kernel, width), graph, alphas, scores)
             (index,) = first_least(scores, SMALLEST_GAIN)
             score = float(scores[index, 0])
             if best is None or score < best.score * (1.0 - SMALLEST_GAIN):

@@ -27,6 +27,7 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import size_group
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
+from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors, joined_curves
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.methods import base
 from workflow_lib.methods.registry import LEARNER
@@ -89,7 +90,7 @@ class OnLearnedFeatures(base.Method):
         UserError
             If no grid point of the transformer can be fitted.
         """
-        best, failures = None, []
+        best, failures, curves = None, [], GridErrors()
         for point in combinations(self._grid):
             learned = self._data(data, point)
             try:
@@ -101,6 +102,7 @@ class OnLearnedFeatures(base.Method):
             selection = self._method.select(learned)
             score = selection.entries.get("score")
             score = np.inf if score is None else score
+            curves.add(NO_KERNEL, {CHOSEN + name: [value] for name, value in point.items()}, score)
             if best is None or score < best[0] * (1.0 - SMALLEST_GAIN):
                 best = score, point, selection
         if best is None:
@@ -108,7 +110,8 @@ class OnLearnedFeatures(base.Method):
         _, point, selection = best
         chosen = {f"{CHOSEN}{name}": _plain(value) for name, value in point.items()}
         parts = [replace(part, entries=part.entries | chosen) for part in selection.parts]
-        entries = selection.entries | chosen
+        tree = joined_curves(selection.entries.get(ENTRY) or {}, curves, chosen)
+        entries = selection.entries | chosen | {ENTRY: tree or None}
         return replace(selection, entries=entries, parts=tuple(parts))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:

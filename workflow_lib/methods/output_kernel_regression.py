@@ -23,6 +23,7 @@ from workflow_lib.fitting.output_decoding import (
     read_output_kernel,
 )
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
@@ -153,6 +154,7 @@ class Method(base.Method):
         grid = KernelGrid.of_method(
             self.kernel, self.kernels, self.widths, self.alphas, inputs.n_columns
         )
+        curves = KernelErrors(grid.unit)
         single = single_choice(
             select,
             inputs=inputs,
@@ -162,6 +164,7 @@ class Method(base.Method):
             preimage=self.preimage,
             center=self.center,
             metric=self.metric,
+            curves=curves,
         )
         found, extension = grid.search(single, extends=bool(self.kernels))
         choice = found[None]
@@ -176,6 +179,7 @@ class Method(base.Method):
             "output_width": choice.output_width,
             "edges": grid.edges_of(choice, extension) or None,
         }
+        entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(heldout, entries)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -269,12 +273,13 @@ def select(
     preimage: str,
     center: bool,
     metric: str,
+    curves: KernelErrors,
 ) -> OutputKernelChoice:
     """Return the grid point with the lowest error of `metric`, after the pre-image.
 
     `rows` (n,) are the row numbers, in the dataset, of the training rows of `inputs`. The widths
     of the output kernel are learned without the fold that is held out, whose outputs are no
-    candidates either.
+    candidates either. All errors are added to `curves`.
     """
     outputs = output_kernel.outputs[rows]
     folds = inputs.folds
@@ -301,6 +306,7 @@ def select(
                     errors[index] += squared_error_sums(outputs[folds == fold], predictions)
             scores = relative_error(errors, reference, metric)
             scores = np.where(np.isfinite(scores), scores, np.inf)
+            curves.add_penalties(kernel, {"output_width": [output_width]}, alphas, scores)
             index = int(scores.argmin())
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
             if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):

@@ -79,8 +79,8 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        point, score, heldout = selected_point(self._heldout_scores(data, grid), data.labels)
-        return base.Selection(heldout, {"score": None if has_one else score} | point)
+        entries, heldout = selected_point(self._heldout_scores(data, grid), data.labels)
+        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         penalty = selection.entries["l2_penalty"]

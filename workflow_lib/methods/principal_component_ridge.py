@@ -16,6 +16,7 @@ from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import (
@@ -67,8 +68,14 @@ class Method(base.Method):
         grid = KernelGrid.of_method(
             self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
         )
+        curves = KernelErrors(grid.unit)
         single = single_choice(
-            select, inputs=data.inputs, outputs=data.outputs, center=self.center, metric=self.metric
+            select,
+            inputs=data.inputs,
+            outputs=data.outputs,
+            center=self.center,
+            metric=self.metric,
+            curves=curves,
         )
         found, extension = grid.search(single, extends=bool(self.kernels))
         choice = found[None]
@@ -78,6 +85,8 @@ class Method(base.Method):
             "width": choice.kernel.width,
             "edges": grid.edges_of(choice, extension) or None,
         }
+        # Every component has a penalty of its own, so that none has a curve.
+        entries |= curves.entry_of(choice.kernel, None, {})
         return base.Selection(choice.heldout_outputs, entries, fitting=choice)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -119,11 +128,12 @@ def select(
     grid: Grid,
     center: bool,
     metric: str,
+    curves: KernelErrors,
 ) -> ComponentChoice:
     """Return the kernel with the lowest error of `metric`, and its penalties.
 
     Under each kernel every component has the penalty with the least squared error, whatever the
-    metric: only squared errors separate over components.
+    metric: only squared errors separate over components. All errors are added to `curves`.
     """
     folds = inputs.folds
     outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
@@ -132,6 +142,7 @@ def select(
         solver = inputs.heldout_solver(*kernel, center)
         chosen, heldout = select_component_penalties(outputs_by_fold, solver, alphas, SMALLEST_GAIN)
         score = heldout_error(outputs, heldout, folds, metric)
+        curves.add(kernel.name, {"width": [kernel.width]}, score)
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
             best = ComponentChoice(kernel, chosen, score, heldout)
     return best

@@ -74,9 +74,9 @@ class Method(base.Method):
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
         grown = {share: self._forest(data, share) for share in grid["max_features"]}
         tried = _out_of_bag(data, grown)
-        point, score, heldout = selected_point(tried, data.labels)
-        entries = {"score": None if has_one else score} | point
-        return base.Selection(heldout, entries, fitting=grown[point["max_features"]])
+        entries, heldout = selected_point(tried, data.labels)
+        entries |= {"score": None} if has_one else {}
+        return base.Selection(heldout, entries, fitting=grown[entries["max_features"]])
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         forest = selection.fitting

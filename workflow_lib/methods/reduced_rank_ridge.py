@@ -16,6 +16,7 @@ from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 from workflow_lib.regression.principal_components import first_least
@@ -75,6 +76,7 @@ class Method(base.Method):
     metric: str
 
     def select(self, data: FitData) -> base.Selection:
+        curves = KernelErrors()
         choice = select(
             data.inputs,
             data.outputs,
@@ -84,9 +86,13 @@ class Method(base.Method):
             self.ranks,
             self.center,
             self.metric,
+            curves,
         )
         entries = {"score": choice.score, "width": choice.width, "alpha_rest": choice.alpha}
-        return base.Selection(choice.heldout_outputs, entries | {"rank": choice.rank})
+        entries["rank"] = choice.rank
+        kernel = InputKernel(self.kernel, choice.width)
+        entries |= curves.entry_of(kernel, choice.alpha, entries)
+        return base.Selection(choice.heldout_outputs, entries)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
@@ -139,10 +145,12 @@ def select(
     ranks: Sequence[int],
     center: bool,
     metric: str,
+    curves: KernelErrors,
 ) -> RankChoice:
     """Return the width, rank and penalty with the lowest error of `metric`.
 
-    Of equal grid points the first is kept, so the smallest of equal ranks.
+    Of equal grid points the first is kept, so the smallest of equal ranks. All errors are added to
+    `curves`.
     """
     folds = inputs.folds
     reference = reference_errors(outputs, folds)
@@ -153,6 +161,7 @@ def select(
         errors = heldout_rank_errors(outputs, outputs_by_fold, solver, alphas, ranks)
         scores = relative_error(errors, reference, metric).reshape(-1, 1)
         scores = np.where(np.isfinite(scores), scores, np.inf)
+        curves.add_penalties(InputKernel(kernel, width), {"rank": ranks}, alphas, scores)
         (index,) = first_least(scores, SMALLEST_GAIN)
         score = float(scores[index, 0])
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):

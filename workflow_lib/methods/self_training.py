@@ -139,6 +139,7 @@ class Method(base.Method):
             "width": choice.kernel.width,
             "alpha_rest": choice.alpha_rest,
             "edges": choice.edges or None,
+            **choice.curves,
             "n_components": count,
         }
         # All fits of a size share these seconds, and each would need them alone.

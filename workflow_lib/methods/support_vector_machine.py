@@ -86,10 +86,10 @@ class Method(base.Method):
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
         tried = self._heldout_scores(data, grid)
         # A row at its margin has the value 1 for its own class and -1 for the others.
-        point, score, heldout = selected_point(
-            tried, data.labels, lambda scores: (scores + 1.0) / 2.0
+        entries, heldout = selected_point(
+            tried, data.labels, lambda scores: (scores + 1.0) / 2.0, self.kernel
         )
-        return base.Selection(heldout, {"score": None if has_one else score} | point)
+        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries

@@ -14,7 +14,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.fitting.items import SELECTED
-from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY
+from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY, NO_KERNEL
 from workflow_lib.report.labels import PLUS_MINUS, count_of, method_label
 from workflow_lib.report.lines import Line, draw_panels
 from workflow_lib.report.style import WIDTH, applied_style, line_style
@@ -35,10 +35,18 @@ AXES = {
     "alpha_rest": "penalty",
     "alpha_leading": "penalty of the memberships",
     "width": "width of the kernel",
+    "output_width": "width of the kernel on the outputs",
     "n_components": "number of components",
     "weak_weight": "weight of a weak row",
 }
-"""The hyper-parameters in the order of their panels, and the names of their axes."""
+"""The first hyper-parameters in the order of their panels, and the names of their axes. Others have
+the name of their key."""
+
+FEW_TICKS = 8
+"""So many values at most of a linear axis are its ticks."""
+
+SHORTEST_LOG_AXIS = 10.0
+"""Ratio of the largest to the smallest positive value from which on an axis is logarithmic."""
 
 RING, RING_OF_A_SPLIT = 80.0, 25.0
 """Area of a ring around a marker, and what each split adds that chose its value, in square
@@ -71,15 +79,23 @@ def draw(
         raise UserError(
             place="a figure of the kind validation_curve",
             found=f"no method holds the errors of its grid: {', '.join(shown_methods)}",
-            expected="a method that selects several values by kernel ridge regression",
+            expected="a method that selects among several values",
             remedy="name such a method in the key methods of the figure, or leave the figure out",
         )
     kernels = {method: _usual_kernel(found) for method, found in trees.items()}
+    held = {
+        name: None
+        for method, found in trees.items()
+        for item in found
+        for name in item[ENTRY].get(kernels[method], {})
+    }
     curves = {
-        method: {name: _Curve.of(found, kernels[method], name) for name in AXES}
+        method: {name: _Curve.of(found, kernels[method], name) for name in {**AXES, **held}}
         for method, found in trees.items()
     }
-    names = [name for name in AXES if any(len(of[name].values) for of in curves.values())]
+    names = [
+        name for name in {**AXES, **held} if any(len(of[name].values) for of in curves.values())
+    ]
     n_columns = min(len(names), 2)
     n_rows = math.ceil(len(names) / n_columns)
     n_splits = max(len(found) for found in trees.values())
@@ -94,7 +110,7 @@ def draw(
             panels.append(
                 [
                     Line(
-                        f"{method_label(method, shown_methods)} ({kernels[method]})",
+                        _label(method, shown_methods, kernels[method]),
                         *(curve.values, curve.means, curve.bars),
                         line_style(method, shown_methods),
                         value=float(min(curve.means)),
@@ -129,6 +145,11 @@ def draw(
     return figure
 
 
+def _label(method: str, shown_methods: Mapping[str, Mapping], kernel: str) -> str:
+    label = method_label(method, shown_methods)
+    return label if kernel == NO_KERNEL else f"{label} ({kernel})"
+
+
 class _Curve(NamedTuple):
     """The error against one hyper-parameter, over the splits of one method."""
 
@@ -146,15 +167,16 @@ class _Curve(NamedTuple):
             if name in item[ENTRY].get(kernel, {})
         ]
         common = sorted(set.intersection(*map(set, by_split))) if by_split else []
-        # A weight of zero has no place on a logarithmic axis.
-        common = [value for value in common if value > 0]
+        if common and not _is_linear(common):
+            # A weight of zero has no place on a logarithmic axis.
+            common = [value for value in common if value > 0]
         pairs = [mean_and_deviation([curve[value] for curve in by_split]) for value in common]
         means, bars = np.array(pairs).reshape(-1, 2).T
         counts = Counter(
             float(value)
             for item in items
             for value in item[ENTRY][CHOSEN].get(kernel, {}).get(name, ())
-            if value > 0
+            if value > 0 or value in common
         )
         chosen = {
             value: (float(np.mean([c[value] for c in by_split if value in c])), count)
@@ -191,12 +213,31 @@ def _usual_kernel(items: Sequence[Mapping]) -> str:
     return min(counts, key=lambda kernel: (-counts[kernel], kernel))
 
 
+def _is_linear(values: Sequence[float]) -> bool:
+    """Return whether the positive values lie within a decade, so that their axis is linear."""
+    positive = [value for value in values if value > 0]
+    return max(positive) < SHORTEST_LOG_AXIS * min(positive)
+
+
+def _axis_name(name: str) -> str:
+    """Return the name of an axis; `estimator__max_depth` is the max depth of the estimator."""
+    parts = reversed(name.split("__"))
+    return AXES.get(name) or " of the ".join(parts).replace("_", " ")
+
+
 def _scale_values(axis, name: str, values: Iterable[np.ndarray], curves: Iterable[_Curve]) -> None:
-    """Make the horizontal axis a logarithmic one of the values drawn; few ones are the ticks."""
+    """Scale the horizontal axis for the values drawn; few ones are the ticks."""
     drawn = np.unique(np.concatenate([*values, *(list(curve.chosen) for curve in curves)]))
+    if _is_linear(drawn):
+        margin = 0.08 * (drawn[-1] - drawn[0])
+        axis.set_xlim(drawn[0] - margin, drawn[-1] + margin)
+        axis.set_xlabel(_axis_name(name))
+        if len(drawn) <= FEW_TICKS:
+            axis.set_xticks(drawn, [f"{value:g}" for value in drawn])
+        return
     axis.set_xscale("log")
     axis.set_xlim(drawn[0] / 1.4, drawn[-1] * 1.4)
-    axis.set_xlabel(f"{AXES[name]} (log scale)")
+    axis.set_xlabel(f"{_axis_name(name)} (log scale)")
     if name in ("k", "n_components", "weak_weight"):
         ticks = [drawn[0]]
         for value in drawn[1:]:
