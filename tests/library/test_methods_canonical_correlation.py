@@ -214,6 +214,14 @@ def test_infinite_penalty_predicts_the_training_mean(tmp_path):
         np.testing.assert_allclose(item["test_targets"], np.tile(mean, (12, 1)), atol=1e-12)
 
 
+def test_an_infinite_penalty_of_the_outputs_may_be_chosen(tmp_path):
+    stages = stages_of(tmp_path, *small_inputs())
+    for item in run_stage(stages, output_penalty=[np.inf]).values():
+        assert np.isinf(item["output_penalty"])
+    for item in stages.tree("predictions").values():
+        assert np.isinf(item["output_penalty"])
+
+
 @pytest.mark.parametrize("criterion", ["error", "permutation"])
 def test_outputs_of_test_and_unlabelled_rows_change_nothing(tmp_path, criterion):
     X, Y = small_inputs(missing=0.1)

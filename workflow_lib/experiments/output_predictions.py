@@ -12,11 +12,11 @@ from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.stage_timings import write_timings
 from workflow_lib.fitting.items import (
     TRAINING_TARGETS,
-    UNBOUNDED_ENTRIES,
     chosen_entries,
     heldout_entry,
     members_of,
     predicts_training_rows,
+    unbounded_entries,
 )
 
 
@@ -56,7 +56,7 @@ def run(
             if of_classes or vectors is not None:
                 tree[name]["training_classes"] = _classes(outputs, vectors)
     sources = [path for path in (regression, dataset) if path]
-    write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
+    write_artifact(output, tree, "predictions", inputs=sources, allow_nan=unbounded_entries(tree))
     write_timings(timings, seconds)
 
 

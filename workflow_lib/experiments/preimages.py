@@ -14,11 +14,11 @@ from workflow_lib.fitting.embedding_decoding import (
 )
 from workflow_lib.fitting.items import (
     TRAINING_TARGETS,
-    UNBOUNDED_ENTRIES,
     chosen_entries,
     heldout_entry,
     members_of,
     predicts_training_rows,
+    unbounded_entries,
 )
 
 
@@ -68,5 +68,5 @@ def run(
                 scores = nearest_scores(outputs, vectors, distance)
                 tree[name]["training_classes"] = scores.argmax(axis=1)
     sources = [path for path in (regression, models, dataset) if path]
-    write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
+    write_artifact(output, tree, "predictions", inputs=sources, allow_nan=unbounded_entries(tree))
     write_timings(timings, seconds)

@@ -35,7 +35,7 @@ AXES = {
     "alpha_rest": "penalty",
     "alpha_leading": "penalty of the memberships",
     "width": "width of the kernel",
-    "output_width": "width of the kernel on the outputs",
+    "output_width": "width of the output kernel",
     "n_components": "number of components",
     "weak_weight": "weight of a weak row",
 }
