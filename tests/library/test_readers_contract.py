@@ -23,6 +23,7 @@ import test_readers_earnings_calls
 import test_readers_first_impressions
 import test_readers_haxby
 import test_readers_kogan10k
+import test_readers_stock_covariances
 from reader_samples import stored_terms
 from small_archives import write_archive
 from small_pipeline import assert_same_tree
@@ -97,6 +98,11 @@ def of_earnings_calls(folder: Path) -> Sample:
     return Sample(test_readers_earnings_calls.OPTIONS, paths, paths)
 
 
+def of_stock_covariances(folder: Path) -> Sample:
+    path = test_readers_stock_covariances.archive(folder)
+    return Sample(test_readers_stock_covariances.OPTIONS, (path,), (path,))
+
+
 def of_first_impressions(folder: Path) -> Sample:
     test_readers_first_impressions.write_pickle(folder)
     test_readers_first_impressions.write_features(folder)
@@ -162,6 +168,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "linnerud": made(False),
     "monthly_stocks": made(False),
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
+    "stock_covariances": of_stock_covariances,
     "synthetic_mixture": made(True, n_rows=30),
     "synthetic_names": made(True, n_rows=20, n_names=3),
     "synthetic_rows": made(True, n_rows=9),
@@ -170,7 +177,8 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 }
 READERS = reader_names()
 OF_FILES = (
-    *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes", "zipped_table"),
+    *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes"),
+    *("stock_covariances", "zipped_table"),
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
@@ -265,6 +273,11 @@ IMPOSSIBLE = {
         *({"terms_per_year": 0}, {"companies": 0}, {"folder": ""}),
     ],
     "series_synthetic": [{"spectral_radius": 1.0}],
+    "stock_covariances": [
+        *({"companies": names} for names in ([], ["AB"], ["AB", "AB"])),
+        *({name: 1} for name in ("days_before", "days_after")),
+        *({"inputs": "correlations"}, {"largest_jump": 0.0}),
+    ],
     "synthetic_mixture": [
         *({"n_components": 2**31}, {"n_rows": 1}, {"spread": -1}),
         {"kernel_pca_gamma": np.inf},

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from workflow_lib.datasets.archive_members import matching_members
 from workflow_lib.datasets.delimited_text import text_table
 from workflow_lib.datasets.tables import wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.user_table import Table
+
+PRICES = "individual_stocks_5yr/*_data.csv"
+"""Names of the files of prices in their archive."""
 
 TOO_FEW_BEFORE = "too few days with a price before the call"
 TOO_FEW_AFTER = "too few days with a price after the call"
@@ -100,6 +106,29 @@ def volatility_windows(
     if not (np.isfinite(lagged) and np.isfinite(later).all()):
         return None, NO_CHANGE
     return VolatilityWindows(later, float(lagged), *map(int, days[[middle, first, last]])), ""
+
+
+def company_prices(archive: Path, companies: Collection[str]) -> dict[str, DailyPrices]:
+    """Return the prices of those of `companies` that a tar archive has.
+
+    Its members ``individual_stocks_5yr/COMPANY_data.csv`` are read as `daily_prices`.
+
+    Raises
+    ------
+    UserError
+        As `daily_prices`, and if a company has two files.
+    """
+    prices: dict[str, DailyPrices] = {}
+    for name, content in matching_members(archive, PRICES):
+        company = name.split("/")[1].removesuffix("_data.csv")
+        place = f"{archive}, member {name}"
+        if company in prices:
+            raise wrong_source(
+                place, f"a second file of prices of '{company}'", "one file of prices per company"
+            )
+        if company in companies:
+            prices[company] = daily_prices(content, company, place)
+    return prices
 
 
 def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:

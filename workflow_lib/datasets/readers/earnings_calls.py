@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
@@ -23,11 +23,7 @@ from workflow_lib.datasets.tables import check_sources, dataset_tree, utf8_text,
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
 
-if TYPE_CHECKING:
-    from workflow_lib.datasets.price_windows import DailyPrices
-
 TRANSCRIPTS = "MAEC_Dataset/*/text.txt"
-PRICES = "individual_stocks_5yr/*_data.csv"
 
 TOO_FEW_WORDS = "fewer words than least_words"
 NO_PRICES = "a company without prices"
@@ -72,7 +68,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     `sources` are two tar archives, read in place: first the transcripts, members
     ``MAEC_Dataset/YYYYMMDD_COMPANY/text.txt``; then the prices, members
     ``individual_stocks_5yr/COMPANY_data.csv`` (see
-    `workflow_lib.datasets.price_windows.daily_prices`).
+    `workflow_lib.datasets.price_windows.company_prices`).
 
     ``inputs``: the counts of words (`workflow_lib.datasets.word_counts`), sparse, with every word
     of the rows. ``outputs``: the log-volatilities of the weeks after the call; ``lagged_values``:
@@ -90,11 +86,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    from workflow_lib.datasets.price_windows import REASONS, volatility_windows
+    from workflow_lib.datasets.price_windows import REASONS, company_prices, volatility_windows
 
     check_sources(sources, "earnings_calls", "the archive of the transcripts", "that of the prices")
     transcripts = _transcripts(sources[0])
-    prices = _prices(sources[1], {company for _, company, _ in transcripts})
+    prices = company_prices(sources[1], {company for _, company, _ in transcripts})
     limits = options.model_dump(exclude={"least_words"})
     excluded = Counter(dict.fromkeys((TOO_FEW_WORDS, NO_PRICES, *REASONS, REPEATED), 0))
     rows, texts = {}, []
@@ -164,20 +160,3 @@ def _transcripts(archive: Path) -> list[tuple[int, str, str]]:
         text = utf8_text(content, place, "check that this is the intended archive")
         transcripts.append((day, match[2], text))
     return sorted(transcripts)
-
-
-def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
-    """Return the prices of those of `companies` that the archive has."""
-    from workflow_lib.datasets.price_windows import daily_prices
-
-    prices: dict[str, DailyPrices] = {}
-    for name, content in matching_members(archive, PRICES):
-        company = name.split("/")[1].removesuffix("_data.csv")
-        place = f"{archive}, member {name}"
-        if company in prices:
-            raise wrong_source(
-                place, f"a second file of prices of '{company}'", "one file of prices per company"
-            )
-        if company in companies:
-            prices[company] = daily_prices(content, company, place)
-    return prices
