@@ -94,6 +94,7 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
     for path in files["splits"]:
         curves = {"rbf": {"width": np.array([[0.1, 0.6], [1.0, 0.5], [10.0, 0.7]])}}
         curves["chosen"] = {"rbf": {"width": np.ones(1)}}
+        curves["used_inputs"] = {"rbf": {"width": np.array([[0.1, 9.0], [1.0, 3.0], [10.0, 0.0]])}}
         item = {"training_size": 50, "weak_size": 0, "components": "selected"}
         files["all_regressions"].append(path.parent / "m-krr" / "regression.h5")
         item |= {"validation_curves": curves, "weights": np.diag([1.0, -2.0, 0.0])}

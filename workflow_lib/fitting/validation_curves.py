@@ -21,6 +21,9 @@ ENTRY = "validation_curves"
 CHOSEN = "chosen"
 """The group of the chosen values, beside those of the kernels."""
 
+USED_INPUTS = "used_inputs"
+"""The group of the numbers of inputs that linear fits use, beside those of the kernels."""
+
 NO_KERNEL = "no kernel"
 """The group of the curves of a method without a kernel on the inputs."""
 
@@ -37,8 +40,9 @@ class GridErrors:
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, dict[float, float]]] = {}
+        self._used: dict[str, dict[str, dict[float, float]]] = {}
 
-    def add(self, kernel: str, axes: Mapping[str, Sequence], errors) -> None:
+    def add(self, kernel: str, axes: Mapping[str, Sequence], errors, used_inputs=None) -> None:
         """Add the errors of all combinations of values; those that are not finite are left out.
 
         Parameters
@@ -49,6 +53,9 @@ class GridErrors:
             The values of each hyper-parameter, in the order of the axes of the errors.
         errors : float or array
             With as many entries as there are combinations, the last hyper-parameter fastest.
+        used_inputs : float or array, optional
+            As many numbers of inputs that a linear fit uses, its coefficients of others being zero;
+            kept for the lowest error of each value.
         """
         errors = np.reshape(errors, [len(values) for values in axes.values()])
         errors = np.where(np.isfinite(errors), errors, np.inf)
@@ -56,7 +63,21 @@ class GridErrors:
             others = tuple(axis for axis in range(errors.ndim) if axis != place)
             lowest = zip(values, errors.min(axis=others).tolist(), strict=True)
             kept = {float(value): error for value, error in lowest if is_on_axis(value)}
+            if used_inputs is not None:
+                self._add_used(kernel, name, axes, place, errors, used_inputs)
             self.lower(kernel, name, kept, kept.values())
+
+    def _add_used(self, kernel, name, axes, place, errors, used_inputs) -> None:
+        """Keep the numbers of inputs where an error is lower than the one known."""
+        used = np.reshape(used_inputs, errors.shape)
+        by_value = (
+            np.moveaxis(each, place, 0).reshape(errors.shape[place], -1) for each in (errors, used)
+        )
+        known = self._found.get(kernel, {}).get(name, {})
+        curve = self._used.setdefault(kernel, {}).setdefault(name, {})
+        for value, of_value, numbers in zip(axes[name], *by_value, strict=True):
+            if is_on_axis(value) and of_value.min() < known.get(float(value), math.inf):
+                curve[float(value)] = float(numbers[of_value.argmin()])
 
     def lower(
         self, kernel: str, name: str, values: Iterable[float], errors: Iterable[float]
@@ -72,8 +93,9 @@ class GridErrors:
 
         For each kernel by its name a group with an array (k, 2) for each hyper-parameter with two
         values at least: the values in ascending order, each with its error. The group `CHOSEN`
-        holds, for each kernel that was chosen, the values (c,) of the choices of it. The tree is
-        empty where nothing was chosen from several values.
+        holds, for each kernel that was chosen, the values (c,) of the choices of it, and the group
+        `USED_INPUTS` arrays (k, 2) of values and numbers of inputs, where fits have them. The tree
+        is empty where nothing was chosen from several values.
 
         Parameters
         ----------
@@ -100,7 +122,16 @@ class GridErrors:
             kernel: {name: np.array(values) for name, values in of_kernel.items()}
             for kernel, of_kernel in of_choices.items()
         }
-        return tree | {CHOSEN: arrays} if tree else {}
+        used = {
+            kernel: {
+                name: np.array(sorted(numbers.items()))
+                for name, numbers in of_kernel.items()
+                if name in tree.get(kernel, ())
+            }
+            for kernel, of_kernel in self._used.items()
+        }
+        used = {kernel: of_kernel for kernel, of_kernel in used.items() if of_kernel}
+        return tree | {CHOSEN: arrays} | ({USED_INPUTS: used} if used else {}) if tree else {}
 
     def entry(self, kernel: str, chosen: Mapping[str, Any]) -> dict[str, dict | None]:
         """Return the tree with one choice, None for an empty one, under its name in an item."""

@@ -49,6 +49,7 @@ from workflow_lib.regression.any_estimator import (
     class_scores,
     fit_embeddings,
     fit_outputs,
+    n_used_inputs,
     predict_outputs,
 )
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
@@ -442,7 +443,7 @@ class _Search:
         best, failures = None, []
         for candidate in candidates:
             try:
-                heldout = self._heldout(candidate, count)
+                heldout, n_used = self._heldout(candidate, count)
             except _Failure as failure:
                 failures.append(str(failure))
                 print(f"left out: {failure}")
@@ -451,23 +452,27 @@ class _Search:
             score = error if np.isfinite(error) else np.inf
             tried = _Choice(candidate, count, score, heldout)
             axes = {name: [value] for name, value in tried.settings().items()}
-            self.curves.add(NO_KERNEL, axes, score)
+            self.curves.add(NO_KERNEL, axes, score, n_used)
             if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
                 best = tried
         if best is None:
             raise self._refusal(failures[0])
         return best
 
-    def _heldout(self, candidate: _Candidate, count: int | None) -> np.ndarray:
-        """Return what is predicted of each training row by an estimator without its fold."""
-        heldout = self.targets.empty()
+    def _heldout(self, candidate: _Candidate, count: int | None) -> tuple[np.ndarray, float | None]:
+        """Return what is predicted of each training row by an estimator without its fold.
+
+        And the mean number of inputs that a linear one uses, None of others.
+        """
+        heldout, used = self.targets.empty(), []
         folds = self._data.folds
         for fold, (X_train, X_heldout) in enumerate(self._fold_rows):
-            predicted = self._tried(candidate, fold, count, X_train, X_heldout)
+            predicted, n_used = self._tried(candidate, fold, count, X_train, X_heldout)
             heldout[folds == fold] = self.targets.decoded(predicted, count, fold)
-        return heldout
+            used.append(n_used)
+        return heldout, None if None in used else float(np.mean(used))
 
-    def _tried(self, candidate, fold, count, X_train, X_heldout) -> np.ndarray:
+    def _tried(self, candidate, fold, count, X_train, X_heldout) -> tuple[np.ndarray, int | None]:
         called = self._called(candidate.point)
         try:
             fitted = self._fitted(candidate, X_train, count, fold)
@@ -476,7 +481,7 @@ class _Search:
             raise _Failure(f"{called} failed in fold {fold + 1}: {error}") from error
         if not np.isfinite(predicted).all():
             raise _Failure(f"{called} predicts what is not finite in fold {fold + 1}")
-        return predicted
+        return predicted, n_used_inputs(fitted)
 
     def refit(self, candidate: _Candidate, count: int | None):
         """Return the estimator of a candidate, fitted to all training rows."""

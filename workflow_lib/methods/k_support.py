@@ -105,10 +105,12 @@ class Method(base.Method):
         alphas_by_k = self._alphas_by_k(data)
         reference = reference_errors(data.outputs, data.folds)
         errors = {k: 0.0 for k in alphas_by_k}
+        used = {k: 0.0 for k in alphas_by_k}
         for known, regression, X_heldout in self._of_folds(data):
             for k, alphas in alphas_by_k.items():
                 coefficients, intercepts = regression.path(k, alphas, SELECTION_TOLERANCE)
                 predicted = X_heldout @ coefficients + intercepts[:, None]
+                used[k] = used[k] + (coefficients != 0.0).any(axis=2).sum(axis=1)
                 errors[k] = errors[k] + squared_error_sums(data.outputs[~known], predicted)
         best = (np.inf, next(iter(alphas_by_k)), 0)
         scores = {k: relative_error(of_k, reference, self.metric) for k, of_k in errors.items()}
@@ -126,7 +128,9 @@ class Method(base.Method):
         entries = {"score": score, "k": k, "alpha_rest": float(alpha)}
         relative = self.grid["alpha"]
         curves = GridErrors()
-        curves.add("linear", {"k": list(scores), "alpha_rest": relative}, list(scores.values()))
+        n_used = np.array(list(used.values())) / len(data.fold_numbers)
+        tried = {"k": list(scores), "alpha_rest": relative}
+        curves.add("linear", tried, list(scores.values()), n_used)
         chosen = {"k": k, "alpha_rest": relative[index]}
         return base.Selection(heldout, entries | curves.entry("linear", chosen))
 

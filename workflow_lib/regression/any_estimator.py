@@ -98,6 +98,20 @@ def predict_outputs(fitted, X: np.ndarray) -> np.ndarray:
     return np.asarray(fitted.predict(X), dtype=np.float64).reshape(len(X), -1)
 
 
+def n_used_inputs(fitted) -> int | None:
+    """Return how many inputs have a coefficient other than zero; None of what is not linear.
+
+    Parameters
+    ----------
+    fitted : regressor of `fit_outputs`
+    """
+    parts = getattr(fitted, "estimators_", [fitted])
+    coefficients = [getattr(part, "coef_", None) for part in parts]
+    if any(not isinstance(each, np.ndarray) for each in coefficients):
+        return None
+    return int((np.vstack(coefficients) != 0.0).any(axis=0).sum())
+
+
 def class_scores(fitted, X: np.ndarray, n_classes: int) -> np.ndarray:
     """Return scores (n, K) of the classes by a fitted classifier, higher is better.
 

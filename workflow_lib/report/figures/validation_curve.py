@@ -73,7 +73,7 @@ def draw(
     """
     from matplotlib.figure import Figure
 
-    trees = {method: _curves_of_splits(all_regressions.get(method, ())) for method in shown_methods}
+    trees = {method: curves_of_splits(all_regressions.get(method, ())) for method in shown_methods}
     trees = {method: found for method, found in trees.items() if found}
     if not trees:
         raise UserError(
@@ -82,7 +82,7 @@ def draw(
             expected="a method that selects among several values",
             remedy="name such a method in the key methods of the figure, or leave the figure out",
         )
-    kernels = {method: _usual_kernel(found) for method, found in trees.items()}
+    kernels = {method: usual_kernel(found) for method, found in trees.items()}
     held = {
         name: None
         for method, found in trees.items()
@@ -186,8 +186,11 @@ class _Curve(NamedTuple):
         return cls(np.array(common), means, np.nan_to_num(bars), chosen)
 
 
-def _curves_of_splits(paths: Iterable[str | Path]) -> list[Mapping]:
-    """Return the item of each split that is shown, of those that hold curves."""
+def curves_of_splits(paths: Iterable[str | Path]) -> list[Mapping]:
+    """Return the item of each split that is shown, of the files of a method that hold curves.
+
+    It is that of the largest training size, with most weak rows.
+    """
     found = []
     for path in paths:
         items = [
@@ -207,7 +210,7 @@ def _order(item: Mapping) -> tuple:
     return int(item["training_size"]), int(item["weak_size"]), is_selected, number
 
 
-def _usual_kernel(items: Sequence[Mapping]) -> str:
+def usual_kernel(items: Sequence[Mapping]) -> str:
     """Return the kernel that was chosen most often, the first by name of several."""
     counts = Counter(kernel for item in items for kernel in item[ENTRY][CHOSEN])
     return min(counts, key=lambda kernel: (-counts[kernel], kernel))
