@@ -19,6 +19,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from workflow_lib.datasets.proposal import Proposal
+from workflow_lib.datasets.proposed_methods import selecting_methods
 from workflow_lib.datasets.proposed_ranges import in_words
 from workflow_lib.datasets.run_costs import CORES
 from workflow_lib.datasets.tables import listed
@@ -80,6 +81,7 @@ def experiment_text(proposal: Proposal) -> str:
         duration=_minutes(proposal),
         cores=CORES,
         most_coordinates=MOST_COORDINATES,
+        selecting=selecting_methods(proposal.task, [name for name, _ in proposal.methods]),
     )
 
 

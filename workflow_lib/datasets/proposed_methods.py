@@ -50,6 +50,19 @@ NOT_REQUESTED = "as requested"
 """Why a method is left out that the user does not want."""
 
 
+NOT_SELECTING = ("ofer-stack", "ofer-density", "m-mean")
+"""Of the usual methods those without the errors of a grid, or with those of others."""
+
+MOST_CURVES = 4
+"""Methods in a figure of validation curves."""
+
+
+def selecting_methods(task: str, methods: Sequence[str]) -> list[str]:
+    """Return the first usual ones of `methods` that select by the errors of a grid."""
+    usual = [name for name in METHODS[task] if name not in NOT_SELECTING]
+    return [name for name in methods if name in usual][:MOST_CURVES]
+
+
 def runnable_methods(
     proposal: Proposal, config_folder: Path
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
