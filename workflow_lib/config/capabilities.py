@@ -19,7 +19,7 @@ from workflow_lib.config.models import (
     ModelSettings,
 )
 from workflow_lib.config.requirement import Requirement
-from workflow_lib.features.scales import TEXT_SCALES
+from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
 
@@ -195,6 +195,19 @@ EXPERIMENT_REQUIREMENTS = (
         {"scale": set(TEXT_SCALES)},
         {"kernel": {"linear", "rbf"}},
         "texts (inputs.scale: {scale}) have the kernel linear or rbf, not {kernel}",
+    ),
+    Requirement(
+        {"scale": {MARKOV_SCALE}},
+        {"has_trees": {True}},
+        "inputs.scale: {scale} is for trees, which the reader {reader} gives only with the option "
+        "inputs: tree, if it has one",
+    ),
+    Requirement(
+        {"has_trees": {True}},
+        {"scale": set(TEXT_SCALES)},
+        "trees (the option inputs: tree of the reader) need inputs.scale: "
+        + " or ".join(TEXT_SCALES)
+        + ", not {scale}",
     ),
     Requirement(
         {"scale": {"products"}},
@@ -387,6 +400,7 @@ def experiment_facts(
         "task": dataset.task,
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
+        "has_trees": dataset.options.get("inputs") == "tree",
         "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,

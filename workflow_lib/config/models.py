@@ -298,15 +298,22 @@ class InputSettings(Settings):
     """How the inputs of a dataset are prepared and compared."""
 
     scale: Literal[
-        "none", "standard", "tf-idf", "multinomial", "dirichlet-multinomial", "products"
+        "none",
+        "standard",
+        "tf-idf",
+        "multinomial",
+        "dirichlet-multinomial",
+        "markov",
+        "products",
     ] = "standard"
     """`standard`: each input gets mean 0 and variance 1 on the training rows of its fold, so that
     no input has more weight because of its unit; `none`: not scaled; `tf-idf`: for texts, counts
     of terms weighted by how rare a term is in the training rows of the fold, of unit length;
     `multinomial` and `dirichlet-multinomial`: for texts, the Fisher scores of their counts under
-    these laws (see `workflow_lib/features/term_scores.py`); `products`: the inputs are the inner
-    products between all rows of unit length, for example of image features too long to be
-    stored."""
+    these laws (see `workflow_lib/features/term_scores.py`); `markov`: for trees, the Fisher scores
+    of a Markov model of the labels of their nodes (in the same module); `products`: the inputs are
+    the inner products between all rows of unit length, for example of image features too long to
+    be stored."""
 
     kernel: Kernel = "rbf"
     """Kernel on the inputs: `rbf`, `linear`, `tanimoto` (0/1 fingerprints) or `precomputed` (the

@@ -1,16 +1,27 @@
-"""Molecules from their SMILES: structure, fingerprint and scaffold, by RDKit.
+"""Molecules from their SMILES: structure, fingerprint, scaffold and trees, by RDKit.
 
 RDKit is an optional dependency, imported on first use.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+ROOT, END, RING, BETWEEN = "root", "end", "ring", ">"
+"""In the names of transitions: the state before the root, the end of the children of an atom, the
+closure of a ring, and what separates labels."""
+
+BONDS = {"SINGLE": "", "DOUBLE": "=", "TRIPLE": "#", "AROMATIC": ":"}
+"""Letters of the types of bonds, as in SMILES; others have ``~``."""
 
 
 class Molecule(NamedTuple):
@@ -69,6 +80,107 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
                 )
             )
     return molecules
+
+
+def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list[str], np.ndarray]:
+    """Return the counts (n, q) of the transitions of molecules as trees, their names and states.
+
+    The tree of a molecule from a root is that in which SMILES writes it: depth first, the
+    neighbours of an atom in the order of the canonical SMILES without stereochemistry. The label of
+    an atom is its bond to its parent and its element, in lower case if aromatic: ``C``, ``=O``,
+    ``:c``; hydrogens are left out. A bond that closes a ring is a leaf at its later atom with the
+    label of the other end, ``ring:c``, so that a tree has all bonds. The state of an atom is the
+    path of the last `order` labels, its own included, and its transitions lead to the labels of its
+    children and to one ``end``; a first one leads from ``root`` to the label of the root.
+
+    The choice of a root would be arbitrary, and the same group of atoms would be counted in another
+    direction in another molecule. So counts are means over all atoms as the root, those of the mean
+    log-likelihood of the trees; a compound of several molecules is a tree for each.
+
+    Parameters
+    ----------
+    smiles : sequence of n str
+        That RDKit can parse.
+    order : int
+        1 for a Markov model, in which the label of an atom depends on that of its parent alone.
+
+    Returns
+    -------
+    counts : csr_array (n, q)
+    names : list of q str
+        The state and what it leads to, in alphabetical order: ``C>=O``.
+    states : int array (q,)
+        Number of the state of each transition.
+    """
+    from scipy.sparse import csr_array
+
+    chem = _rdkit()[0]
+    rows = []
+    for text in smiles:
+        plain = chem.MolToSmiles(chem.MolFromSmiles(text), isomericSmiles=False)
+        molecule = chem.MolFromSmiles(plain)
+        labels, bonds = _labels_and_bonds(molecule)
+        row: Counter = Counter()
+        for atoms in chem.GetMolFrags(molecule):
+            for root in atoms:
+                for transition in _transitions_from(root, labels, bonds, order):
+                    row[transition] += 1.0 / len(atoms)
+        rows.append(row)
+    names = sorted({BETWEEN.join((*state, symbol)) for row in rows for state, symbol in row})
+    column = {name: place for place, name in enumerate(names)}
+    indices = [column[BETWEEN.join((*state, symbol))] for row in rows for state, symbol in row]
+    counts = csr_array(
+        (
+            np.array([count for row in rows for count in row.values()]),
+            np.array(indices),
+            np.cumsum([0, *map(len, rows)]),
+        ),
+        shape=(len(rows), len(names)),
+    )
+    states = [name.rpartition(BETWEEN)[0] for name in names]
+    return counts, names, np.unique(states, return_inverse=True)[1].astype(np.int64)
+
+
+def _labels_and_bonds(molecule) -> tuple[list[str], list[list[tuple[int, str]]]]:
+    """Return the label of every atom as a root, and its neighbours in order, with their labels."""
+    labels = [
+        atom.GetSymbol().lower() if atom.GetIsAromatic() else atom.GetSymbol()
+        for atom in molecule.GetAtoms()
+    ]
+    bonds: list = [[] for _ in labels]
+    for bond in molecule.GetBonds():
+        first, second = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        kind = BONDS.get(bond.GetBondType().name, "~")
+        bonds[first].append((second, kind + labels[second]))
+        bonds[second].append((first, kind + labels[first]))
+    return labels, [sorted(neighbours) for neighbours in bonds]
+
+
+def _transitions_from(root: int, labels, bonds, order: int):
+    """Yield the transitions of the tree from a root, each a state and a symbol.
+
+    In a depth-first tree the later atom of a bond that closes a ring is below the other, so that
+    the bond is found while the other is unfinished.
+    """
+    yield (ROOT,), labels[root]
+    seen, unfinished = {root}, {root}
+    # Not recursive: a chain may be longer than the stack of the interpreter.
+    stack = [(root, root, (ROOT, labels[root])[-order:], iter(bonds[root]))]
+    while stack:
+        atom, parent, state, remaining = stack[-1]
+        for other, label in remaining:
+            if other not in seen:
+                yield state, label
+                seen.add(other)
+                unfinished.add(other)
+                stack.append((other, atom, (*state, label)[-order:], iter(bonds[other])))
+                break
+            if other in unfinished and other != parent:
+                yield state, RING + label
+        else:
+            yield state, END
+            unfinished.discard(atom)
+            stack.pop()
 
 
 def rdkit_version() -> str:

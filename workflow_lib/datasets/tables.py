@@ -269,7 +269,9 @@ def dataset_tree(
     inputs : array or sparse matrix (n, q)
         A row per example; NaN marks a missing value. q may be 0 where there is a group
         ``learned_columns``. A sparse matrix holds counts of terms
-        and stays sparse (see `workflow_lib.datasets.sparse_inputs`).
+        and stays sparse (see `workflow_lib.datasets.sparse_inputs`). Where the terms are
+        transitions of trees, the array ``term_states`` (q,) among `groups` has the number of the
+        state that each leads from.
     outputs : array (n, d)
         Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
     input_names, output_names : sequences of q and d str

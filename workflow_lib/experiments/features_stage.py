@@ -18,7 +18,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.errors import UserError
 from workflow_lib.features.preparation import fit_preparation, preparation_learns
-from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.features.scales import MARKOV_SCALE, PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.features.term_scores import fit_terms, inner_products
 from workflow_lib.fitting.items import fold_group, size_group
 
@@ -57,13 +57,16 @@ def run(
     ------
     UserError
         If `kernel` is ``precomputed`` and the inputs are not a symmetric matrix, if `scale` is
-        one of texts and the inputs are not texts or the reverse, or if there are no lagged values.
+        one of texts and the inputs are not texts or the reverse, if `scale` is ``markov`` and the
+        inputs are not counts of transitions, or if there are no lagged values.
     """
     # Only the inputs of the split's rows are kept in memory; all others stay in the file.
     tree = read_artifact(dataset, "dataset", ("inputs",))
     partition = read_artifact(split, "split")
     inputs = inputs_of(tree)
     check_kind(isinstance(tree["inputs"], Mapping), scale, dataset)
+    states = tree.get("term_states")
+    check_transitions(states is not None, scale, dataset)
     lagged = _lagged_values(tree, lagged_values, dataset)
     features: dict = {"scale": scale, "kernel": kernel}
     if lagged_values != "none":
@@ -71,7 +74,7 @@ def run(
     added = lagged if lagged_values == "added" else None
     weights = tree.get("column_weights")
     if scale in TEXT_SCALES:
-        features |= _text_features(inputs, added, partition, weights, scale)
+        features |= _text_features(inputs, added, partition, weights, scale, states)
     elif scale == PRODUCTS_SCALE:
         inputs = np.asarray(inputs)
         check_gram_matrix(inputs, dataset)
@@ -100,6 +103,18 @@ def check_kind(is_text: bool, scale: str, place: Path) -> None:
             expected=f"inputs.scale: {' or '.join(TEXT_SCALES)} for texts, and another scale for "
             "rows of numbers",
             remedy="fix inputs.scale in the configuration of the dataset",
+        )
+
+
+def check_transitions(has_states: bool, scale: str, place: Path) -> None:
+    """Raise UserError if the scale is that of a Markov model and the states are not known."""
+    if scale == MARKOV_SCALE and not has_states:
+        raise UserError(
+            place=f"{place}, with inputs.scale: {scale}",
+            found="counts of terms that do not lead from one state to another",
+            expected="counts of the transitions of trees, with their states",
+            remedy="choose another inputs.scale, or a reader that gives trees, as drug_activity "
+            "does with inputs: tree",
         )
 
 
@@ -224,6 +239,7 @@ def _text_features(
     partition: Mapping,
     weights: np.ndarray | None,
     scale: str,
+    states: np.ndarray | None,
 ) -> dict:
     """Return the products of the weighted texts for every training size and fold."""
     n_weak = max(partition["weak_sizes"], default=0)
@@ -236,13 +252,15 @@ def _text_features(
             others = partition["test"] if fold is None else partition["test"][:0]
             fitted = partition["train"][:size][rows]
             group[fold_group(fold)] = _text_products(
-                counts, lagged_values, fitted, known, others, weights, scale
+                counts, lagged_values, fitted, known, others, weights, scale, states
             )
         print(f"{size} training rows: products of {len(known)} texts")
     return tree
 
 
-def _text_products(counts, lagged_values, fitted, known, others, column_weights, scale) -> dict:
+def _text_products(
+    counts, lagged_values, fitted, known, others, column_weights, scale, states
+) -> dict:
     """Return inner products of texts under the term weights of the rows `fitted`.
 
     `fitted`, `known` and `others` are row numbers of `counts` (and of `lagged_values`, unless that
@@ -251,7 +269,7 @@ def _text_products(counts, lagged_values, fitted, known, others, column_weights,
     the mean product of their standardised values, so that both parts have the same weight.
     ``squared_lengths`` (rows,) are z_i'z_i.
     """
-    weights = fit_terms(counts[fitted], scale)
+    weights = fit_terms(counts[fitted], scale, states)
     rows = np.concatenate([known, others])
     texts = weights.apply(counts[rows])
     products = inner_products(texts, texts[: len(known)])

@@ -305,7 +305,7 @@ def _texts_tree(
     data: Mapping, known: np.ndarray, size: int, has_lagged_values: bool, scale: str
 ) -> dict:
     counts = inputs_of(data)[known]
-    weights = fit_terms(counts[:size], scale)
+    weights = fit_terms(counts[:size], scale, data.get("term_states"))
     tree: dict = {"counts": sparse_tree(counts), **weights.tree()}
     if has_lagged_values:
         values = data["lagged_values"]["values"][known]

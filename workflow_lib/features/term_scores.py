@@ -1,4 +1,4 @@
-"""Fisher scores of texts under models of their counts of terms, learned from training rows.
+"""Fisher scores of texts and trees under models of their counts, learned from training rows.
 
 With n terms in a text, c_t of them t, there are two models:
 
@@ -18,6 +18,18 @@ With n terms in a text, c_t of them t, there are two models:
     2005). It is divided by the root of its mean square over the training texts, which estimates
     the diagonal of the Fisher information.
 
+For labelled trees the terms are transitions, each from a state (the label of a node, or the labels
+of the last nodes on the way to it) to a symbol (the label of a child, or the end of the children):
+
+``markov``
+    a node of state s draws the labels of its children, and then the end, independently with the
+    probabilities A_s (Nicotra, Micheli & Starita 2004). With c_sb transitions to b among the n_s
+    from s, the log-likelihood is the sum of c_sb log A_sb, and its softmax score c_sb - n_s A_sb.
+    The Fisher information of the row A_s is E[n_s] (diag(A_s) - A_s A_s'), so that the whitened
+    score is (c_sb - n_s A_sb) / sqrt(E[n_s] A_sb), where E[n_s] A_sb is estimated by the mean of
+    c_sb over the training trees. With one state it is ``multinomial``. A chain is the tree in
+    which every node has one child.
+
 Terms of fewer than FEWEST_TEXTS training texts are left out, and rows have unit length, as those of
 `workflow_lib.features.term_weights`, which has the same interface.
 """
@@ -30,6 +42,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workflow_lib.features.scales import MARKOV_SCALE
 from workflow_lib.features.term_weights import FEWEST_TEXTS, TermWeights, fit_term_weights
 
 if TYPE_CHECKING:
@@ -104,6 +117,53 @@ class DirichletScores:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class MarkovScores:
+    """Scores under a Markov model of trees.
+
+    Attributes
+    ----------
+    mean_counts : array (q,)
+        Mean count of each transition in the training trees; zero for those that are left out.
+    states : int array (q,)
+        Number of the state that each transition leads from.
+    """
+
+    mean_counts: np.ndarray
+    states: np.ndarray
+
+    @property
+    def n_terms(self) -> int:
+        """Number of transitions q."""
+        return len(self.mean_counts)
+
+    def apply(self, counts: csr_array) -> np.ndarray:
+        """As `MultinomialScores.apply`."""
+        kept = np.flatnonzero(self.mean_counts)
+        mean_counts, states = self.mean_counts[kept], self.states[kept]
+        probabilities = mean_counts / _sums_by_state(mean_counts[None], states)[0]
+        scores = markov_scores(counts[:, kept].toarray(), probabilities, states)
+        return _of_unit_length(scores / np.sqrt(mean_counts))
+
+    def tree(self) -> dict:
+        """Return the scores as a group of an artifact."""
+        return asdict(self)
+
+
+def markov_scores(counts: np.ndarray, probabilities: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Return the softmax scores (n, q) of counts (n, q) of transitions.
+
+    `probabilities` (q,) sum to one over the transitions of each of the `states` (q,).
+    """
+    return counts - _sums_by_state(counts, states) * probabilities
+
+
+def _sums_by_state(counts: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Return for each entry of counts (n, q) the sum (n, q) over the entries of its state."""
+    same_state = states[:, None] == np.unique(states)
+    return (counts @ same_state) @ same_state.T
+
+
 def dirichlet_scores(counts: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Return the scores (n, q) of counts (n, q) for the parameters (q,); zero for an empty text."""
     # Only texts need it, and it takes time to import.
@@ -148,19 +208,28 @@ def fit_dirichlet(counts: csr_array) -> np.ndarray:
     return alpha
 
 
-def fit_terms(counts: csr_array, scale: str) -> TermWeights | MultinomialScores | DirichletScores:
+Terms = TermWeights | MultinomialScores | DirichletScores | MarkovScores
+
+
+def fit_terms(counts: csr_array, scale: str, states: np.ndarray | None = None) -> Terms:
     """Return the weights or scores of terms, by `scale`, fitted to the counts (l, q) of texts.
 
     Parameters
     ----------
     counts : csr_array (l, q)
-    scale : {"tf-idf", "multinomial", "dirichlet-multinomial"}
+    scale : one of `workflow_lib.features.scales.TEXT_SCALES`
+    states : int array (q,) or None, default=None
+        With ``markov``, the states that the terms, which are transitions, lead from.
     """
     if scale == "tf-idf":
         return fit_term_weights(counts)
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     kept = np.flatnonzero(frequency >= FEWEST_TEXTS)
     known = counts[:, kept]
+    if scale == MARKOV_SCALE:
+        mean_counts = np.zeros(counts.shape[1])
+        mean_counts[kept] = np.asarray(known.mean(axis=0)).ravel()
+        return MarkovScores(mean_counts, states)
     found = np.zeros((2, counts.shape[1]))
     if len(kept):
         if scale == "multinomial":
@@ -171,8 +240,10 @@ def fit_terms(counts: csr_array, scale: str) -> TermWeights | MultinomialScores 
     return MultinomialScores(found[0]) if scale == "multinomial" else DirichletScores(*found)
 
 
-def terms_from_tree(tree: Mapping) -> TermWeights | MultinomialScores | DirichletScores:
+def terms_from_tree(tree: Mapping) -> Terms:
     """Return what `tree` of one of these classes stored."""
+    if "states" in tree:
+        return MarkovScores(tree["mean_counts"], tree["states"])
     if "alpha" in tree:
         return DirichletScores(tree["alpha"], tree["information"])
     if "probabilities" in tree:

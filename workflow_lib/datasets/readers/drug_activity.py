@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
@@ -54,6 +54,15 @@ class Options(Settings):
     """Compounds measured in fewer of the cell lines are left out. By default at most 4 of 59
     activities are missing in a row."""
 
+    inputs: Literal["fingerprint", "tree"] = "fingerprint"
+    """`fingerprint`: Morgan fingerprints, the usual ones; `tree`: counts of the transitions between
+    the labels of atoms in the molecule as a tree, of which `inputs.scale: markov` makes Fisher
+    scores."""
+
+    order: Count = 1
+    """For trees, the number of labels of atoms, from an atom upwards, that those of its children
+    depend on; 1 is a Markov model. The number of transitions grows fast with it."""
+
     radius: Annotated[int, Strict(), Field(ge=0)] = 2
     """Radius of the circular neighbourhoods of the Morgan fingerprint, in bonds; the default is the
     usual radius (ECFP4)."""
@@ -69,7 +78,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``name`` and one column per cell line, NA where not measured; then the structures, of which the
     columns ``nsc`` and ``smiles`` are read.
 
-    ``inputs``: Morgan fingerprints, 0 or 1 (`workflow_lib.datasets.molecules`). ``outputs``: the
+    ``inputs``: Morgan fingerprints, 0 or 1 (`workflow_lib.datasets.molecules`); for trees counts of
+    transitions, with ``term_states`` (`tree_transitions` there). ``outputs``: the
     activities, NaN where not measured; their cell lines are the names of the outputs, the NSC
     numbers of the rows are ``compounds`` in ``names``. ``groups``: ``scaffold``, the number of the
     Bemis-Murcko scaffold; each compound without rings is a group of its own.
@@ -86,7 +96,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    from workflow_lib.datasets.molecules import rdkit_version, read_molecules, scaffold_codes
+    from workflow_lib.datasets.molecules import (
+        rdkit_version,
+        read_molecules,
+        scaffold_codes,
+        tree_transitions,
+    )
     from workflow_lib.datasets.table_file import read_source
 
     check_sources(sources, "drug_activity", "the table of the activities", "that of the structures")
@@ -125,10 +140,18 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         )
     scaffolds = [molecule.scaffold for molecule in rows.values()]
     codes = scaffold_codes(scaffolds)
+    inputs: Any
+    states: dict[str, Any] = {}
+    if options.inputs == "tree":
+        canonical = [molecule.canonical for molecule in rows.values()]
+        inputs, names, states["term_states"] = tree_transitions(canonical, options.order)
+    else:
+        inputs = np.array([molecule.fingerprint for molecule in rows.values()], dtype=np.float64)
+        names = [f"bit_{bit}" for bit in range(options.n_bits)]
     return dataset_tree(
-        np.array([molecule.fingerprint for molecule in rows.values()], dtype=np.float64),
+        inputs,
         np.array([activities[compound] for compound in rows]),
-        [f"bit_{bit}" for bit in range(options.n_bits)],
+        names,
         lines,
         place=str(sources[0]),
         rows_read=len(activities),
@@ -141,6 +164,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             "compounds_without_rings": scaffolds.count(""),
             "rdkit": rdkit_version(),
         },
+        **states,
     )
 
 
