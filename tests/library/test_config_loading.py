@@ -298,8 +298,8 @@ def test_unknown_model_is_reported_once(folder):
             "datasets/people",
             DATASET | {"inputs": {"scale": "standart"}},
             "config/datasets/people.yaml, key inputs.scale: found 'standart'. "
-            "Expected 'none', 'standard', 'tf-idf', 'multinomial', 'dirichlet-multinomial' or "
-            "'products'. To fix it: write 'standard'.",
+            "Expected 'none', 'standard', 'tf-idf', 'multinomial', 'dirichlet-multinomial', "
+            "'markov' or 'products'. To fix it: write 'standard'.",
         ),
         (
             "datasets/people",

@@ -246,5 +246,7 @@ class TestStage:
         paths = tmp_path / "dataset.h5", tmp_path / "split.h5", tmp_path / "f.h5"
         with pytest.raises(UserError, match="inputs that are counts of terms"):
             features_stage.run(*paths, "standard", "linear", "none")
+        with pytest.raises(UserError, match="counts of terms that do not lead from one state"):
+            features_stage.run(*paths, "markov", "linear", "none")
         with pytest.raises(UserError, match="without lagged values"):
             features_stage.run(*paths, "tf-idf", "linear", "added")

@@ -251,7 +251,13 @@ def test_options_are_typed_and_no_others_are_taken(reader, tmp_path):
 IMPOSSIBLE = {
     "arff": [{"targets": 0}, {"targets": True}],
     "csv": [{"outputs": []}, {"outputs": ["y"], "delimiter": "ab"}],
-    "drug_activity": [{"least_lines": 0}, {"radius": -1}, {"n_bits": 0}],
+    "drug_activity": [
+        {"least_lines": 0},
+        {"radius": -1},
+        {"n_bits": 0},
+        {"inputs": "trees"},
+        {"order": 0},
+    ],
     "drug_activity_gram": [{"folder": ""}, {"clip_spectrum": "yes"}],
     "earnings_calls": [
         *({name: 0} for name in ("weeks", "least_words", "longest_gap")),

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reader_samples import acquired, catalogue, change, excluded, refusal
+from reader_samples import acquired, catalogue, change, excluded, refusal, stored_terms
 
-from workflow_lib.datasets.molecules import read_molecules, scaffold_codes
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.molecules import read_molecules, scaffold_codes, tree_transitions
 from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.kernels.gram import gram_matrix
 
 ACTIVITIES = """"nsc","prefix","name","BR:MCF7","CO:HT29","ME:MDA-N","LE:SR"
@@ -131,6 +134,93 @@ def test_a_text_without_atoms_is_no_molecule():
 
 def test_codes_of_scaffolds():
     np.testing.assert_array_equal(scaffold_codes(["", "b", "a", "", "b", ""]), [0, 1, 2, 3, 1, 4])
+
+
+# Trees
+
+
+def counted(smiles: str, order: int = 1) -> dict[str, float]:
+    pytest.importorskip("rdkit")
+    counts, names, states = tree_transitions([smiles], order)
+    assert len(states) == len(names) == counts.shape[1]
+    return dict(zip(names, counts.toarray()[0], strict=True))
+
+
+def test_transitions_of_a_chain_are_means_over_all_roots():
+    # Ethanol: C-C-O from its first, its second and its third atom.
+    expected = {
+        "root>C": 2 / 3,
+        "root>O": 1 / 3,
+        "C>C": 1.0,
+        "C>O": 2 / 3,
+        "O>C": 1 / 3,
+        "C>end": 2.0,
+        "O>end": 1.0,
+    }
+    assert counted("CCO") == pytest.approx(expected)
+    assert counted("OCC") == counted("CCO")
+    second = counted("CCO", order=2)
+    assert second["C>C>O"] == second["O>C>C"] == pytest.approx(1 / 3)
+    # From the second atom as the root, both others are its children.
+    assert second["root>C>C"] == pytest.approx(2 / 3)
+    assert second["root>C>O"] == pytest.approx(1 / 3)
+
+
+def test_rings_are_cut_and_their_closure_is_a_leaf():
+    assert counted("c1ccccc1") == {
+        "root>c": 1.0,
+        "c>:c": 1.0,
+        "c>end": 1.0,
+        ":c>:c": 4.0,
+        ":c>ring:c": 1.0,
+        ":c>end": 5.0,
+    }
+    # Two rings that share a bond: 10 atoms, 11 bonds.
+    naphthalene = counted("c1ccc2ccccc2c1")
+    bonds = {name: count for name, count in naphthalene.items() if name.endswith("c")}
+    assert sum(bonds.values()) == pytest.approx(11 + 1)
+    assert sum(count for name, count in bonds.items() if "ring" in name) == pytest.approx(2)
+    ends = sum(count for name, count in naphthalene.items() if name.endswith("end"))
+    assert ends == pytest.approx(10)
+
+
+def test_one_atom_salts_bonds_and_stereoisomers():
+    assert counted("C") == {"root>C": 1.0, "C>end": 1.0}
+    assert counted("[Na+].[Cl-]") == {"root>Na": 1.0, "Na>end": 1.0, "root>Cl": 1, "Cl>end": 1}
+    assert {"C>#N", "N>#C"} < set(counted("C#N")) and "C>=O" in counted("C=O")
+    assert counted("C[C@H](N)C(=O)O") == counted("C[C@@H](N)C(=O)O")
+    # Longer than the stack of the interpreter.
+    assert counted("C" * 1200)["C>end"] == pytest.approx(1200)
+
+
+def test_states_are_the_paths_that_transitions_lead_from():
+    pytest.importorskip("rdkit")
+    counts, names, states = tree_transitions(["CCO", "C", "c1ccccc1"], 1)
+    for state in np.unique(states):
+        (path,) = {names[place].rpartition(">")[0] for place in np.flatnonzero(states == state)}
+        total = counts.toarray()[:, states == state].sum(axis=1)
+        if path == "root":
+            np.testing.assert_allclose(total, 1.0)
+    assert len(np.unique(states)) == len({name.rpartition(">")[0] for name in names})
+
+
+def test_trees_are_inputs_of_the_same_compounds(folder, tmp_path):
+    tree = read(folder, inputs="tree")
+    np.testing.assert_array_equal(tree["outputs"], read(folder)["outputs"])
+    names = stored_terms(tree)
+    ethanol = inputs_of(tree).toarray()[3]
+    found = {name: count for name, count in zip(names, ethanol, strict=True) if count}
+    assert found == pytest.approx(counted("CCO"))
+    # Through a file, a split and the scores of its folds.
+    for number in range(300, 312):
+        add(folder, number, f'"{"C" * (number - 296)}N"')
+    paths = [tmp_path / f"{name}.h5" for name in ("dataset", "split", "features")]
+    write_artifact(paths[0], read(folder, inputs="tree"), "dataset", allow_nan=("outputs",))
+    splitting.run(*paths[:2], [10], [], 4, 2, 1, "small")
+    features_stage.run(*paths, "markov", "rbf", "none")
+    products = read_artifact(paths[2], "features")["n-10"]["all"]["products"]
+    assert products.shape == (14, 10)
+    np.testing.assert_allclose(np.diag(products), 1.0)
 
 
 # Exclusions

@@ -370,6 +370,7 @@ def text_table(n_rows=N_ROWS):
         ("separate", "tf-idf"),
         ("added", "multinomial"),
         ("none", "dirichlet-multinomial"),
+        ("none", "markov"),
     ],
 )
 def test_texts_repeat_their_predictions(tmp_path, lagged_values, scale):
@@ -378,6 +379,8 @@ def test_texts_repeat_their_predictions(tmp_path, lagged_values, scale):
     if lagged_values == "separate":
         columns["price"] = np.nan_to_num(columns["price"]).tolist()
     dataset = table_dataset(columns, text="review", numbers=numbers)
+    if scale == "markov":
+        dataset["term_states"] = np.arange(dataset["inputs"]["n_columns"]) % 3
     final = Final(tmp_path, dataset, scale=scale, lagged_values=lagged_values)
     final.ridge("ridge", kind=None)
     final.ridge("mixture", combine="average", counts=[2, 3])

@@ -122,9 +122,13 @@ def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list
         labels, bonds = _labels_and_bonds(molecule)
         row: Counter = Counter()
         for atoms in chem.GetMolFrags(molecule):
-            for root in atoms:
-                for transition in _transitions_from(root, labels, bonds, order):
-                    row[transition] += 1.0 / len(atoms)
+            sums = Counter(
+                transition
+                for root in atoms
+                for transition in _transitions_from(root, labels, bonds, order)
+            )
+            for transition, count in sums.items():
+                row[transition] += count / len(atoms)
         rows.append(row)
     names = sorted({BETWEEN.join((*state, symbol)) for row in rows for state, symbol in row})
     column = {name: place for place, name in enumerate(names)}
