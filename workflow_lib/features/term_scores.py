@@ -27,8 +27,8 @@ of the last nodes on the way to it) to a symbol (the label of a child, or the en
     from s, the log-likelihood is the sum of c_sb log A_sb, and its softmax score c_sb - n_s A_sb.
     The Fisher information of the row A_s is E[n_s] (diag(A_s) - A_s A_s'), so that the whitened
     score is (c_sb - n_s A_sb) / sqrt(E[n_s] A_sb), where E[n_s] A_sb is estimated by the mean of
-    c_sb over the training trees. With one state it is ``multinomial``. A chain is the tree in
-    which every node has one child.
+    c_sb over the training trees. With one state it is ``multinomial``. In a Markov
+    chain every node but the last has one child, and no end is drawn.
 
 Terms of fewer than FEWEST_TEXTS training texts are left out, and rows have unit length, as those of
 `workflow_lib.features.term_weights`, which has the same interface.
