@@ -216,3 +216,18 @@ def test_the_files_are_the_same_bytes_again(paths, tmp_path):
         contents.append([path.read_bytes() for group in files for path in group.values()])
     assert contents[0] == contents[1]
     assert len(pd.read_csv(tmp_path / "headline-0.csv")) == 7
+
+
+def test_a_reference_without_error_has_no_finite_differences(tmp_path):
+    rows = [
+        ("class-krr", "selected", 0, lambda size, split: 1.0),
+        ("ofer-gmm", "selected", 0, lambda size, split: 0.9 + 0.01 * split),
+        ("m-rf", "selected", 0, lambda size, split: 1.0),
+    ]
+    scores = {"c": read_scores(write_accuracies(tmp_path / "s.csv", rows))}
+    experiments = {"c": {"title": "Classes", "stand_in_for": None, "metric": "accuracy"}}
+    found = overview(scores, experiments, METHODS)
+    assert row_of(found, "c", "ofer-gmm").difference_percent == math.inf
+    assert row_of(found, "c", "m-rf").difference_percent == 0.0
+    draw_headline(found).savefig(tmp_path / "headline.svg")
+    assert "the reference being 0" in " ".join("".join(finding) for finding in findings(found))

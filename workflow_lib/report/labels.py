@@ -132,6 +132,8 @@ def format_signed(value: float, decimals: int | None = None) -> str:
 
     The default is one decimal, and none from 10 on.
     """
+    if math.isinf(value):
+        return "+\u221e" if value > 0 else f"{MINUS}\u221e"
     if decimals is None:
         decimals = 1 if abs(value) < 9.95 else 0
     text = f"{value:+.{decimals}f}"

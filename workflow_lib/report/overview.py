@@ -47,9 +47,9 @@ def overview(
     ``label`` and ``weak_outputs``. Columns: ``experiment``, ``title``, ``is_stand_in``,
     ``training_size``, ``n_splits``, ``method``, ``label``, ``is_ceiling``, ``error`` (mean over the
     splits; the error rate of classes), ``reference``, ``reference_error``, ``difference_percent``
-    (of the error from that of the reference, relative to it), ``outcome`` (``better``, ``worse``,
-    ``open``, or ``equal`` up to rounding; empty where there is no comparison) and
-    ``detectable_percent`` (the difference that the test finds in 80 % of repetitions,
+    (of the error from that of the reference, relative to it; infinite where this is 0),
+    ``outcome`` (``better``, ``worse``, ``open``, or ``equal`` up to rounding; empty where there is
+    no comparison) and ``detectable_percent`` (the difference that the test finds in 80 % of repetitions,
     `workflow_lib.experiments.statistics.detectable_difference`).
     """
     rows = []
@@ -148,7 +148,7 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
                 f"The largest significant {word} against the reference: {row['label']} on ",
                 f"experiment-{row['experiment']}",
                 row["title"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-                f", with an error {format_signed(row['difference_percent'])[1:]} % {side}.",
+                f", with an error {_relative_size(row)} {side}.",
             )
         )
     ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
@@ -182,8 +182,17 @@ def _chosen(cells: Sequence[Cell]) -> Cell:
     return min(cells, key=lambda cell: (cell.components != SELECTED, cell.mean))
 
 
+def _relative_size(row: pd.Series) -> str:
+    if math.isinf(row["difference_percent"]):
+        return f"of {row['error']:.2g}, that of the reference being 0:"
+    return f"{format_signed(row['difference_percent'])[1:]} %"
+
+
 def _percent(difference: float, base: float) -> float:
-    return 100.0 * difference / base if base else math.nan
+    """Return a difference relative to `base`; infinite above a reference without any error."""
+    if base == 0.0:
+        return math.inf if difference > 0.0 else 0.0 * difference
+    return 100.0 * difference / base
 
 
 def _detectable(cell: Cell, n_train: int) -> float:
