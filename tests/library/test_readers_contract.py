@@ -23,6 +23,7 @@ import test_readers_earnings_calls
 import test_readers_first_impressions
 import test_readers_haxby
 import test_readers_kogan10k
+import test_readers_labelled_sequences
 import test_readers_stock_covariances
 from reader_samples import stored_terms
 from small_archives import write_archive
@@ -103,6 +104,11 @@ def of_stock_covariances(folder: Path) -> Sample:
     return Sample(test_readers_stock_covariances.OPTIONS, (path,), (path,))
 
 
+def of_labelled_sequences(folder: Path) -> Sample:
+    path = test_readers_labelled_sequences.write_lines(folder)
+    return Sample({"word_length": 2}, (path,), (path,))
+
+
 def of_first_impressions(folder: Path) -> Sample:
     test_readers_first_impressions.write_pickle(folder)
     test_readers_first_impressions.write_features(folder)
@@ -165,6 +171,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "haxby": of_haxby,
     "image_classes": of_image_classes,
     "kogan10k": of_kogan10k,
+    "labelled_sequences": of_labelled_sequences,
     "linnerud": made(False),
     "monthly_stocks": made(False),
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
@@ -178,7 +185,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 READERS = reader_names()
 OF_FILES = (
     *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes"),
-    *("stock_covariances", "zipped_table"),
+    *("labelled_sequences", "stock_covariances", "zipped_table"),
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
@@ -277,6 +284,10 @@ IMPOSSIBLE = {
     "kogan10k": [
         *({"years": years} for years in ([], [2001], [2002, 2001], [2001, 2001])),
         *({"terms_per_year": 0}, {"companies": 0}, {"folder": ""}),
+    ],
+    "labelled_sequences": [
+        *({"inputs": "letters"}, {"word_length": 0}),
+        *({"letters": letters} for letters in ("A", "ac", "A-C")),
     ],
     "series_synthetic": [{"spectral_radius": 1.0}],
     "stock_covariances": [

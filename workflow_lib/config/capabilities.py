@@ -198,14 +198,14 @@ EXPERIMENT_REQUIREMENTS = (
     ),
     Requirement(
         {"scale": {MARKOV_SCALE}},
-        {"has_trees": {True}},
-        "inputs.scale: {scale} is for trees, which the reader {reader} gives only with the option "
-        "inputs: tree, if it has one",
+        {"has_states": {True}},
+        "inputs.scale: {scale} is for trees and sequences, which the reader {reader} gives only "
+        "with the option inputs: tree or words, if it has one",
     ),
     Requirement(
-        {"has_trees": {True}},
+        {"has_states": {True}},
         {"scale": set(TEXT_SCALES)},
-        "trees (the option inputs: tree of the reader) need inputs.scale: "
+        "trees and words (the option inputs of the reader) need inputs.scale: "
         + " or ".join(TEXT_SCALES)
         + ", not {scale}",
     ),
@@ -400,7 +400,7 @@ def experiment_facts(
         "task": dataset.task,
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
-        "has_trees": dataset.options.get("inputs") == "tree",
+        "has_states": dataset.options.get("inputs") in ("tree", "words"),
         "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,

@@ -49,8 +49,8 @@ def overview(
     splits; the error rate of classes), ``reference``, ``reference_error``, ``difference_percent``
     (of the error from that of the reference, relative to it; infinite where this is 0),
     ``outcome`` (``better``, ``worse``, ``open``, or ``equal`` up to rounding; empty where there is
-    no comparison) and ``detectable_percent`` (the difference that the test finds in 80 % of repetitions,
-    `workflow_lib.experiments.statistics.detectable_difference`).
+    no comparison) and ``detectable_percent`` (the difference that the test finds in 80 % of
+    repetitions, `workflow_lib.experiments.statistics.detectable_difference`).
     """
     rows = []
     for name, settings in experiments.items():
