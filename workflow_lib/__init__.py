@@ -13,6 +13,7 @@ _HOMES = {
     "FisherEmbedding": "workflow_lib.embeddings.fisher",
     "IOKRegressor": "workflow_lib.baselines.iokr",
     "StateSpaceModel": "workflow_lib.generative.state_space",
+    "HiddenMarkovModel": "workflow_lib.generative.hidden_markov",
     "KernelRidgeRegressor": "workflow_lib.regression.kernel_ridge",
     "OutputFisherRegressor": "workflow_lib.ofer",
     "SavedModel": "workflow_lib.experiments.saved_model",

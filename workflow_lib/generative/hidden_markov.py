@@ -1,0 +1,365 @@
+"""Hidden Markov models of sequences of letters or of vectors, fitted to many sequences at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from workflow_lib.generative.hidden_markov_categorical import CategoricalEmissions
+from workflow_lib.generative.hidden_markov_fitting import (
+    BLOCK_NUMBERS,
+    Parameters,
+    expectation_maximisation,
+)
+from workflow_lib.generative.hidden_markov_gaussian import GaussianEmissions
+from workflow_lib.generative.hidden_markov_recursion import (
+    filtered,
+    log_likelihoods,
+    steps_back,
+)
+from workflow_lib.generative.sequences import Sequences, arrange, blocks_by_length
+from workflow_lib.parameters import ParameterMixin, check_choice, random_generator
+
+EMISSIONS = ("categorical", "gaussian")
+
+# Objectives that differ by less, relative to their size, are equal but for rounding.
+EQUAL = 1e-10
+
+# Numbers of an array when models are fitted together: more than a processor's cache gain nothing.
+TOGETHER_NUMBERS = 2**18
+
+
+class Posteriors(NamedTuple):
+    """What is known of the hidden states of each sequence x of K steps."""
+
+    gamma: list
+    """Arrays (K, S): p(s_k = i | x)."""
+
+    xi: list
+    """Arrays (K - 1, S, S): p(s_k = i, s_{k+1} = j | x)."""
+
+
+class HiddenMarkovModel(ParameterMixin):
+    """A hidden Markov model with S states, fitted to sequences of any lengths by EM.
+
+        p(x) = sum over s_1..s_K of pi_{s_1} prod_k a_{s_k s_{k+1}} prod_k p(x_k | s_k)
+
+    with p(x_k = v | s_k = i) = b_iv for letters, and N(x_k; mu_i, diag(sigma_i^2)) for vectors.
+
+    The objective is the log-likelihood plus prior (sum log pi + sum log a + sum log b): Dirichlet
+    priors with parameter 1 + prior, so that `prior` is the pseudo-count that the M-step adds to
+    every expected count (MAP). ``prior=0`` is maximum likelihood.
+
+    The states have no order: relabelled ones are the same model.
+
+    Parameters
+    ----------
+    n_states : int, default=4
+        Number of states S.
+    emission : {"categorical", "gaussian"}, default="categorical"
+        Letters or vectors.
+    n_symbols : int or None, default=None
+        Number of letters V; None: one more than the largest letter of fit.
+    prior : float, default=0.5
+        Pseudo-count of every probability. Zero lets letters and transitions that were not seen in
+        training become impossible.
+    variance_floor : float, default=0.05
+        Smallest variance of vectors, as a fraction of the mean variance over their numbers, as for
+        `GaussianMixtureModel`.
+    n_init : int, default=3
+        Number of random starts; the highest objective is kept. Letters: probabilities drawn near
+        the frequencies of the letters. Vectors: clusters of all steps by k-means.
+    random_state : int, Generator, RandomState or None, default=0
+    max_iter : int, default=200
+        Most EM iterations of a start.
+    tol : float, default=1e-6
+        EM stops when an iteration raises the objective by less than this fraction of its absolute
+        value.
+
+    Attributes
+    ----------
+    initial_ : array (S,)
+        pi. All parameters may be assigned instead of fitted.
+    transitions_ : array (S, S)
+        a_ij, from state i to j: rows sum to one.
+    emissions_ : array (S, V)
+        b_iv; of letters only.
+    means_, variances_ : array (S, d)
+        mu and sigma^2; of vectors only.
+    log_likelihoods_ : array
+        The objective (nats) of the best start before and after every EM iteration. It never falls.
+    log_prior_ : float
+        The log prior of the fitted parameters: ``log_likelihoods_[-1] - log_prior_`` is the sum of
+        ``score_samples`` of the training sequences.
+    """
+
+    def __init__(
+        self,
+        n_states: int = 4,
+        emission: str = "categorical",
+        n_symbols: int | None = None,
+        prior: float = 0.5,
+        variance_floor: float = 0.05,
+        n_init: int = 3,
+        random_state=0,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ) -> None:
+        self.n_states = n_states
+        self.emission = emission
+        self.n_symbols = n_symbols
+        self.prior = prior
+        self.variance_floor = variance_floor
+        self.n_init = n_init
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, sequences, y=None) -> HiddenMarkovModel:
+        """Fit to sequences by EM from `n_init` starts, all in one recursion; `y` is ignored.
+
+        Parameters
+        ----------
+        sequences : list of integer arrays (K_i,), or of arrays (K_i, d)
+            Letters from 0, with -1 for an unknown one, which every state emits with probability
+            one; or vectors.
+
+        Raises
+        ------
+        ValueError
+            If there is no sequence, one is empty or not finite, a letter is out of range, numbers
+            per step differ, or a parameter is out of range.
+        """
+        fit_models([self], sequences)
+        return self
+
+    def score_samples(self, sequences) -> np.ndarray:
+        """Return log p(x) of every sequence, in nats: an array (n,).
+
+        It is -inf for a sequence that is impossible, which takes a probability of zero.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        parameters, emissions = self._parameters(), self.observation_model()
+        batch = emissions.read(sequences)
+        found = np.empty(len(batch.lengths))
+        for subset in blocks_by_length(batch, BLOCK_NUMBERS, self.n_states_):
+            layout = arrange(batch, [subset])
+            likelihoods = emissions.likelihoods(
+                parameters.emission, emissions.observe(batch, layout)
+            )
+            found[layout.order[0]] = log_likelihoods(
+                parameters.initial, parameters.transitions, likelihoods, layout
+            )[0]
+        return found
+
+    def posteriors(self, sequences) -> Posteriors:
+        """Return the posterior probabilities of the states, and of pairs of neighbours.
+
+        For sequences of K_i steps: ``gamma``, a list of arrays (K_i, S), whose rows sum to one, and
+        ``xi``, a list of arrays (K_i - 1, S, S), each of which sums to one. Those of an impossible
+        sequence are zero.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        parameters, emissions = self._parameters(), self.observation_model()
+        batch = emissions.read(sequences)
+        S = self.n_states_
+        gamma = [np.empty((length, S)) for length in batch.lengths]
+        xi = [np.empty((length - 1, S, S)) for length in batch.lengths]
+        for subset in blocks_by_length(batch, BLOCK_NUMBERS, S):
+            layout = arrange(batch, [subset])
+            likelihoods = emissions.likelihoods(
+                parameters.emission, emissions.observe(batch, layout)
+            )
+            states, scales = filtered(
+                parameters.initial, parameters.transitions, likelihoods, layout
+            )
+            order = layout.order[0]
+            for step, following, backward in steps_back(
+                parameters.transitions, likelihoods, layout, scales
+            ):
+                now = states[0][:, layout.at(step)]
+                for index, row in zip(order, (now * backward[0]).T):
+                    gamma[index][step] = row
+                if following is not None:
+                    n = following.shape[2]
+                    pairs = now[:, None, :n] * following[0][None]
+                    pairs *= self.transitions_[:, :, None]
+                    for index, pair in zip(order, np.moveaxis(pairs, 2, 0)):
+                        xi[index][step] = pair
+        return Posteriors(gamma, xi)
+
+    @property
+    def n_states_(self) -> int:
+        """Number of states of the parameters."""
+        return len(self.initial_)
+
+    def observation_model(self):
+        """Return how the states emit (`hidden_markov_fitting.Emissions`), from the parameters."""
+        if self.emission == "categorical":
+            return CategoricalEmissions(np.shape(self.emissions_)[1], self.prior)
+        means = np.asarray(self.means_, dtype=np.float64)
+        return GaussianEmissions(means.shape[1], self.variance_floor, means.mean(axis=0))
+
+    def _parameters(self) -> Parameters:
+        """Return the parameters with a leading axis of one model."""
+        names = self.observation_model().names
+        arrays = [
+            np.asarray(getattr(self, name), dtype=np.float64)[None]
+            for name in ("initial_", "transitions_", *names)
+        ]
+        return Parameters(arrays[0], arrays[1], tuple(arrays[2:]))
+
+    def _new_emissions(self):
+        if self.emission == "categorical":
+            return CategoricalEmissions(self.n_symbols, self.prior)
+        return GaussianEmissions(None, self.variance_floor)
+
+    def _check_parameters(self) -> None:
+        check_choice("emission", self.emission, EMISSIONS)
+        for name in ("n_states", "n_init", "max_iter"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1; found {getattr(self, name)!r}.")
+        for name in ("prior", "tol"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must not be negative; found {getattr(self, name)!r}.")
+        if not self.variance_floor > 0:
+            raise ValueError(f"variance_floor must be positive; found {self.variance_floor!r}.")
+        if self.n_symbols is not None and self.n_symbols < 1:
+            raise ValueError(f"n_symbols must be at least 1; found {self.n_symbols!r}.")
+
+
+def fit_models(
+    models: Sequence[HiddenMarkovModel],
+    sequences,
+    subsets: Sequence[np.ndarray] | None = None,
+) -> list[HiddenMarkovModel]:
+    """Fit several models to sequences of their own, in as few recursions as possible.
+
+    The result is that of ``model.fit`` on the sequences of each subset, to rounding. The models of
+    all folds, classes and starts of a small data set take a fraction of the time of as many fits,
+    because what a small recursion costs is its calls, not its arithmetic.
+
+    Parameters
+    ----------
+    models : sequence of HiddenMarkovModel
+        They may differ in `n_states`, `n_init` and `random_state`.
+    sequences : list of arrays
+        As in `HiddenMarkovModel.fit`.
+    subsets : sequence of int arrays, default=None
+        Indices of the training sequences of each model; None: all.
+
+    Returns
+    -------
+    list of HiddenMarkovModel
+        The same models, fitted.
+
+    Raises
+    ------
+    ValueError
+        As `HiddenMarkovModel.fit`, or if a subset is empty or the models differ in something else.
+    """
+    for model in models:
+        model._check_parameters()
+    shared = ("emission", "n_symbols", "prior", "variance_floor", "max_iter", "tol")
+    first = models[0]
+    for name in shared:
+        if any(getattr(model, name) != getattr(first, name) for model in models):
+            raise ValueError(f"Models that are fitted together must have one {name}.")
+    emissions = first._new_emissions()
+    batch = emissions.read(sequences)
+    if subsets is None:
+        subsets = [np.arange(len(batch.lengths))] * len(models)
+    subsets = [np.asarray(subset) for subset in subsets]
+    if len(subsets) != len(models):
+        raise ValueError(f"{len(subsets)} subsets for {len(models)} models.")
+    for index, subset in enumerate(subsets):
+        if not len(subset):
+            raise ValueError(f"The subset of model {index} is empty.")
+    for together in _groups(models, subsets, batch):
+        _fit_group(
+            [models[index] for index in together],
+            emissions,
+            batch,
+            [subsets[index] for index in together],
+        )
+    return list(models)
+
+
+def _groups(models, subsets, batch: Sequences) -> list[list[int]]:
+    """Return the indices of models that go into one recursion: of one size, within the cache."""
+    groups: list[list[int]] = []
+    sizes: list[int] = []
+    for index in sorted(range(len(models)), key=lambda index: models[index].n_states):
+        model = models[index]
+        size = model.n_states * model.n_init * len(subsets[index])
+        if (
+            groups
+            and models[groups[-1][0]].n_states == model.n_states
+            and sizes[-1] + size <= TOGETHER_NUMBERS
+        ):
+            groups[-1].append(index)
+            sizes[-1] += size
+        else:
+            groups.append([index])
+            sizes.append(size)
+    return groups
+
+
+def _fit_group(models, emissions, batch: Sequences, subsets) -> None:
+    """Fit models with equal numbers of states from all their starts in one recursion."""
+    starts, of_starts, owners = [], [], []
+    for index, (model, subset) in enumerate(zip(models, subsets)):
+        # A single state has one optimum; more starts would find it again.
+        n_init = model.n_init if model.n_states > 1 else 1
+        generator = random_generator(model.random_state)
+        starts.append(
+            _starting_parameters(model.n_states, n_init, emissions, batch, subset, generator)
+        )
+        of_starts += [subset] * n_init
+        owners += [index] * n_init
+    start = Parameters(
+        np.concatenate([each.initial for each in starts]),
+        np.concatenate([each.transitions for each in starts]),
+        tuple(map(np.concatenate, zip(*(each.emission for each in starts)))),
+    )
+    first = models[0]
+    fits = expectation_maximisation(
+        start, emissions, batch, of_starts, first.prior, first.max_iter, first.tol
+    )
+    for index, model in enumerate(models):
+        best = None
+        for owner, fit in zip(owners, fits):
+            if owner != index:
+                continue
+            # Of starts that reach the same optimum the first is kept: rounding decides nothing.
+            margin = 0.0 if best is None else EQUAL * abs(best.objectives[-1])
+            if best is None or fit.objectives[-1] > best.objectives[-1] + margin:
+                best = fit
+        model.initial_, model.transitions_ = (
+            best.parameters.initial[0],
+            best.parameters.transitions[0],
+        )
+        for name, array in zip(emissions.names, best.parameters.emission):
+            setattr(model, name, array[0])
+        model.log_likelihoods_ = np.array(best.objectives)
+        model.log_prior_ = best.log_prior
+
+
+def _starting_parameters(n_states, n_init, emissions, batch, subset, generator) -> Parameters:
+    """Return equal initial probabilities, random transitions, and the emissions' own start."""
+    transitions = generator.exponential(size=(n_init, n_states, n_states))
+    return Parameters(
+        np.full((n_init, n_states), 1.0 / n_states),
+        transitions / transitions.sum(axis=2, keepdims=True),
+        emissions.start(batch, subset, n_states, n_init, generator),
+    )
