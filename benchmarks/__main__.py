@@ -26,6 +26,7 @@ BENCHMARKS = (
     "random_features",
     "fisher_scores",
     "state_space_em",
+    "hidden_markov_em",
     "interval_coverage",
 )
 

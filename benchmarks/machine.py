@@ -19,6 +19,7 @@ LIBRARIES = (
     "pykalman",
     "statsmodels",
     "dynamax",
+    "hmmlearn",
     "jax",
     "catboost",
     "lightgbm",

@@ -54,6 +54,7 @@ TITLES = {
     "random_features": "Random features",
     "fisher_scores": "Fisher vectors",
     "state_space_em": "EM for state-space models",
+    "hidden_markov_em": "EM for hidden Markov models",
 }
 
 # A benchmark that measures no time, with tables of its own.
