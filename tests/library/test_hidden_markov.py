@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 import numpy as np
 import pytest
+from hidden_markov_samples import EMISSIONS, enumerated, likelihoods, model_with, sequences_of
 from sklearn.base import clone
 
 from workflow_lib import HiddenMarkovModel
 from workflow_lib.generative import hidden_markov, hidden_markov_fitting
 from workflow_lib.generative.hidden_markov import fit_models
 from workflow_lib.generative.hidden_markov_fitting import Parameters, expectation_maximisation
-
-LENGTHS = (5, 1, 3, 5, 2)
-EMISSIONS = ("categorical", "gaussian")
-
-
-def random_rows(random, *shape) -> np.ndarray:
-    rows = random.gamma(1.0, size=shape)
-    return rows / rows.sum(axis=-1, keepdims=True)
-
-
-def model_with(emission: str, n_states: int = 3, seed: int = 0) -> HiddenMarkovModel:
-    """Return a model with random parameters; 4 letters, or 2 numbers per step."""
-    random = np.random.default_rng(seed)
-    model = HiddenMarkovModel(n_states, emission)
-    model.initial_ = random_rows(random, n_states)
-    model.transitions_ = random_rows(random, n_states, n_states)
-    if emission == "categorical":
-        model.emissions_ = random_rows(random, n_states, 4)
-    else:
-        model.means_ = random.normal(size=(n_states, 2))
-        model.variances_ = random.uniform(0.3, 2.0, size=(n_states, 2))
-    return model
-
-
-def sequences_of(emission: str, lengths=LENGTHS, seed: int = 1) -> list[np.ndarray]:
-    """Return random sequences; one letter in six or so is unknown."""
-    random = np.random.default_rng(seed)
-    if emission == "categorical":
-        return [np.maximum(random.integers(-1, 4, length), -1) for length in lengths]
-    return [random.normal(scale=1.5, size=(length, 2)) for length in lengths]
-
-
-def likelihoods(model, sequence) -> np.ndarray:
-    """Return p(x_k | state) (K, S)."""
-    if model.emission == "categorical":
-        return np.where(sequence >= 0, model.emissions_[:, sequence], 1.0).T
-    distances = (sequence[:, None] - model.means_) ** 2 / model.variances_
-    return np.exp(-0.5 * (distances + np.log(2 * np.pi * model.variances_)).sum(axis=2))
-
-
-def enumerated(model, sequence):
-    """Return log p, gamma and xi as sums over all paths."""
-    n_states, length = len(model.initial_), len(sequence)
-    b = likelihoods(model, sequence)
-    gamma, xi = np.zeros((length, n_states)), np.zeros((length - 1, n_states, n_states))
-    for path in itertools.product(range(n_states), repeat=length):
-        p = model.initial_[path[0]] * np.prod(b[range(length), path])
-        p *= np.prod([model.transitions_[pair] for pair in itertools.pairwise(path)])
-        gamma[range(length), path] += p
-        xi[range(length - 1), path[:-1], path[1:]] += p
-    total = gamma[0].sum()
-    return np.log(total), gamma / total, xi / total
-
 
 # --- posteriors ----------------------------------------------------------------------------------
 
@@ -185,7 +132,7 @@ def after_iterations(emission, start: HiddenMarkovModel, sequences, n: int):
     batch = family.read(sequences)
     subset = np.arange(len(sequences))
     (fit,) = expectation_maximisation(
-        start._parameters(), family, batch, [subset], prior=0.0, max_iter=n, tol=-1.0
+        start.parameters(), family, batch, [subset], prior=0.0, max_iter=n, tol=-1.0
     )
     return fit
 
@@ -367,5 +314,5 @@ def test_models_fitted_together_share_their_settings():
 
 def test_parameters_have_the_shape_of_one_model():
     model = model_with("gaussian")
-    parameters = model._parameters()
+    parameters = model.parameters()
     assert isinstance(parameters, Parameters) and parameters.transitions.shape == (1, 3, 3)

@@ -95,6 +95,8 @@ class HiddenMarkovModel(ParameterMixin):
         ``score_samples`` of the training sequences.
     """
 
+    score_terms = "hidden_markov"
+
     def __init__(
         self,
         n_states: int = 4,
@@ -145,7 +147,7 @@ class HiddenMarkovModel(ParameterMixin):
         ValueError
             As `fit`.
         """
-        parameters, emissions = self._parameters(), self.observation_model()
+        parameters, emissions = self.parameters(), self.observation_model()
         batch = emissions.read(sequences)
         found = np.empty(len(batch.lengths))
         for subset in blocks_by_length(batch, BLOCK_NUMBERS, self.n_states_):
@@ -170,7 +172,7 @@ class HiddenMarkovModel(ParameterMixin):
         ValueError
             As `fit`.
         """
-        parameters, emissions = self._parameters(), self.observation_model()
+        parameters, emissions = self.parameters(), self.observation_model()
         batch = emissions.read(sequences)
         S = self.n_states_
         gamma = [np.empty((length, S)) for length in batch.lengths]
@@ -210,7 +212,7 @@ class HiddenMarkovModel(ParameterMixin):
         means = np.asarray(self.means_, dtype=np.float64)
         return GaussianEmissions(means.shape[1], self.variance_floor, means.mean(axis=0))
 
-    def _parameters(self) -> Parameters:
+    def parameters(self) -> Parameters:
         """Return the parameters with a leading axis of one model."""
         names = self.observation_model().names
         arrays = [
@@ -224,7 +226,7 @@ class HiddenMarkovModel(ParameterMixin):
             return CategoricalEmissions(self.n_symbols, self.prior)
         return GaussianEmissions(None, self.variance_floor)
 
-    def _check_parameters(self) -> None:
+    def _check_settings(self) -> None:
         check_choice("emission", self.emission, EMISSIONS)
         for name in ("n_states", "n_init", "max_iter"):
             if getattr(self, name) < 1:
@@ -269,7 +271,7 @@ def fit_models(
         As `HiddenMarkovModel.fit`, or if a subset is empty or the models differ in something else.
     """
     for model in models:
-        model._check_parameters()
+        model._check_settings()
     shared = ("emission", "n_symbols", "prior", "variance_floor", "max_iter", "tol")
     first = models[0]
     for name in shared:

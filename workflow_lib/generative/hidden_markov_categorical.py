@@ -41,6 +41,12 @@ class CategoricalEmissions:
         """Return the likelihoods of every position under the table (M, S, V)."""
         return LetterLikelihoods(parameters[0], observed.letters)
 
+    def log_likelihoods(self, parameters, observed: ObservedLetters) -> np.ndarray:
+        """Return log b (M, S, Q) of every position; zero where the letter is unknown."""
+        with np.errstate(divide="ignore"):
+            likelihoods = LetterLikelihoods(np.log(parameters[0]), observed.letters, unknown=0.0)
+        return likelihoods.at(slice(None))
+
     def start(self, sequences: Sequences, subset, n_states: int, n_init: int, generator) -> tuple:
         """Return random tables (n_init, S, V) near the frequencies of the letters."""
         letters = sequences.values_of(subset)
@@ -81,19 +87,19 @@ class ObservedLetters:
 
 
 class LetterLikelihoods:
-    """b of the letters at every position; an unknown one has likelihood one."""
+    """b of the letters at every position, looked up in a table; and of the unknown letter."""
 
     log_units = None
 
-    def __init__(self, table: np.ndarray, letters: np.ndarray) -> None:
+    def __init__(self, table: np.ndarray, letters: np.ndarray, unknown: float = 1.0) -> None:
         n_models, n_states, _ = table.shape
         self._letters = letters
-        self._table = np.concatenate([table, np.ones((n_models, n_states, 1))], axis=2)
+        self._table = np.concatenate([table, np.full((n_models, n_states, 1), unknown)], axis=2)
         width = self._table.shape[2]
         self._rows = (np.arange(n_models * n_states) * width).reshape(n_models, n_states, 1)
 
     def at(self, place: slice) -> np.ndarray:
-        """Return b (M, S, n) of these positions, a new array."""
+        """Return b (M, S, n) of these positions."""
         letters = self._letters[:, place]
         if len(letters) == 1:
             return self._table[0].take(letters[0], axis=1)[None]

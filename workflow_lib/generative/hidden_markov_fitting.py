@@ -41,6 +41,9 @@ class Emissions(Protocol):
     def likelihoods(self, parameters, observed) -> Likelihoods:
         """Return the likelihoods of every position."""
 
+    def log_likelihoods(self, parameters, observed) -> np.ndarray:
+        """Return log b (M, S, Q); zero at positions without a value."""
+
     def start(self, sequences: Sequences, subset, n_states: int, n_init: int, generator) -> tuple:
         """Return random parameters of `n_init` starts."""
 

@@ -52,6 +52,10 @@ class GaussianEmissions:
         """Return the likelihoods of every position under means and variances (M, S, d)."""
         return VectorLikelihoods(*parameters, observed)
 
+    def log_likelihoods(self, parameters, observed: ObservedVectors) -> np.ndarray:
+        """Return the log densities (M, S, Q) of every position; zero where there is no value."""
+        return log_densities(*parameters, observed)
+
     def start(self, sequences: Sequences, subset, n_states: int, n_init: int, generator) -> tuple:
         """Return means and variances (n_init, S, d) of clusters by k-means of all steps."""
         values = sequences.values_of(subset)
@@ -101,30 +105,38 @@ class ObservedVectors:
 
     def __init__(self, sequences: Sequences, layout: Layout, origin: np.ndarray) -> None:
         self.origin = origin
-        centred = (sequences.values - origin).T
+        n_values, d = sequences.values.shape
+        self.features = np.empty((len(layout.positions), 2 * d + 1, layout.size))
         # One more column, for positions without a value.
-        features = np.concatenate([centred**2, centred, np.ones((1, centred.shape[1]))])
-        features = np.concatenate([features, np.zeros((len(features), 1))], axis=1)
-        self.features = features.take(layout.positions, axis=1).swapaxes(0, 1)
+        centred = np.concatenate([(sequences.values - origin).T, np.zeros((d, 1))], axis=1)
+        vectors = self.features[:, d : 2 * d]
+        vectors[...] = centred.take(layout.positions, axis=1).swapaxes(0, 1)
+        np.square(vectors, out=self.features[:, :d])
+        self.features[:, -1] = layout.positions < n_values
+
+
+def log_densities(means, variances, observed: ObservedVectors) -> np.ndarray:
+    """Return log N(x; mu, sigma^2) (M, S, Q) of every position.
+
+    It is linear in the features, so that all positions are one product.
+    """
+    centred = means - observed.origin
+    constant = -0.5 * (np.log(2.0 * np.pi * variances) + centred**2 / variances).sum(axis=2)
+    coefficients = np.concatenate(
+        [-0.5 / variances, centred / variances, constant[:, :, None]], axis=2
+    )
+    return np.matmul(coefficients, observed.features)
 
 
 class VectorLikelihoods:
-    """The densities of every position, in units of the largest over states.
-
-    log N(x; mu, sigma^2) is linear in the features, so that those of all positions are one product.
-    """
+    """The densities of every position, in units of the largest over states."""
 
     def __init__(self, means, variances, observed: ObservedVectors) -> None:
-        centred = means - observed.origin
-        constant = -0.5 * (np.log(2.0 * np.pi * variances) + centred**2 / variances).sum(axis=2)
-        coefficients = np.concatenate(
-            [-0.5 / variances, centred / variances, constant[:, :, None]], axis=2
-        )
-        log_densities = np.matmul(coefficients, observed.features)
-        self.log_units = log_densities.max(axis=1)
-        log_densities -= self.log_units[:, None]
-        self._relative = np.exp(log_densities, out=log_densities)
+        relative = log_densities(means, variances, observed)
+        self.log_units = relative.max(axis=1)
+        relative -= self.log_units[:, None]
+        self._relative = np.exp(relative, out=relative)
 
     def at(self, place: slice) -> np.ndarray:
-        """Return the relative densities (M, S, n) of these positions, a new array."""
-        return self._relative[:, :, place].copy()
+        """Return the relative densities (M, S, n) of these positions."""
+        return self._relative[:, :, place]

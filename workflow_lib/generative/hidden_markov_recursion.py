@@ -118,8 +118,7 @@ def steps_back(
         following = None
         if step + 1 < len(layout.active):
             place = layout.at(step + 1)
-            following = likelihoods.at(place)
-            following *= backward
+            following = likelihoods.at(place) * backward
             following /= scales[:, None, place]
             n, n_next = layout.active[step], layout.active[step + 1]
             if n == n_next:

@@ -154,7 +154,7 @@ def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, in
     outside = (values < UNKNOWN) | (values >= n_symbols)
     if outside.any():
         position = int(np.flatnonzero(outside)[0])
-        index = int(np.searchsorted(np.cumsum(lengths), position, side="right"))
+        index = _sequence_of(position, lengths)
         raise ValueError(
             f"Sequence {index} holds the letter {values[position]}; letters are 0 to "
             f"{n_symbols - 1}, or -1 where unknown. Replace it by -1, or raise n_symbols."
@@ -195,13 +195,20 @@ def read_vectors(sequences, dimension: int | None = None) -> Sequences:
             raise ValueError(
                 f"Sequence {index} has {row.shape[1]} numbers per step; expected {dimension}."
             )
-        if not np.isfinite(row).all():
-            raise ValueError(
-                f"Sequences must be finite; sequence {index} holds NaN or infinity. Fill missing "
-                "numbers, or leave that sequence out."
-            )
         rows.append(row)
-    return Sequences(np.concatenate(rows), np.array([len(row) for row in rows]))
+    values, lengths = np.concatenate(rows), np.array([len(row) for row in rows])
+    if not np.isfinite(values).all():
+        index = _sequence_of(int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0]), lengths)
+        raise ValueError(
+            f"Sequences must be finite; sequence {index} holds NaN or infinity. Fill missing "
+            "numbers, or leave that sequence out."
+        )
+    return Sequences(values, lengths)
+
+
+def _sequence_of(position: int, lengths: np.ndarray) -> int:
+    """Return the sequence that holds a position of all values."""
+    return int(np.searchsorted(np.cumsum(lengths), position, side="right"))
 
 
 def _listed(sequences) -> list:

@@ -1,0 +1,25 @@
+"""The module of this package that holds the terms of a model, loaded by name."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+LOADS_ALL_OF = "workflow_lib.embeddings.score_spaces"
+"""The package whose modules are loaded by name (`workflow_lib.imports`)."""
+
+
+def terms_module(model) -> ModuleType:
+    """Return the module of a model's kind, with its class `Terms`.
+
+    Raises
+    ------
+    TypeError
+        If its class names no module of this package.
+    """
+    name = getattr(type(model), "score_terms", None)
+    if name is None:
+        raise TypeError(
+            f"{type(model).__name__} has no score space: its class has no attribute score_terms."
+        )
+    return importlib.import_module(f"{LOADS_ALL_OF}.{name}")
