@@ -1,10 +1,11 @@
-"""EM of hidden Markov models: ours and hmmlearn's, and many small models in one recursion.
+"""EM of hidden Markov models: ours and hmmlearn's, many small models at once, and score spaces.
 
 Both sides make the same iterations of maximum likelihood from the same start, on sequences drawn
 from a model of that kind; their log-likelihoods must be equal. hmmlearn takes one sequence after
 the other, with ``implementation="scaling"``, which is about seven times as fast as its default.
 
-The many models are those of a small data set: of every fold and class, from three starts each.
+Score spaces are compared with EM iterations of the same sequences. The many models are those of a
+small data set: of every fold and class, from three starts each.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import logging
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.measuring import Measurement, at_least, interleaved, is_installed, row
+from benchmarks.measuring import (
+    Measurement,
+    at_least,
+    at_most,
+    interleaved,
+    is_installed,
+    row,
+)
+from workflow_lib.embeddings.score_space import ScoreSpace
 from workflow_lib.generative.hidden_markov import HiddenMarkovModel, fit_models
 from workflow_lib.generative.hidden_markov_fitting import expectation_maximisation
 
@@ -34,6 +43,7 @@ STARTS = 3
 # As the promoters of the UCI repository: sequences and their length.
 SMALL = (106, 57)
 TOGETHER_GAIN = 3
+SCORE_COST = 4
 MOST_ITERATIONS = 50
 
 
@@ -49,6 +59,12 @@ def measurements(quick: bool) -> list[Measurement]:
             ]
     else:
         print(f"{PEER} is not installed: left out")
+    for n, shortest, longest, _ in SIZES[:1] if quick else SIZES:
+        size = {"n": n, "shortest": shortest, "longest": longest}
+        found += [
+            Measurement("scores", {"emission": emission} | size)
+            for emission in ("categorical", "gaussian")
+        ]
     return [*found, Measurement("together", {"n": SMALL[0], "length": SMALL[1]})]
 
 
@@ -90,7 +106,7 @@ def own_likelihoods(model: HiddenMarkovModel, sequences: list, iterations: int) 
     emissions.variance_floor = 1e-12
     batch = emissions.read(sequences)
     (fit,) = expectation_maximisation(
-        model._parameters(),
+        model.parameters(),
         emissions,
         batch,
         [np.arange(len(sequences))],
@@ -149,21 +165,59 @@ def iterations(
     timings = interleaved(
         {name: lambda side=side: side(start, sequences, ITERATIONS) for name, side in sides.items()}
     )
-    lengths = str(longest) if shortest == longest else f"{shortest} to {longest}"
-    what = "letters" if emission == "categorical" else f"vectors of {NUMBERS}"
+    what = in_words(emission, shortest, longest)
     each = 1.0 / ITERATIONS
     return [
         row(
             n,
             STATES,
-            f"EM iteration, {what}, length {lengths}",
+            f"EM iteration, {what}",
             timings["ours"].scaled(each),
-            f"EM iteration by hmmlearn, {what}, length {lengths}",
+            f"EM iteration by hmmlearn, {what}",
             timings["peer"].scaled(each),
             at_least(gain, EQUAL),
             agreement=largest_difference(timings["ours"].result, timings["peer"].result),
             note="n is sequences, p is states; putting the sequences in order is included",
         )
+    ]
+
+
+def in_words(emission: str, shortest: int, longest: int) -> str:
+    """Return what the sequences are."""
+    lengths = str(longest) if shortest == longest else f"{shortest} to {longest}"
+    what = "letters" if emission == "categorical" else f"vectors of {NUMBERS}"
+    return f"{what}, length {lengths}"
+
+
+def scores(emission: str, n: int, shortest: int, longest: int) -> list[dict[str, str]]:
+    """Time the score spaces of `n` sequences, and an EM iteration."""
+    sequences = drawn(random_model(emission), n, shortest, longest)
+    model = random_model(emission, seed=2)
+    spaces = {
+        "free energy by state": ScoreSpace(model),
+        "free energy by symbol": ScoreSpace(model, level="symbol"),
+        "Fisher scores": ScoreSpace(model, "fisher"),
+        "free energy by state, mean field": ScoreSpace(model, posterior="mean_field"),
+    }
+    calls = {name: lambda space=space: space.transform(sequences) for name, space in spaces.items()}
+    for space in spaces.values():
+        space.transform(sequences[:3])
+    timings = interleaved(
+        {"iteration": lambda: own_likelihoods(model, sequences, ITERATIONS)} | calls
+    )
+    what = in_words(emission, shortest, longest)
+    return [
+        row(
+            n,
+            STATES,
+            f"{name}, {what}",
+            timings[name],
+            f"EM iteration, {what}",
+            timings["iteration"].scaled(1.0 / ITERATIONS),
+            None if "mean field" in name else at_most(SCORE_COST),
+            note="n is sequences, p is states; putting the sequences in order is included",
+        )
+        for name in spaces
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -377,6 +378,17 @@ def test_blocks_of_sequences_change_nothing(kind, posterior, monkeypatch):
     expected = space.transform(sequences)
     monkeypatch.setattr(hidden_markov_scores, "BLOCK_NUMBERS", 30)
     np.testing.assert_allclose(space.transform(sequences), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", SUMMED)
+def test_no_array_holds_the_pairs_of_states_of_every_step(level):
+    model = model_with("categorical", 10)
+    sequences = sequences_of("categorical", (100,) * 500)
+    tracemalloc.start()
+    ScoreSpace(model, level=level).transform(sequences)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.7 * 8 * 500 * 99 * 10 * 10
 
 
 def test_lengths_divide_what_was_asked_for():

@@ -18,7 +18,7 @@ PARAMETRIZATIONS = ("free", "softmax")
 class ScoreTerms(ABC):
     """The terms of one fitted model; X is what the model takes, n items.
 
-    Every method but `lengths` returns blocks: arrays (n, ...) by their names.
+    Blocks are arrays (n, ...) by their names.
     """
 
     def __init__(self, model) -> None:
