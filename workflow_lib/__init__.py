@@ -11,6 +11,7 @@ _HOMES = {
     "GaussianModel": "workflow_lib.generative.gaussian",
     "GaussianMixtureModel": "workflow_lib.generative.mixture",
     "FisherEmbedding": "workflow_lib.embeddings.fisher",
+    "TopicModel": "workflow_lib.generative.topic_model",
     "ScoreSpace": "workflow_lib.embeddings.score_space",
     "IOKRegressor": "workflow_lib.baselines.iokr",
     "StateSpaceModel": "workflow_lib.generative.state_space",

@@ -49,11 +49,12 @@ class ScoreSpace(ParameterMixin):
     level : {"position", "state", "symbol", "term"}, default="state"
         How far the terms of the free energy, or the counts, are summed. ``position``: not at all,
         for sequences of equal length (the FESS of the paper). ``state``: over steps (nFESS).
-        ``symbol``: the same, but emissions by letter, or by number of a vector, too. ``term``: one
+        ``symbol``: the same, but emissions by letter (number of a vector, word), too. ``term``: one
         number for each block. The other kinds have one level only.
     posterior : {"exact", "mean_field"}, default="exact"
         The distribution q. ``mean_field``: independent steps, with the least F, in which case all
-        kinds use -F in the place of log p(x).
+        kinds use -F in the place of log p(x). Topic models have no exact posterior and always use
+        their variational one.
     parametrization : {"softmax", "free"}, default="softmax"
         Of Fisher scores: in the logits of probabilities, and logarithms of variances; or in the
         probabilities, as if they need not sum to one, and in the variances.
@@ -105,7 +106,7 @@ class ScoreSpace(ParameterMixin):
         models = self._listed_models()
         rows = _rows_of_models(X, y, models)
         self.models_ = [
-            model if _is_fitted(model) else _clone(model).fit([X[row] for row in own])
+            model if _is_fitted(model) else _clone(model).fit(_rows(X, own))
             for model, own in zip(models, rows)
         ]
         # One item shows the columns of all.
@@ -227,16 +228,25 @@ def _clone(model):
     return type(model)(**model.get_params())
 
 
+def _count(X) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _rows(X, rows):
+    """Return some of the items, of a matrix or of a list."""
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
+
+
 def _rows_of_models(X, y, models: list) -> list:
     """Return the training rows of each model."""
-    everything = range(len(X))
+    everything = np.arange(_count(X))
     if len(models) == 1 or all(map(_is_fitted, models)):
         return [everything] * len(models)
     if y is None:
         raise ValueError("Several models that are not fitted need the classes y of the items.")
     y = np.asarray(y)
-    if len(y) != len(X):
-        raise ValueError(f"{len(X)} items have {len(y)} classes.")
+    if len(y) != len(everything):
+        raise ValueError(f"{len(everything)} items have {len(y)} classes.")
     classes = np.unique(y)[::-1]
     if len(classes) != len(models):
         raise ValueError(f"There are {len(models)} models for {len(classes)} classes.")
