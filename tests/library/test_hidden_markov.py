@@ -193,6 +193,7 @@ def test_models_fitted_together_are_those_fitted_alone(emission, monkeypatch):
         np.testing.assert_allclose(own.log_likelihoods_, alone.log_likelihoods_, rtol=1e-9)
         np.testing.assert_allclose(own.transitions_, alone.transitions_, atol=1e-7)
     monkeypatch.setattr(hidden_markov_fitting, "BLOCK_NUMBERS", 500)
+    monkeypatch.setattr(hidden_markov, "TOGETHER_NUMBERS", 150)
     again = fit_models([clone(model) for model in together], sequences, subsets)
     for own, blocked in zip(together, again):
         np.testing.assert_allclose(own.initial_, blocked.initial_, atol=1e-7)
