@@ -15,7 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from small_data import numerical_jacobian
 
-from workflow_lib import HiddenMarkovModel, ScoreSpace
+from workflow_lib import HiddenMarkovModel, ScoreSpace, TopicModel
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.embeddings.score_space_storage import model_from_tree, model_to_tree
 from workflow_lib.embeddings.score_spaces import hidden_markov as hidden_markov_scores
 from workflow_lib.generative.hidden_markov_posterior import mean_field
 from workflow_lib.generative.sequences import arrange
@@ -432,6 +434,26 @@ def test_score_spaces_are_transformers_of_scikit_learn():
     pipeline = make_pipeline(ScoreSpace(models), StandardScaler(), LinearSVC())
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.8
     assert clone(ScoreSpace(models, "fisher")).kind == "fisher"
+
+
+@pytest.mark.parametrize(
+    ("model", "X"),
+    [
+        (HiddenMarkovModel(2, n_symbols=4), [[0, 1, 3], [2]]),
+        (HiddenMarkovModel(2, "gaussian"), [np.eye(3), np.ones((2, 3))]),
+        (TopicModel(2), [[1, 2, 0], [0, 1, 5]]),
+    ],
+    ids=["letters", "vectors", "bags"],
+)
+def test_stored_models_are_the_same(model, X, tmp_path):
+    model = clone(model).set_params(max_iter=3).fit(X)
+    path = tmp_path / "model.h5"
+    write_artifact(path, {"model": model_to_tree(model)}, "input_models")
+    again = model_from_tree(read_artifact(path, "input_models")["model"])
+    for kind in KINDS:
+        np.testing.assert_array_equal(
+            ScoreSpace(again, kind).transform(X), ScoreSpace(model, kind).transform(X)
+        )
 
 
 def test_fitted_models_are_kept():

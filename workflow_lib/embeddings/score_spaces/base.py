@@ -1,7 +1,8 @@
 """What a kind of generative model contributes to score spaces.
 
 A model names its module of this package by the attribute ``score_terms``; the module has a class
-`Terms` with the methods of `ScoreTerms`. Nothing else knows the kind.
+`Terms` with the methods of `ScoreTerms`, and ``to_arrays`` and ``from_arrays``, which turn a fitted
+model into arrays by name and back. Nothing else knows the kind.
 """
 
 from __future__ import annotations

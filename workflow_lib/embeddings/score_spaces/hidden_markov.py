@@ -19,8 +19,8 @@ to its scale the Fisher score in b_iv.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from workflow_lib.embeddings.score_spaces.hidden_markov_emissions import (
     probability_scores,
     times_log,
 )
+from workflow_lib.generative.hidden_markov import HiddenMarkovModel
+from workflow_lib.generative.hidden_markov_categorical import CategoricalEmissions
+from workflow_lib.generative.hidden_markov_gaussian import GaussianEmissions
 from workflow_lib.generative.hidden_markov_posterior import (
     ChainPosterior,
     exact_posterior,
@@ -39,6 +42,10 @@ from workflow_lib.generative.hidden_markov_posterior import (
 from workflow_lib.generative.sequences import Sequences, arrange, blocks_by_length
 
 EMISSION_SCORES = {"categorical": LetterScores, "gaussian": VectorScores}
+EMISSION_NAMES = {
+    "categorical": CategoricalEmissions.names,
+    "gaussian": GaussianEmissions.names,
+}
 POSTERIOR_OF = {"exact": exact_posterior, "mean_field": mean_field_posterior}
 
 # Numbers of an array with an axis of states, at most; sequences beyond follow in blocks.
@@ -179,6 +186,23 @@ class Terms(ScoreTerms):
                     "is zero. Fit the model with a prior above zero."
                 )
             yield Part(layout.order[0], found, observed)
+
+
+def to_arrays(model: HiddenMarkovModel) -> dict[str, np.ndarray]:
+    """Return the parameters of a fitted model by the names of its attributes."""
+    names = ("initial_", "transitions_", *model.observation_model().names)
+    return {name: np.asarray(getattr(model, name)) for name in names}
+
+
+def from_arrays(arrays: Mapping[str, Any]) -> HiddenMarkovModel:
+    """Return the model of `to_arrays`."""
+    emission = "categorical" if "emissions_" in arrays else "gaussian"
+    model = HiddenMarkovModel(len(arrays["initial_"]), emission)
+    if emission == "categorical":
+        model.n_symbols = int(np.shape(arrays["emissions_"])[1])
+    for name in ("initial_", "transitions_", *EMISSION_NAMES[emission]):
+        setattr(model, name, arrays[name])
+    return model
 
 
 def _counts_by_step(part: Part) -> dict[str, np.ndarray]:

@@ -9,6 +9,9 @@ positions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from scipy.special import psi
 
@@ -18,6 +21,7 @@ from workflow_lib.embeddings.score_spaces.hidden_markov_emissions import (
     times_log,
 )
 from workflow_lib.generative.topic_model import (
+    TopicModel,
     TopicPosterior,
     expected_topics,
     expected_words,
@@ -84,3 +88,15 @@ class Terms(ScoreTerms):
         if level == "term":
             return {name: block.sum(axis=1) for name, block in blocks.items()}
         return blocks
+
+
+def to_arrays(model: TopicModel) -> dict[str, np.ndarray]:
+    """Return the parameters of a fitted model by the names of its attributes."""
+    return {name: np.asarray(getattr(model, name)) for name in ("topics_", "alpha_")}
+
+
+def from_arrays(arrays: Mapping[str, Any]) -> TopicModel:
+    """Return the model of `to_arrays`."""
+    model = TopicModel(len(arrays["alpha_"]))
+    model.topics_, model.alpha_ = arrays["topics_"], arrays["alpha_"]
+    return model

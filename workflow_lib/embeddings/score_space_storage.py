@@ -1,0 +1,15 @@
+"""Fitted models of inputs as plain trees of arrays, for artifacts, and back."""
+
+from __future__ import annotations
+
+from workflow_lib.embeddings.score_spaces import registry
+
+
+def model_to_tree(model) -> dict:
+    """Return a fitted model as a tree of arrays, with its kind."""
+    return {"kind": type(model).score_terms} | registry.terms_module(model).to_arrays(model)
+
+
+def model_from_tree(tree: dict):
+    """Return the fitted model that `model_to_tree` stored."""
+    return registry.load(tree["kind"]).from_arrays(tree)
