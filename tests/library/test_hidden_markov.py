@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -175,6 +176,27 @@ def test_em_without_prior_goes_the_way_of_hmmlearn(emission, n_iterations):
 
 
 @pytest.mark.parametrize("emission", EMISSIONS)
+def test_the_engine_of_hmmlearn_finds_the_same_model(emission):
+    pytest.importorskip("hmmlearn")
+    sequences = sequences_of(emission, (20, 3, 1, 12, 20, 9))
+    settings = {"emission": emission, "n_init": 2, "max_iter": 20}
+    models = [HiddenMarkovModel(3, random_state=seed, **settings) for seed in (0, 1)]
+    others = [clone(model).set_params(engine="hmmlearn") for model in models]
+    subsets = [np.arange(6), np.arange(1, 5)]
+    for own, other in zip(
+        fit_models(models, sequences, subsets), fit_models(others, sequences, subsets)
+    ):
+        np.testing.assert_allclose(own.log_likelihoods_, other.log_likelihoods_, rtol=1e-9)
+        np.testing.assert_allclose(own.transitions_, other.transitions_, atol=1e-7)
+
+
+def test_the_engine_of_hmmlearn_names_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hmmlearn", None)
+    with pytest.raises(ImportError, match="needs the package hmmlearn"):
+        HiddenMarkovModel(2, engine="hmmlearn").fit([[0, 1]])
+
+
+@pytest.mark.parametrize("emission", EMISSIONS)
 def test_models_fitted_together_are_those_fitted_alone(emission, monkeypatch):
     sequences = sequences_of(emission, (20, 3, 1, 12, 20, 9) * 4)
     settings = {"emission": emission, "n_init": 2, "max_iter": 30}
@@ -296,6 +318,7 @@ def test_unknown_letters_alone_need_the_number_of_letters():
     [
         ({"n_states": 0}, "n_states must be at least 1; found 0."),
         ({"emission": "poisson"}, "emission must be one of"),
+        ({"engine": "gpu"}, "engine must be one of"),
         ({"prior": -0.5}, "prior must not be negative; found -0.5."),
         ({"variance_floor": 0.0}, "variance_floor must be positive; found 0.0."),
         ({"n_symbols": 0}, "n_symbols must be at least 1; found 0."),

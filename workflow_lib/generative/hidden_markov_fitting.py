@@ -9,7 +9,7 @@ the log posterior under Dirichlet priors with the parameter 1 + prior, less its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -108,6 +108,7 @@ def expectation_maximisation(
     prior: float,
     max_iter: int,
     tol: float,
+    counts_of: Callable = expected_counts,
 ) -> list[Fit]:
     """Return the end of EM of every model, all in one recursion.
 
@@ -124,6 +125,8 @@ def expectation_maximisation(
     tol : float
         A model ends when an iteration raises its objective by less than this times the objective's
         absolute value.
+    counts_of : callable, default=expected_counts
+        How the states are expected: a function like `hidden_markov_recursion.expected_counts`.
     """
     running = list(range(len(subsets)))
     ends: list = [None] * len(subsets)
@@ -131,7 +134,7 @@ def expectation_maximisation(
     floors = np.array([emissions.floor(sequences, subset) for subset in subsets])
     parameters, blocks = start, arranged(emissions, sequences, subsets, start.initial.shape[1])
     for iteration in range(max_iter + 1):
-        counts = expectation(parameters, emissions, blocks)
+        counts = expectation(parameters, emissions, blocks, counts_of)
         log_priors = log_prior(parameters, emissions, prior)
         objectives = counts.log_likelihoods + log_priors
         left = []
@@ -183,12 +186,14 @@ def arranged(
     return blocks
 
 
-def expectation(parameters: Parameters, emissions: Emissions, blocks: Sequence[Block]) -> Counts:
+def expectation(
+    parameters: Parameters, emissions: Emissions, blocks: Sequence[Block], counts_of: Callable
+) -> Counts:
     """Return the expected counts of every model: the E-step."""
     total = None
     for layout, observed in blocks:
         likelihoods = emissions.likelihoods(parameters.emission, observed)
-        found = expected_counts(parameters.initial, parameters.transitions, likelihoods, layout)
+        found = counts_of(parameters.initial, parameters.transitions, likelihoods, layout)
         counts = Counts(
             found.initial,
             found.transitions,
