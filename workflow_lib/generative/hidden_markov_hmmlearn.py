@@ -1,7 +1,7 @@
 """Expected counts from the compiled recursion of hmmlearn, one sequence after the other.
 
-Meant for a few long sequences, where a step of ours costs its calls of NumPy. With four states it is
-50 to 90 times as fast for one sequence, 12 times for ten, and as fast for about 150.
+Meant for a few long sequences, where a step of ours costs its calls of NumPy. With four states it
+is 50 to 90 times as fast for one sequence, 12 times for ten, and as fast for about 150.
 """
 
 from __future__ import annotations
