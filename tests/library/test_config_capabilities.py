@@ -416,7 +416,11 @@ def test_the_kernel_of_the_experiment_counts():
         ({}, {"kernel": "precomputed"}, "whose inputs are a Gram matrix"),
         ({"inputs": {"kernel": "tanimoto"}}, {}, "tanimoto needs inputs.scale: none"),
         ({"inputs": {"scale": "markov"}}, {}, "inputs.scale: markov is for trees"),
-        ({"options": {"inputs": "tree"}}, {}, "trees and words (the option inputs of the reader) need"),
+        (
+            {"options": {"inputs": "tree"}},
+            {},
+            "trees and words (the option inputs of the reader) need",
+        ),
         (
             {},
             {"tables": [{"name": "a", "kind": "weak", "caption": "b"}]},
