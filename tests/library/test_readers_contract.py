@@ -286,7 +286,7 @@ IMPOSSIBLE = {
         *({"terms_per_year": 0}, {"companies": 0}, {"folder": ""}),
     ],
     "labelled_sequences": [
-        *({"inputs": "letters"}, {"word_length": 0}),
+        *({"inputs": "signs"}, {"word_length": 0}),
         *({"letters": letters} for letters in ("A", "ac", "A-C")),
     ],
     "series_synthetic": [{"spectral_radius": 1.0}],

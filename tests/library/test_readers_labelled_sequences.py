@@ -60,6 +60,13 @@ def test_sequences_that_are_left_out_are_counted(tmp_path):
     assert tree["report"]["rows_read"] == 7
 
 
+def test_letters_are_rows_of_numbers(tmp_path):
+    tree = read(write_lines(tmp_path), inputs="letters")
+    rows = [[0, 0, 1, 0, 0, -2], [1, 1, 2, -1, 2, 0], [0, 1, 2, 3, -2, -2]]
+    np.testing.assert_array_equal(tree["inputs"], rows)
+    assert "term_states" not in tree
+
+
 @pytest.mark.parametrize("line", ["EI,only two", ",name,ACGT", "EI,name,", "EI,name,AC GT-"])
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     assert "lines.data, line 1" in refusal(read, write_lines(tmp_path, f"{line}\n{LINES}"))
@@ -78,3 +85,14 @@ def test_the_real_sequences(mirror, tmp_path):
     )
     assert np.bincount(tree["classes"]["labels"]).tolist() == [679, 672, 1653]
     assert len(tree["outputs"]) == 3004
+
+
+def test_the_real_promoters(mirror, tmp_path):
+    tree = read_dataset(
+        "labelled_sequences",
+        catalogue("promoters")["options"],
+        acquired("promoters", mirror, tmp_path),
+        0,
+    )
+    assert tree["inputs"].shape == (106, 57) and tree["inputs"].min() == 0
+    assert np.bincount(tree["classes"]["labels"]).tolist() == [53, 53]

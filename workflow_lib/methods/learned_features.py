@@ -1,7 +1,8 @@
 """Features learned from the inputs, as a step before any method.
 
 The transformer of a fit is learned from the prepared inputs of the training rows of its fold, and
-from those of weak rows, never from outputs, held-out rows or test rows. Its columns are centred and
+from those of weak rows, never from outputs, held-out rows or test rows; one that says that it
+`needs_classes` from the training rows and their classes. Its columns are centred and
 divided by one number, the root of their mean variance, so that their relative lengths are kept and
 the widths of kernels mean the same as for standardised inputs. The method then takes these columns
 as its inputs.
@@ -270,7 +271,11 @@ class Features(NamedTuple):
 
 
 def learned_features(
-    transformer: Any, X: np.ndarray, preparation: InputPreparation, n_labelled: int
+    transformer: Any,
+    X: np.ndarray,
+    preparation: InputPreparation,
+    n_labelled: int,
+    classes: np.ndarray | None = None,
 ) -> Features:
     """Return the features that a transformer learns from raw inputs.
 
@@ -284,6 +289,14 @@ def learned_features(
         Learned from the labelled rows.
     n_labelled : int
         Rows whose features have the mean zero and the mean variance one.
+    classes : int array (n_labelled,) or None, default=None
+        Classes of the labelled rows, for a transformer that says that it `needs_classes`: it
+        learns from these rows alone.
+
+    Raises
+    ------
+    ValueError
+        If the transformer needs classes and there are none, or its features are not finite.
     """
     from sklearn.base import clone
 
@@ -300,7 +313,13 @@ def learned_features(
         if preparation.weights is not None:
             shift = shift * preparation.weights[scaled]
     prepared, shift = prepared[:, kept], shift[kept]
-    fitted = clone(transformer).fit(_without_rounding(prepared + shift))
+    known = _without_rounding(prepared + shift)
+    if getattr(transformer, "needs_classes", False):
+        if classes is None:
+            raise ValueError("it learns from classes, and the task has none")
+        fitted = clone(transformer).fit(known[:n_labelled], classes)
+    else:
+        fitted = clone(transformer).fit(known)
     found = _transformed(fitted, prepared[:n_labelled] + shift)
     if not np.isfinite(found).all():
         raise ValueError("its features are not finite")
@@ -336,7 +355,8 @@ class _SplitOnFeatures(SplitData):
         """As `SplitData.inputs`."""
         if size not in self._inputs:
             folds = self.partition["folds"][size_group(size)]
-            arguments = self._transformer, self._n_unlabelled
+            classes = self.labels[:size] if "classes" in self.dataset else None
+            arguments = self._transformer, self._n_unlabelled, classes
             self._inputs = {size: LearnedInputs(self.features, folds, size, *arguments)}
         return self._inputs[size]
 
@@ -351,6 +371,8 @@ class LearnedInputs(PreparedRows):
     transformer : transformer
     n_unlabelled : int
         Weak rows whose inputs are learned from.
+    classes : int array (n,) or None
+        Classes of the training rows.
     """
 
     def __init__(
@@ -360,10 +382,12 @@ class LearnedInputs(PreparedRows):
         training_size: int,
         transformer: Any,
         n_unlabelled: int,
+        classes: np.ndarray | None,
     ) -> None:
         super().__init__(features, folds, training_size)
         self.learns = True
         self._transformer, self._n_unlabelled = transformer, n_unlabelled
+        self._classes = classes
         self._by_fold: dict[int | None, _PreparedFeatures] = {}
 
     def learn_all(self) -> None:
@@ -378,10 +402,12 @@ class LearnedInputs(PreparedRows):
     def _preparation(self, fold):
         if fold not in self._by_fold:
             preparation = super()._preparation(fold)
-            rows = self._rows("train", np.flatnonzero(self.folds != fold), fold)
+            fitted = np.flatnonzero(self.folds != fold)
+            rows = self._rows("train", fitted, fold)
             weak = self._rows("weak", slice(self._n_unlabelled), fold)
             known = np.vstack([rows, weak])
-            found = learned_features(self._transformer, known, preparation, len(rows))
+            classes = None if self._classes is None else self._classes[fitted]
+            found = learned_features(self._transformer, known, preparation, len(rows), classes)
             self._by_fold[fold] = _PreparedFeatures(preparation, found)
         return self._by_fold[fold]
 

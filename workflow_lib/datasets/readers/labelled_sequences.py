@@ -23,10 +23,11 @@ TOO_SHORT = "fewer known letters in a row than a word has"
 class Options(Settings):
     """Options of the reader ``labelled_sequences``."""
 
-    inputs: Literal["words"] = "words"
+    inputs: Literal["words", "letters"] = "words"
     """`words`: counts of the words of `word_length` successive letters, of which `inputs.scale`
     makes TF-IDF or Fisher scores. A word is a transition of a Markov chain from its first letters
-    to its last."""
+    to its last. `letters`: the letters themselves, for methods whose feature_learner takes
+    sequences."""
 
     word_length: Annotated[int, Strict(), Field(ge=1)] = 3
     """Letters of a word. The number of words grows with the power of it."""
@@ -40,11 +41,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """Return one row per different sequence; `seed` is not used.
 
     The source is a text file whose lines are a class, a name and a sequence, with commas between
-    them. ``inputs``: the counts of words, sparse; ``term_states``: the first letters of each word,
-    as a number. ``classes``: see `workflow_lib.datasets.class_tables.class_dataset_tree`; the class
-    vectors are the unit vectors. Repeated sequences, which would be in training and test rows, are
-    left out but the first, all of a sequence with two classes, and those without a word; they are
-    counted by reason in ``exclusions`` of ``report``.
+    them. ``inputs``: the counts of words, sparse, with ``term_states``, the first letters of each
+    word as a number; or the rows of `workflow_lib.features.letter_rows`. ``classes``: see
+    `workflow_lib.datasets.class_tables.class_dataset_tree`; the class vectors are the unit vectors.
+    Repeated sequences, which would be in training and test rows, are left out but the first, all of
+    a sequence with two classes, and those without a word; they are counted by reason in
+    ``exclusions`` of ``report``.
 
     Raises
     ------
@@ -55,6 +57,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
+    from workflow_lib.features.letter_rows import letter_rows
 
     check_sources(sources, "labelled_sequences", "the file of the sequences")
     rows = list(_rows(sources[0]))
@@ -78,20 +81,27 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             str(sources[0]), "no sequence can be used", "sequences of known letters with a class"
         )
     class_names = sorted({label for label, _, _ in kept.values()})
-    counts, terms = _counts([words for _, _, words in kept.values()])
-    beginnings = [term[:-1] for term in terms]
+    inputs: Any
+    states: dict[str, Any] = {}
+    if options.inputs == "letters":
+        inputs = letter_rows(list(kept), options.letters)
+        names = [f"letter_{place + 1}" for place in range(inputs.shape[1])]
+    else:
+        inputs, names = _counts([words for _, _, words in kept.values()])
+        beginnings = [word[:-1] for word in names]
+        states["term_states"] = np.unique(beginnings, return_inverse=True)[1].astype(np.int64)
     return class_dataset_tree(
-        counts,
+        inputs,
         np.array([class_names.index(label) for label, _, _ in kept.values()]),
         np.eye(len(class_names)),
         class_names,
-        terms,
+        names,
         class_names,
         [name for _, name, _ in kept.values()],
         place=str(sources[0]),
         rows_read=len(rows),
         report={"exclusions": dict(excluded)},
-        term_states=np.unique(beginnings, return_inverse=True)[1].astype(np.int64),
+        **states,
     )
 
 
