@@ -27,6 +27,9 @@ CAPTION = (
 )
 METHOD_FIELDS = ("label", "color", "marker", "regressor")
 
+USUAL = "usual inputs"
+"""The name of the version whose title the other titles begin with."""
+
 LOOKS = (
     *(("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"), ("#CC79A7", "^")),
     *(("#56B4E9", "v"), ("#D55E00", "P")),
@@ -79,8 +82,13 @@ def draw(
 
 
 def named_versions(titles: Sequence[str]) -> tuple[str, list[str]]:
-    """Return what the titles have in common, up to a comma, and the rest of each."""
+    """Return what the titles have in common, up to a comma, and the rest of each.
+
+    Where one title is the beginning of all others, its rest is `USUAL`.
+    """
     common = os.path.commonprefix(list(titles))
+    if common in titles and all(f"{title}, ".startswith(f"{common}, ") for title in titles):
+        return common, [title[len(common) + 2 :] or USUAL for title in titles]
     beginning = common.rpartition(", ")[0]
     if not beginning:
         return titles[0], list(titles)
