@@ -103,6 +103,21 @@ def seed_of(wildcards, *axes):
     return derive_seed(settings.run.seed, axes[0], dataset, wildcards.split, *axes[1:])
 
 
+def outer_fold(wildcards):
+    """Return which repetition a split belongs to and which fold it tests; None if it is no fold."""
+    folds = experiment_of(wildcards).outer_folds
+    return divmod(int(wildcards.split), folds) if folds and wildcards.split != FINAL else None
+
+
+def partition_seeds(experiment):
+    """Return the seeds of the partitions into outer folds, one for each repetition."""
+    values = settings.experiments[experiment]
+    return [
+        derive_seed(settings.run.seed, "partition", draw_name(values.dataset), repetition)
+        for repetition in range(values.n_splits // values.outer_folds if values.outer_folds else 0)
+    ]
+
+
 def plain(values, *keys):
     """Return these keys of a block of settings, as values that JSON can hold."""
     dumped = values.model_dump(mode="json")

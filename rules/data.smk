@@ -164,7 +164,10 @@ for splits in SPLITS:
                 kind=lambda wildcards: (
                     "all" if wildcards.split == FINAL else experiment_of(wildcards).split
                 ),
+                fold=lambda wildcards: outer_fold(wildcards),
             ),
+            partition_seeds=lambda wildcards: partition_seeds(wildcards.experiment),
+            outer_folds=lambda wildcards: experiment_of(wildcards).outer_folds,
             training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),
             weak_sizes=lambda wildcards: list(experiment_of(wildcards).weak_sizes),
             unpaired_sizes=lambda wildcards: list(experiment_of(wildcards).unpaired_sizes),

@@ -130,6 +130,7 @@ def experiments_for_report():
                 "weak_sizes",
                 "components",
                 "split",
+                "outer_folds",
                 "whole_groups",
                 "weak_labels",
                 "kernel",
@@ -171,4 +172,6 @@ def seeds_by_name():
             seeds[f"split {values.dataset} {split}"] = derive_seed(
                 settings.run.seed, "split", draw_name(values.dataset), split
             )
+        for repetition, seed in enumerate(partition_seeds(experiment)):
+            seeds[f"partition {values.dataset} {repetition}"] = seed
     return seeds

@@ -1,6 +1,7 @@
 """Which tables and figures there are, and what each of them shows."""
 
 from workflow_lib.config.models import OTHER_SOURCES
+from workflow_lib.config.values import numbers_of
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import figure_title
 
@@ -165,7 +166,7 @@ def dataset_versions(experiment):
     def draws(name):
         values = settings.experiments[name]
         sizes = tuple(values.training_sizes), values.test_size, values.split, values.metric
-        return draw_name(values.dataset), sizes
+        return draw_name(values.dataset), sizes, values.outer_folds
 
     return [name for name in settings.experiments if draws(name) == draws(experiment)]
 
@@ -213,7 +214,7 @@ def settings_of_figure(wildcards):
         "seed": derive_seed(settings.run.seed, "figure", kind.name),
         "shown_methods": method_fields(shown, *kind.method_fields),
         "title": figure_title(dataset.title, stand_in(name)),
-        "training_size": max(experiment.training_sizes),
+        "training_size": max(numbers_of(experiment.training_sizes), default=None),
         "version_titles": [settings.dataset_of(other).title for other in dataset_versions(name)],
         "weak_size": max(experiment.weak_sizes, default=0),
     }

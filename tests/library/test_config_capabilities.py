@@ -283,6 +283,7 @@ def test_one_contradiction_gives_one_reason():
 
 
 CLASSES = {"split": "per_class", "metric": "accuracy"}
+K_FOLD = {"split": "k_fold", "outer_folds": 5}
 ONE_HOT = RIDGE | {"regressor": "class_ridge", "decoder": "one_hot"}
 CANDIDATES = RIDGE | {
     "regressor": "class_ridge",
@@ -426,8 +427,25 @@ def test_the_kernel_of_the_experiment_counts():
             {"tables": [{"name": "a", "kind": "weak", "caption": "b"}]},
             "a table of kind weak needs weak_sizes",
         ),
-        ({}, {"whole_groups": "folds"}, "whole_groups: folds needs split: grouped, not random"),
+        ({}, {"whole_groups": "folds"}, "needs split: grouped or k_fold, not random"),
         ({"task": "classes"}, {"split": "grouped"}, "and metric: accuracy"),
+        ({}, {"split": "k_fold"}, "split: k_fold needs outer_folds"),
+        ({}, {"outer_folds": 5}, "outer_folds: 5 needs split: k_fold, not random"),
+        ({}, K_FOLD | {"n_splits": 12}, "n_splits: 12 is not a multiple of outer_folds: 5"),
+        (
+            {},
+            {"split": "grouped", "training_sizes": [20, "all"]},
+            "training_sizes with 'all' need the same number of rows in every split",
+        ),
+        (
+            {"options": {"image": "size"}},
+            K_FOLD
+            | {
+                "training_sizes": ["all"],
+                "figures": [{"name": "a", "kind": "weight_map", "caption": "b"}],
+            },
+            "figures of kind weight_map need training_sizes that are numbers",
+        ),
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
         (
             {},
@@ -477,10 +495,12 @@ def test_good_experiments_pass():
         settings = DatasetSettings(**DATASET | dataset)
         assert capabilities.check_experiment(settings, experiment) == []
     grouped = {"split": "grouped", "whole_groups": "training"}
+    folds = K_FOLD | {"n_splits": 20, "training_sizes": [20, "all"]}
     for task, metric in (("classes", "accuracy"), ("regression", "correlation")):
-        settings = DatasetSettings(**DATASET | {"task": task})
-        experiment = ExperimentSettings(**EXPERIMENT | grouped | {"metric": metric})
-        assert capabilities.check_experiment(settings, experiment) == []
+        for split in (grouped, folds):
+            settings = DatasetSettings(**DATASET | {"task": task})
+            experiment = ExperimentSettings(**EXPERIMENT | split | {"metric": metric})
+            assert capabilities.check_experiment(settings, experiment) == []
 
 
 @pytest.mark.parametrize("regressor", method_modules())

@@ -416,6 +416,33 @@ def test_sizes_of_a_split_per_class_may_be_smaller_than_the_folds(folder):
     assert settings.experiments["first"].training_sizes == (1, 2)
 
 
+def test_a_k_fold_split_has_whole_repetitions(folder):
+    k_fold = {"split": "k_fold", "outer_folds": 7, "training_sizes": ["all"]}
+    write(folder, "experiments/first", EXPERIMENT | k_fold)
+    settings = load_configuration(folder, RUN | {"n_splits": 3})
+    assert settings.splits_of("first") == range(7)
+    assert settings.gram_rows_of("first") == 2000
+    assert settings.landmarks_of("first") is not None
+    write(folder, "experiments/first", EXPERIMENT | k_fold | {"n_splits": 21})
+    assert load_configuration(folder, RUN).splits_of("first") == range(21)
+    write(folder, "experiments/first", EXPERIMENT | k_fold | {"n_splits": 3})
+    assert "n_splits: 3 is not a multiple of outer_folds: 7" in message_of(folder)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        (["all", 20], "'all' once, as the last of the sizes"),
+        ([20, "al"], "a whole number from 1, or all"),
+        ([30, 20, "all"], "numbers in strictly increasing order"),
+        ([], "at least 1"),
+    ],
+)
+def test_the_last_training_size_may_be_all_rows(folder, sizes, expected):
+    write(folder, "experiments/first", EXPERIMENT | {"training_sizes": sizes})
+    assert expected in message_of(folder)
+
+
 def test_a_figure_shows_methods_of_its_experiment_only(folder):
     figure = {"name": "curve", "kind": "learning_curve", "caption": "Some.", "methods": ["nothing"]}
     write(folder, "experiments/first", EXPERIMENT | {"figures": [figure]})

@@ -9,7 +9,7 @@ from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.splitting import run, split_rows
+from workflow_lib.experiments.splitting import partition_rows, run, split_rows
 
 
 def split(n_rows=100, sizes=(10, 23, 40), weak_sizes=(0, 5, 20), test_size=0.3, folds=5, seed=1):
@@ -417,3 +417,206 @@ def test_rows_without_inputs_of_test_groups_and_later_times_are_left_out(tmp_pat
     first = order["time"][tree["test"]].min()
     expected = np.flatnonzero(order["time"][40:] < first)
     assert sorted(tree["unpaired"]) == expected.tolist() and 0 < len(expected) < 12
+
+
+def classes_and_groups(seed=0):
+    """Return the classes of 106 rows, and groups of one to four rows of one class."""
+    generator = np.random.default_rng(seed)
+    strata = generator.permutation(np.repeat([0, 1], 53))
+    groups, number = np.empty(106, dtype=int), 0
+    for label in (0, 1):
+        rows = generator.permutation(np.flatnonzero(strata == label))
+        while len(rows):
+            size = generator.integers(1, 5)
+            groups[rows[:size]], rows, number = number, rows[size:], number + 1
+    return strata, groups
+
+
+def test_folds_of_a_partition_have_nearly_equal_sizes_and_shares_of_each_class():
+    strata, _ = classes_and_groups()
+    for of_class in (None, strata):
+        folds = partition_rows(106, 10, 3, of_class)
+        assert np.ptp(np.bincount(folds, minlength=10)) == 1
+        if of_class is not None:
+            for label in (0, 1):
+                assert np.ptp(np.bincount(folds[strata == label], minlength=10)) <= 1
+        np.testing.assert_array_equal(folds, partition_rows(106, 10, 3, of_class))
+        assert (folds != partition_rows(106, 10, 4, of_class)).any()
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 10])
+def test_groups_share_a_fold_and_classes_are_spread_over_the_folds(n_folds):
+    for seed in range(5):
+        strata, groups = classes_and_groups(seed)
+        folds = partition_rows(106, n_folds, seed, strata, groups)
+        for group in np.unique(groups):
+            assert len(set(folds[groups == group])) == 1
+        assert set(folds) == set(range(n_folds))
+        for label in (0, 1):
+            # A fold has its share of a class up to the rows of a group.
+            counts = np.bincount(folds[strata == label], minlength=n_folds)
+            assert (np.abs(counts - 53 / n_folds) <= 4).all()
+        folds = partition_rows(106, n_folds, seed, None, groups)
+        assert np.ptp(np.bincount(folds)) <= 4
+
+
+def test_as_many_folds_as_rows_or_groups_leave_one_out():
+    strata, groups = classes_and_groups()
+    for of_class in (None, strata):
+        assert sorted(partition_rows(106, 106, 0, of_class)) == list(range(106))
+        n_groups = len(set(groups))
+        folds = partition_rows(106, n_groups, 0, of_class, groups)
+        assert all(len(set(groups[folds == fold])) == 1 for fold in range(n_groups))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_rows": 6, "n_folds": 7}, "7 folds, but 6 rows; at most 6 are possible"),
+        (
+            {"n_rows": 6, "n_folds": 4, "groups": np.array([0, 0, 1, 1, 2, 2])},
+            "4 folds, but 3 groups of rows; at most 3",
+        ),
+        (
+            {"n_rows": 6, "n_folds": 3, "strata": np.array([0, 0, 0, 0, 1, 1])},
+            "a class of 2 rows; at most 2 are possible, or 6 for leave-one-out",
+        ),
+        (
+            {"n_rows": 3, "n_folds": 3, "strata": np.array([0, 0, 1])},
+            "all 1 rows of class number 1 are in one fold",
+        ),
+        (
+            {
+                "n_rows": 6,
+                "n_folds": 2,
+                "strata": np.array([0, 0, 0, 0, 1, 1]),
+                "groups": np.array([0, 1, 2, 3, 4, 4]),
+            },
+            "all 2 rows of class number 1 are in one fold",
+        ),
+    ],
+)
+def test_partitions_that_are_impossible_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        partition_rows(**{"seed": 0} | arguments)
+
+
+def k_fold_splits(folder, n_folds, n_repetitions=1, sizes=(20, "all"), data=None, **options):
+    """Return the split artifacts of all folds of all repetitions."""
+    trees = []
+    for number in range(n_folds * n_repetitions):
+        run(
+            folder / "dataset.h5",
+            folder / "split.h5",
+            list(sizes),
+            [],
+            0.4,
+            5,
+            100 + number,
+            "e",
+            "k_fold",
+            outer_folds=n_folds,
+            fold=divmod(number, n_folds),
+            partition_seeds=list(range(n_repetitions)),
+            **options,
+        )
+        trees.append(read_artifact(folder / "split.h5", "split"))
+    return trees
+
+
+def test_the_test_sets_of_each_repetition_are_a_partition(tmp_path):
+    X, Y = regression_data(47)
+    write_dataset(tmp_path / "dataset.h5", X, Y)
+    trees = k_fold_splits(tmp_path, 5, 3, (10, 20, "all"))
+    for repetition in range(3):
+        tests = [tree["test"] for tree in trees[5 * repetition : 5 * repetition + 5]]
+        np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(47))
+        assert sorted(map(len, tests)) == [9, 9, 9, 10, 10]
+    assert {tuple(tree["test"]) for tree in trees[:5]}.isdisjoint(
+        tuple(tree["test"]) for tree in trees[5:]
+    )
+    for tree in trees:
+        # The smallest number over the folds, so that a size means the same in every split.
+        np.testing.assert_array_equal(tree["sizes"], [10, 20, 37])
+        assert len(tree["train"]) == 37
+        assert not set(tree["train"]) & set(tree["test"])
+    shorter = k_fold_splits(tmp_path, 5, 1, (10, 20))
+    for few, all_rows in zip(shorter, trees[:5], strict=True):
+        np.testing.assert_array_equal(few["train"], all_rows["train"][:20])
+        np.testing.assert_array_equal(few["folds"]["n-20"], all_rows["folds"]["n-20"])
+
+
+def test_a_size_that_fits_only_some_folds_is_left_out_of_all(tmp_path):
+    X, Y = regression_data(47)
+    write_dataset(tmp_path / "dataset.h5", X, Y)
+    assert {tuple(tree["sizes"]) for tree in k_fold_splits(tmp_path, 5, 1, (20, 38))} == {(20,)}
+
+
+@pytest.mark.parametrize("whole_groups", ["test", "training"])
+def test_k_fold_splits_of_classes_and_groups(tmp_path, whole_groups):
+    strata, groups = classes_and_groups()
+    X, Y = regression_data(106)
+    more = {"classes": {"labels": strata}, "groups": {"group": groups}}
+    write_dataset(tmp_path / "dataset.h5", X, Y, **more)
+    trees = k_fold_splits(tmp_path, 5, whole_groups=whole_groups)
+    assert len({tuple(tree["sizes"]) for tree in trees}) == 1
+    for tree in trees:
+        assert not set(groups[tree["train"]]) & set(groups[tree["test"]])
+        assert "examples" not in tree
+        for size in tree["sizes"]:
+            train, folds = tree["train"][:size], tree["folds"][f"n-{size}"]
+            for group in np.unique(groups[train]):
+                assert len(set(folds[groups[train] == group])) == 1
+            counts = [np.bincount(folds[strata[train] == label], minlength=5) for label in (0, 1)]
+            if whole_groups == "test":
+                assert np.min(counts) >= 1
+    in_training = [np.bincount(groups[tree["train"][:20]]).max() for tree in trees]
+    assert max(in_training) <= 4
+
+
+def test_leave_one_out_tests_every_row_once_and_trains_on_all_others(tmp_path):
+    strata, _ = classes_and_groups()
+    X, Y = regression_data(106)
+    write_dataset(tmp_path / "dataset.h5", X, Y, classes={"labels": strata})
+    trees = k_fold_splits(tmp_path, 106, sizes=["all"])
+    assert sorted(int(row) for tree in trees for row in tree["test"]) == list(range(106))
+    for tree in trees:
+        everywhere = np.concatenate([tree["test"], tree["train"]])
+        np.testing.assert_array_equal(np.sort(everywhere), np.arange(106))
+
+
+def test_leave_one_out_of_another_number_of_rows_names_the_right_one(tmp_path):
+    strata, _ = classes_and_groups()
+    X, Y = regression_data(106)
+    write_dataset(tmp_path / "dataset.h5", X, Y, classes={"labels": strata})
+    for number in (105, 107):
+        with pytest.raises(UserError, match="key outer_folds: .*106"):
+            k_fold_splits(tmp_path, number)
+
+
+def test_folds_of_one_row_need_classes(tmp_path):
+    X, Y = regression_data(30)
+    write_dataset(tmp_path / "dataset.h5", X, Y)
+    with pytest.raises(UserError, match="a fold of one row .*set outer_folds to 15 at most"):
+        k_fold_splits(tmp_path, 30)
+
+
+def test_rows_without_outputs_are_in_no_fold(tmp_path):
+    X, Y = regression_data(40)
+    Y[30:] = np.nan
+    write_dataset(tmp_path / "dataset.h5", X, Y)
+    trees = k_fold_splits(tmp_path, 3, sizes=(10, "all"))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([tree["test"] for tree in trees])), np.arange(30)
+    )
+    assert all(set(range(30, 40)) <= set(tree["weak"]) for tree in trees)
+
+
+@pytest.mark.parametrize("kind", ["random", "chronological"])
+def test_all_rows_that_are_left_are_a_training_size_of_other_splits(kind):
+    order = {name: np.arange(50) for name in ("time", "begin", "end")}
+    order["company"] = np.arange(50)
+    basis = {} if kind == "random" else {"order": order}
+    tree = split_rows(50, (10, "all"), (), 0.4, 5, 0, **basis)
+    np.testing.assert_array_equal(tree["sizes"], [10, 30])
+    np.testing.assert_array_equal(split_rows(50, (30, "all"), (), 0.4, 5, 0)["sizes"], [30])

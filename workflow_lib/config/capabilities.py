@@ -19,6 +19,7 @@ from workflow_lib.config.models import (
     ModelSettings,
 )
 from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import ALL, numbers_of
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
@@ -216,18 +217,40 @@ EXPERIMENT_REQUIREMENTS = (
     ),
     Requirement(
         {"whole_groups": {"folds", "training"}},
-        {"split": {"grouped"}},
-        "whole_groups: {whole_groups} needs split: grouped, not {split}",
+        {"split": {"grouped", "k_fold"}},
+        "whole_groups: {whole_groups} needs split: grouped or k_fold, not {split}",
+    ),
+    Requirement(
+        {"split": {"k_fold"}},
+        {"has_outer_folds": {True}},
+        "split: k_fold needs outer_folds, the number of folds",
+    ),
+    Requirement(
+        {"has_outer_folds": {True}},
+        {"split": {"k_fold"}},
+        "outer_folds: {outer_folds} needs split: k_fold, not {split}",
+    ),
+    Requirement(
+        {"split": {"k_fold"}},
+        {"tests_all_folds": {True}},
+        "n_splits: {n_splits} is not a multiple of outer_folds: {outer_folds}, so that some rows "
+        "would be tested more often than others",
+    ),
+    Requirement(
+        {"has_size_all": {True}},
+        {"split": {"random", "stratified", "chronological", "given", "k_fold"}},
+        "training_sizes with 'all' need the same number of rows in every split, which a {split} "
+        "split does not have",
     ),
     Requirement(
         {"task": {"classes"}},
-        {"split": {"per_class", "stratified", "grouped"}, "metric": {"accuracy"}},
-        "classes need split: per_class, stratified or grouped, and metric: accuracy",
+        {"split": {"per_class", "stratified", "grouped", "k_fold"}, "metric": {"accuracy"}},
+        "classes need split: per_class, stratified, grouped or k_fold, and metric: accuracy",
     ),
     Requirement(
         {"task": {"regression", "series"}},
         {
-            "split": {"random", "grouped", "chronological", "given"},
+            "split": {"random", "grouped", "chronological", "given", "k_fold"},
             "metric": {"arrmse", "rrmse", "correlation"},
         },
         "split: per_class or stratified, and metric: accuracy, are for classes, and the task is "
@@ -338,11 +361,11 @@ def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
     """Return whether an experiment has a training size above the limit.
 
     Sizes of a split per class count the examples of each class, not the rows; such experiments
-    have few rows.
+    have few rows. How many rows the size `ALL` is, is not known before the dataset is read.
     """
     if max_gram_rows is None or experiment.split == "per_class":
         return False
-    return max(experiment.training_sizes) > max_gram_rows
+    return max(numbers_of(experiment.training_sizes), default=0) > max_gram_rows
 
 
 def check_method(method: MethodFile, model: ModelSettings | None) -> list[str]:
@@ -360,6 +383,15 @@ def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -
     """Return the reasons why the experiment can run with no method; none when it can with some."""
     kinds = dict.fromkeys(figure.kind for figure in experiment.figures or ())
     figures = [Requirement({}, FIGURES[kind].requires, FIGURES[kind].because) for kind in kinds]
+    figures += [
+        Requirement(
+            {},
+            {"has_size_all": {False}},
+            f"figures of kind {kind} need training_sizes that are numbers, without 'all'",
+        )
+        for kind in kinds
+        if "training_size" in FIGURES[kind].settings
+    ]
     facts = experiment_facts(dataset, experiment)
     # A table and a figure may have the same reason.
     return list(dict.fromkeys(_unmet((*EXPERIMENT_REQUIREMENTS, *figures), facts)))
@@ -405,6 +437,11 @@ def experiment_facts(
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "split": experiment.split,
+        "outer_folds": experiment.outer_folds,
+        "n_splits": experiment.n_splits,
+        "has_outer_folds": experiment.outer_folds is not None,
+        "tests_all_folds": (experiment.n_splits or 0) % (experiment.outer_folds or 1) == 0,
+        "has_size_all": ALL in (experiment.training_sizes or ()),
         "whole_groups": experiment.whole_groups,
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),

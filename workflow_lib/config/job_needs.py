@@ -18,6 +18,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from workflow_lib.config.values import ALL
+
 BASE_MB = 700
 """Python with the libraries of any rule, and two processes of Snakemake around it."""
 
@@ -27,6 +29,9 @@ COPIES = 8
 
 MOST_CLASSES = 100
 """Classes that a dataset may have."""
+
+ROWS_OF_ALL = 2000
+"""Rows that the training size `ALL` is assumed to be; a Gram matrix of them has 31 MB."""
 
 
 class JobNeeds(NamedTuple):
@@ -81,6 +86,8 @@ def most_gram_rows(
     Parameters
     ----------
     training_sizes, weak_sizes : sequence of int
+        The training size `ALL` counts as `ROWS_OF_ALL`, since their number is not known before the
+        dataset is read; later attempts of a job request more.
     limit : int
         The number of rows above which landmarks are used.
     per_class : bool, default=False
@@ -90,7 +97,8 @@ def most_gram_rows(
         Whether it is on a user table, from all rows of which its saved model learns. Their number
         is not known either, but the largest training size is above half of it.
     """
-    rows = max(training_sizes) * (MOST_CLASSES if per_class else 2 if is_own else 1)
+    largest = max(ROWS_OF_ALL if size == ALL else size for size in training_sizes)
+    rows = largest * (MOST_CLASSES if per_class else 2 if is_own else 1)
     return min(rows + max(weak_sizes, default=0), limit)
 
 

@@ -23,6 +23,7 @@ from workflow_lib.config.models import (
 from workflow_lib.config.problems import raise_errors
 from workflow_lib.config.requests import TableRequest, as_typed
 from workflow_lib.config.stand_ins import experiments_to_run, replaced_experiments
+from workflow_lib.config.values import ALL
 from workflow_lib.errors import UserError, nearest_name
 from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
 
@@ -170,12 +171,12 @@ class Configuration:
     def landmarks_of(self, experiment: str) -> dict[str, int] | None:
         """Return the training rows above which landmarks are used, and their number, or None.
 
-        The limit may depend on the machine. It is None unless an experiment has a size above it,
-        or is on a user table, where the saved model learns from all rows.
+        The limit may depend on the machine. It is None unless an experiment has a size above it or
+        the size `ALL`, or is on a user table, where the saved model learns from all rows.
         """
-        limit = max_gram_rows_of(self.run)
-        is_own = self.is_own(experiment)
-        if not is_own and not capabilities.exceeds(self.experiments[experiment], limit):
+        limit, values = max_gram_rows_of(self.run), self.experiments[experiment]
+        may_exceed = self.is_own(experiment) or ALL in values.training_sizes
+        if not may_exceed and not capabilities.exceeds(values, limit):
             return None
         return {"max_gram_rows": limit, "n_landmarks": self.run.n_landmarks}
 
@@ -397,6 +398,8 @@ def _experiment(
         return None
     defaults = {key: getattr(run.defaults, key) for key in type(run.defaults).model_fields}
     defaults |= {key: getattr(run, key) for key in ("n_splits", "splits_per_job")}
+    if experiment.split == "k_fold" and experiment.outer_folds:
+        defaults["n_splits"] = experiment.outer_folds
     missing = {key: value for key, value in defaults.items() if getattr(experiment, key) is None}
     return experiment.model_copy(update=missing)
 
@@ -456,7 +459,7 @@ def _experiment_errors(
     ]
     smallest = experiment.training_sizes[0]
     # Sizes of a split per class count the examples of each class, not the rows.
-    if experiment.split != "per_class" and smallest < run.n_folds:
+    if experiment.split != "per_class" and smallest != ALL and smallest < run.n_folds:
         has_file = name in files.names("experiment")
         where = f" in {files.place('experiment', name)}" if has_file else ""
         errors.append(

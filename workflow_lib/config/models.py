@@ -28,6 +28,7 @@ from workflow_lib.config.values import (
     TestSize,
     Text,
     TextInFigures,
+    TrainingSizes,
     different_file_names,
     named_once,
     strictly_increasing,
@@ -415,8 +416,10 @@ class ExperimentSettings(Settings):
     methods: Methods | None = None
     """`default` or a list of method names; null: as in `defaults`."""
 
-    training_sizes: SomeSizes | None = None
-    """Numbers of labelled training rows, strictly increasing; null: as in `defaults`."""
+    training_sizes: TrainingSizes | None = None
+    """Numbers of labelled training rows, strictly increasing; null: as in `defaults`. The last may
+    be `all`: all rows that are not test rows, in a `k_fold` split as many as are left in every
+    split, the same number in all of them. It is not for `grouped` and `per_class` splits."""
 
     weak_sizes: Sizes | None = None
     """Numbers of weakly labelled rows, strictly increasing; null: as in `defaults`."""
@@ -428,22 +431,32 @@ class ExperimentSettings(Settings):
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
 
-    split: Literal["random", "grouped", "chronological", "given", "per_class", "stratified"] = (
-        "random"
-    )
+    split: Literal[
+        "random", "grouped", "chronological", "given", "per_class", "stratified", "k_fold"
+    ] = "random"
     """How test rows are chosen: `random` (the default); `grouped` (whole groups of rows that belong
     together are test rows, such as molecules of one scaffold); `chronological` (the latest rows are
     test rows, and only rows that ended before them are training rows; splits then differ in the
     training rows drawn); `given` (the reader assigns training, test and weak rows); `per_class`
     (for classes: `training_sizes` are examples per class, and the share of test rows is the same in
     every class); `stratified` (for classes: each has its share of the test rows and of the
-    `training_sizes`, which count rows, and at least one training row where there are enough). The
-    reader must give groups, times, roles or classes for it."""
+    `training_sizes`, which count rows, and at least one training row where there are enough);
+    `k_fold` (the test rows of `outer_folds` consecutive splits partition the rows: each row is a
+    test row once; every class has its share of each fold, and rows of a group, where the reader
+    gives groups, share a fold; `test_size` is not used). The reader must give groups, times, roles
+    or classes for it."""
+
+    outer_folds: Annotated[int, Strict(), Field(ge=2, le=1000)] | None = None
+    """Number of folds of a `k_fold` split, needed for it and for no other. Split number s tests
+    fold s modulo `outer_folds`, and the next `outer_folds` splits repeat this with another random
+    partition: `outer_folds: 10` with `n_splits: 100` is 10 times 10-fold cross-validation. The
+    number of rows (or groups) of the dataset is leave-one-out (or leave-one-group-out)."""
 
     whole_groups: Literal["test", "folds", "training"] = "test"
     """What does not divide the groups of a `grouped` split: the test rows (`test`, the default),
     also the folds of the selection (`folds`), or also the training sets, which are then filled with
-    one group after the other (`training`), so that weak rows are those of other groups."""
+    one group after the other (`training`), so that weak rows are those of other groups. In a
+    `k_fold` split the folds of the selection never divide a group."""
 
     weak_labels: Literal["one-hot", "soft"] = "one-hot"
     """What is known of a weak row: its component (`one-hot`, the default) or the probability of
@@ -465,7 +478,8 @@ class ExperimentSettings(Settings):
     numbers of components, each of which is run; methods without a mixture then run once."""
 
     n_splits: Repeats | None = None
-    """Independent splits; null: as in the run."""
+    """Independent splits; null: as in the run. For a `k_fold` split a multiple of `outer_folds`;
+    null: `outer_folds`, whatever the run says."""
 
     splits_per_job: Repeats | None = None
     """Splits that one job handles; null: as in the run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator, Strict, WithJsonSchema
@@ -22,6 +23,9 @@ LONGEST_NAME = 60
 MOST = 1_000_000_000
 """Of counts; a larger number is a mistake, and might not fit the machine's integers."""
 
+ALL = "all"
+"""The training size of all rows that are not test rows; as in `experiments.splitting`."""
+
 PATTERNS_IN_WORDS = {
     COLOR: "a colour written '#RRGGBB'",
     SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",
@@ -32,6 +36,8 @@ PATTERNS_IN_WORDS = {
     NAME: "a name of lower-case letters, digits, '-' and '_' that begins with a letter or digit",
 }
 
+TRAINING_SIZE_IN_WORDS = f"a whole number from 1, or {ALL}"
+
 TEST_SIZE_IN_WORDS = "a fraction between 0 and 1, or a whole number of rows from 1"
 
 
@@ -40,6 +46,27 @@ def strictly_increasing(values: tuple) -> tuple:
     if any(later <= earlier for earlier, later in zip(values, values[1:], strict=False)):
         raise PydanticCustomError("setting", "numbers in strictly increasing order")
     return values
+
+
+def check_training_size(value: Any) -> int | str:
+    """Return `value` when it is a whole number from 1, or `ALL`; raise otherwise."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST
+    if not whole and value != ALL:
+        raise PydanticCustomError("setting", TRAINING_SIZE_IN_WORDS)
+    return value
+
+
+def increasing_then_all(values: tuple) -> tuple:
+    """Return `values`; raise when they are not strictly increasing, with `ALL` only at the end."""
+    if ALL in values[:-1]:
+        raise PydanticCustomError("setting", f"'{ALL}' once, as the last of the sizes")
+    strictly_increasing(numbers_of(values))
+    return values
+
+
+def numbers_of(sizes: Sequence[int | str]) -> tuple[int, ...]:
+    """Return the training sizes that are numbers, without `ALL`."""
+    return tuple(size for size in sizes if size != ALL)
 
 
 def without_repeats(values: tuple) -> tuple:
@@ -100,4 +127,18 @@ Factors = Annotated[
 ]
 Sizes = Annotated[tuple[Count, ...], AfterValidator(strictly_increasing)]
 SomeSizes = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(strictly_increasing)]
+TrainingSizes = Annotated[
+    tuple[
+        Annotated[
+            int | str,
+            PlainValidator(check_training_size),
+            WithJsonSchema(
+                {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST}, {"const": ALL}]}
+            ),
+        ],
+        ...,
+    ],
+    Field(min_length=1),
+    AfterValidator(increasing_then_all),
+]
 SomeNames = Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]

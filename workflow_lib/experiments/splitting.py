@@ -36,13 +36,19 @@ BASES = {
     "stratified": ("classes", "strata", "classes"),
 }
 
+# The kind of split whose test rows are one fold of a partition of the rows.
+K_FOLD = "k_fold"
+
+# The training size of all rows that may train; as in `config.values`, which no stage imports.
+ALL = "all"
+
 # The kind of split in which all labelled rows train, and the same rows are predicted.
 ALL_ROWS = "all"
 
 
 def split_rows(
     n_rows: int,
-    training_sizes: Sequence[int],
+    training_sizes: Sequence[int | str],
     weak_sizes: Sequence[int],
     test_size: float,
     n_folds: int,
@@ -54,6 +60,8 @@ def split_rows(
     strata: np.ndarray | None = None,
     unpaired_sizes: Sequence[int] = (),
     whole_groups: str = "test",
+    held_out: np.ndarray | None = None,
+    n_available: int | None = None,
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
@@ -64,13 +72,16 @@ def split_rows(
     the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
     (`grouped_rows`); with `roles` it is given, and `test_size` is ignored. With `labels` the
     training sizes are examples per class (`split_classes`); with `strata` they are rows, and every
-    class has its share of the test and of each training set (`stratified_rows`).
+    class has its share of the test and of each training set (`stratified_rows`). With `held_out`
+    the test set is one fold of a partition (`partition_rows`), and `test_size` is ignored; `strata`
+    and `groups` then apply to the training sets and the folds.
 
     Parameters
     ----------
     n_rows : int
     training_sizes, weak_sizes : sequence of int
-        Increasing. The weak size zero is not stored; it always exists.
+        Increasing. The weak size zero is not stored; it always exists. The training size `ALL`, the
+        last, is all rows that may train.
     test_size : float
         A fraction of the rows when below 1, else a number of rows.
     n_folds : int
@@ -92,7 +103,11 @@ def split_rows(
     whole_groups : {"test", "folds", "training"}, default="test"
         What does not divide `groups`: the test set alone; the folds too (`_folds_of_groups`); or
         these and the training sets, which then are filled with one group after the other, so that
-        only the last may be divided.
+        only the last may be divided. With `held_out` folds never divide a group.
+    held_out : bool array (n_rows,) or None, default=None
+        Whether a row is a test row, for a fold of a partition.
+    n_available : int or None, default=None
+        The largest training set; None for all rows that are not test rows.
 
     Returns
     -------
@@ -117,18 +132,23 @@ def split_rows(
     n_test = int(test_size) if test_size >= 1 else int(round(test_size * n_rows))
     if roles is not None:
         n_test = int((roles == TEST).sum())
+    if held_out is not None:
+        n_test = int(held_out.sum())
     if n_test < 1 or n_test >= n_rows:
         raise ValueError(f"{n_test} test rows of {n_rows} leave {n_rows - n_test} for training")
     weak = np.array([], dtype=int)
     if order is not None:
         test, earlier = chronological_rows(order, n_test)
         pool = generator.permutation(earlier)
+    elif held_out is not None:
+        test, others = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+        if strata is None:
+            pool = generator.permutation(others)
+        else:
+            pool = others[stratified_rows(generator, strata[others], 0)[1]]
     elif groups is not None:
         test, others = grouped_rows(generator, groups, n_test)
         pool = generator.permutation(others)
-        if whole_groups == "training":
-            _, first, group_of_row = np.unique(groups[pool], return_index=True, return_inverse=True)
-            pool = pool[np.argsort(first[group_of_row], kind="stable")]
     elif strata is not None:
         test, pool = stratified_rows(generator, strata, n_test)
     elif roles is not None:
@@ -138,7 +158,11 @@ def split_rows(
     else:
         permuted = generator.permutation(n_rows)
         test, pool = permuted[:n_test], permuted[n_test:]
-    available = len(pool)
+    if groups is not None and whole_groups == "training":
+        _, first, group_of_row = np.unique(groups[pool], return_index=True, return_inverse=True)
+        pool = pool[np.argsort(first[group_of_row], kind="stable")]
+    available = len(pool) if n_available is None else n_available
+    training_sizes = sorted({available if size == ALL else size for size in training_sizes})
     smallest = min(training_sizes)
     if smallest < n_folds:
         raise ValueError(f"{smallest} training rows cannot fill {n_folds} folds")
@@ -149,7 +173,7 @@ def split_rows(
             f"{n_test} for testing"
         )
     weak = np.concatenate([weak, pool[max(sizes) :]])
-    folded = groups if whole_groups != "test" else None
+    folded = groups if whole_groups != "test" or held_out is not None else None
     return {
         "test": test,
         "train": pool[: max(sizes)],
@@ -193,14 +217,18 @@ def _folds(
 
     With `strata`, the classes of all rows, each fold has about as many of the `rows` of each class.
     With `groups`, the groups of all rows, each fold holds out whole groups; of fewer groups than
-    folds each is a fold, and rows of a single group are divided as if there were none.
+    folds each is a fold, and rows of a single group are divided as if there were none. With both,
+    whole groups are assigned so that each fold has about as many rows of each class.
     """
     # A separate generator for every size: leaving one size out changes no other.
     generator = np.random.default_rng([seed, size])
     if groups is not None:
-        _, group_of_row, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
-        if len(sizes) > 1:
-            return _folds_of_groups(generator, sizes, n_folds)[group_of_row]
+        codes, group_of_row = np.unique(groups[rows], return_inverse=True)
+        classes = np.zeros(size, dtype=int) if strata is None else strata[rows]
+        counts = np.zeros((len(codes), classes.max() + 1), dtype=int)
+        np.add.at(counts, (group_of_row, classes), 1)
+        if len(codes) > 1:
+            return _folds_of_groups(generator, counts, n_folds)[group_of_row]
     if strata is None:
         return generator.permutation(np.arange(size) % n_folds)
     drawn = generator.permutation(size)
@@ -211,14 +239,77 @@ def _folds(
     return folds
 
 
-def _folds_of_groups(generator: np.random.Generator, sizes: np.ndarray, n_folds: int) -> np.ndarray:
-    """Return the fold of each group of so many rows, the larger groups first into small folds."""
+def _folds_of_groups(
+    generator: np.random.Generator, counts: np.ndarray, n_folds: int
+) -> np.ndarray:
+    """Return the fold of each group, the larger groups first into folds with few such rows.
+
+    `counts` (g, C) are the rows of each class in each group; without classes C is 1, and a group
+    comes into the smallest fold. In general it comes into the fold f with the least
+    sum_c n_fc g_c / N_c^2, which increases the sum over folds and classes of (n_fc / N_c)^2 least:
+    the greedy rule of scikit-learn's StratifiedGroupKFold, with the variance over the folds instead
+    of the standard deviation. Of equal folds it takes the one of fewest rows, so that no fold stays
+    empty.
+    """
+    sizes = counts.sum(axis=1)
     order = generator.permutation(len(sizes))
-    n_rows = np.zeros(min(n_folds, len(sizes)), dtype=int)
+    in_folds = np.zeros((min(n_folds, len(sizes)), counts.shape[1]))
+    weights = counts / np.maximum(counts.sum(axis=0), 1.0) ** 2 * sizes.sum()
     folds = np.empty(len(sizes), dtype=int)
     for group in order[np.argsort(-sizes[order], kind="stable")]:
-        folds[group] = n_rows.argmin()
-        n_rows[folds[group]] += sizes[group]
+        overlaps = in_folds @ weights[group]
+        # Rounded, because equal overlaps may differ in the last digit.
+        folds[group] = np.lexsort((in_folds.sum(axis=1), overlaps.round(12)))[0]
+        in_folds[folds[group]] += counts[group]
+    return folds
+
+
+def partition_rows(
+    n_rows: int,
+    n_folds: int,
+    seed: int,
+    strata: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the fold (n_rows,) of every row, a seeded partition into test sets.
+
+    Folds differ by one row at most, or hold out whole groups and differ as these require. As many
+    folds as rows (or groups) are leave-one-out: each is a fold.
+
+    Parameters
+    ----------
+    n_rows, n_folds, seed : int
+    strata : int array (n_rows,) or None, default=None
+        Class of every row; each has its share of every fold.
+    groups : int array (n_rows,) or None, default=None
+        Group of every row; its rows share a fold.
+
+    Raises
+    ------
+    ValueError
+        If there are more folds than rows or groups, if a class has fewer rows than there are folds
+        (unless it is leave-one-out), or if all rows of a class are in one fold, where it would be
+        tested without a training row.
+    """
+    n_units = n_rows if groups is None else len(np.unique(groups))
+    what = "rows" if groups is None else "groups of rows"
+    if n_folds > n_units:
+        raise ValueError(f"{n_folds} folds, but {n_units} {what}; at most {n_units} are possible")
+    if strata is not None and n_folds < n_units:
+        _, counts = np.unique(strata, return_counts=True)
+        if counts.min() < n_folds:
+            raise ValueError(
+                f"{n_folds} folds, but a class of {counts.min()} rows; at most {counts.min()} are "
+                f"possible, or {n_units} for leave-one-out, one of the {what} at a time"
+            )
+    folds = _folds(n_rows, n_folds, seed, strata, np.arange(n_rows), groups)
+    if strata is not None:
+        for label in np.unique(strata):
+            if len(np.unique(folds[strata == label])) == 1:
+                raise ValueError(
+                    f"all {(strata == label).sum()} rows of class number {label} are in one fold, "
+                    "so that no training row has this class"
+                )
     return folds
 
 
@@ -435,6 +526,7 @@ def split_labelled_rows(
     kind: str = "random",
     unpaired_sizes: Sequence[int] = (),
     whole_groups: str = "test",
+    n_available: int | None = None,
     **basis,
 ) -> dict:
     """Return a split of the labelled rows, with the rows without outputs as weak rows.
@@ -459,10 +551,11 @@ def split_labelled_rows(
         Group of every row; rows of a group have similar outputs; -1 for none.
     kind : str, default="random"
         As of `run`.
-    unpaired_sizes, whole_groups
+    unpaired_sizes, whole_groups, n_available
         As of `split_rows`.
     **basis
-        ``order``, ``groups``, ``roles``, ``labels`` or ``strata`` of `split_rows`, for all n rows.
+        ``order``, ``groups``, ``roles``, ``labels``, ``strata`` or ``held_out`` of `split_rows`,
+        for all n rows.
 
     Returns
     -------
@@ -488,6 +581,7 @@ def split_labelled_rows(
             **of_labelled,
             unpaired_sizes=unpaired_sizes,
             whole_groups=whole_groups,
+            n_available=n_available,
         )
     roles = ("train", "weak", "test", "unpaired")
     tree |= {role: labelled[tree[role]] for role in roles if role in tree}
@@ -575,6 +669,7 @@ def _may_be_known(
     roles: np.ndarray | None = None,
     labels: np.ndarray | None = None,
     strata: np.ndarray | None = None,
+    held_out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return which of `rows` may be used in training; all, for other kinds of split."""
     if order is not None:
@@ -598,11 +693,16 @@ def run(
     kind: str = "random",
     unpaired_sizes: Sequence[int] = (),
     whole_groups: str = "test",
+    outer_folds: int | None = None,
+    fold: tuple[int, int] | None = None,
+    partition_seeds: Sequence[int] = (),
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
-    `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class``, ``stratified``
-    or ``all``. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`), and
+    `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class``, ``stratified``,
+    ``k_fold`` or ``all``. With ``k_fold`` the test rows are those of one of `outer_folds` folds:
+    `fold` is the repetition, whose partition has the seed `partition_seeds` of the same number, and
+    the fold. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`), and
     `whole_groups` of `split_rows` is. Rows
     without any known output are weak rows, and a dataset with ``weak_groups`` has no others
     (`split_labelled_rows`).
@@ -618,18 +718,34 @@ def run(
     n_rows = int(is_labelled.sum())
     weak_groups = data["weak_groups"]["codes"] if "weak_groups" in data else None
     has_weak_rows = weak_groups is not None or n_rows < len(is_labelled)
-    basis = _basis_of(kind, data, dataset, experiment)
+    basis, n_available = _basis_of(kind, data, dataset, experiment), None
+    if kind == K_FOLD:
+        basis["held_out"], n_available = _test_fold(
+            basis, is_labelled, outer_folds, fold, partition_seeds, experiment, "classes" in data
+        )
     outputs, own_unpaired = data["outputs"], data.get("unpaired")
     drawn_sizes = unpaired_sizes if own_unpaired is None else ()
     sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
     try:
         if kind == ALL_ROWS or has_weak_rows:
             tree = split_labelled_rows(
-                is_labelled, *sizes, weak_groups, kind, drawn_sizes, whole_groups, **basis
+                is_labelled,
+                *sizes,
+                weak_groups,
+                kind,
+                drawn_sizes,
+                whole_groups,
+                n_available,
+                **basis,
             )
         else:
             tree = split_rows(
-                n_rows, *sizes, **basis, unpaired_sizes=drawn_sizes, whole_groups=whole_groups
+                n_rows,
+                *sizes,
+                **basis,
+                unpaired_sizes=drawn_sizes,
+                whole_groups=whole_groups,
+                n_available=n_available,
             )
     except ValueError as error:
         rows = "rows with a known output" if has_weak_rows else "rows"
@@ -642,7 +758,7 @@ def run(
         ) from error
     if kind != ALL_ROWS:
         for size in training_sizes:
-            if size not in tree.get("examples", tree["sizes"]):
+            if size != ALL and size not in tree.get("examples", tree["sizes"]):
                 print(f"training size {size} left out: the dataset has only {n_rows} rows")
     n_weak = len(tree["weak"])
     for size in weak_sizes:
@@ -676,12 +792,64 @@ def run(
     write_artifact(output, tree, "split", seed=seed, inputs=[dataset])
 
 
+def _test_fold(
+    basis: Mapping[str, np.ndarray],
+    is_labelled: np.ndarray,
+    outer_folds: int,
+    fold: tuple[int, int],
+    partition_seeds: Sequence[int],
+    experiment: str,
+    has_classes: bool,
+) -> tuple[np.ndarray, int]:
+    """Return which rows (n,) a fold tests, and the rows left in every fold of every repetition.
+
+    The arguments are those of `run`. The second value is the largest training size: folds differ in
+    their numbers of rows, and results of a training size are those of the same number in all
+    splits.
+    """
+    place = f"experiment {experiment}, key outer_folds"
+    n_rows, (repetition, number) = int(is_labelled.sum()), fold
+    of_labelled = {name: values[is_labelled] for name, values in basis.items()}
+    try:
+        partitions = [
+            partition_rows(n_rows, outer_folds, seed, **of_labelled) for seed in partition_seeds
+        ]
+    except ValueError as error:
+        raise UserError(
+            place,
+            f"{error} (the dataset has {n_rows} rows with a known output)",
+            expected="folds of whole groups, each with rows of every class outside it",
+            remedy=f"change outer_folds in config/experiments/{experiment}.yaml, and n_splits to a "
+            "multiple of it",
+        ) from error
+    counts = np.array([np.bincount(partition) for partition in partitions])
+    if not has_classes and counts.min() < 2:
+        raise UserError(
+            place,
+            f"a fold of one row ({outer_folds} folds of {n_rows} rows)",
+            expected="folds of at least 2 rows: errors of numeric outputs are relative to that of "
+            "the training mean on the test rows, and a mean of ratios of single rows says little",
+            remedy=f"set outer_folds to {max(n_rows // 2, 2)} at most in "
+            f"config/experiments/{experiment}.yaml",
+        )
+    held_out = np.zeros(len(is_labelled), dtype=bool)
+    held_out[np.flatnonzero(is_labelled)[partitions[repetition] == number]] = True
+    return held_out, n_rows - int(counts.max())
+
+
 def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
-    """Return the argument of `split_rows` that a kind of split needs."""
+    """Return the arguments of `split_rows` that a kind of split needs, of those in the data."""
     if kind == "random":
         return {}
     if kind == ALL_ROWS:
         return {"labels": data["classes"]["labels"]} if "classes" in data else {}
+    if kind == K_FOLD:
+        basis = {}
+        if "classes" in data:
+            basis["strata"] = data["classes"]["labels"]
+        if "groups" in data:
+            (basis["groups"],) = data["groups"].values()
+        return basis
     group, argument, what = BASES[kind]
     if group not in data:
         raise UserError(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from workflow_lib.experiments.splitting import ALL, K_FOLD
 from workflow_lib.report.labels import (
     OF_INPUTS,
     count_of,
@@ -74,7 +75,33 @@ _STRATIFIED = (
     "where there are enough."
 )
 
+_K_FOLD = (
+    "The test sets are the folds of a {n_folds}-fold cross-validation{repeated}: each row is a "
+    "test row once{in_each}. Rows of a group, if the data have groups, share a fold, also in the "
+    "cross-validation of the selection, and a training size is the same number of rows in every "
+    "split. {mean}The corrected test takes the most test rows of a fold over the training rows, "
+    "{share} at the largest size, for the overlap of training sets."
+)
+
+_EQUAL_FOLDS = (
+    "Since all folds have equally many rows, the mean accuracy over splits is the share of all "
+    "tested rows that are right. "
+)
+
+_UNEQUAL_FOLDS = (
+    "Folds differ in their numbers of rows, so that the mean accuracy over splits may differ from "
+    "the share of all tested rows that are right: it weighs the rows of smaller folds more. "
+)
+
+_SINGLE_ROWS = (
+    " A test set is one row, right or wrong: deviations over splits are those of single rows, not "
+    "of the accuracy, and the paired tests compare such rows."
+)
+
+_ALL_ROWS = "The largest size is all rows that may train."
+
 _SPLITS = {
+    "k_fold": ("split", ""),
     "random": ("random split", ""),
     "grouped": ("grouped split", _GROUPED),
     "given": ("split", _GIVEN),
@@ -113,9 +140,13 @@ def protocol_sentences(
     ]
     if explanation:
         sentences.append(explanation)
+    if settings.get("split") == K_FOLD:
+        sentences.append(_k_fold_in_words(scores, settings["outer_folds"], measured.is_accuracy))
+    if ALL in settings["training_sizes"]:
+        sentences.append(_ALL_ROWS)
     if settings.get("whole_groups") in _WHOLE_GROUPS:
         sentences.append(_WHOLE_GROUPS[settings["whole_groups"]])
-    left_out = sorted(set(settings["training_sizes"]) - set(sizes))
+    left_out = sorted(set(settings["training_sizes"]) - {*sizes, ALL})
     if left_out:
         sizes_in_words = join_words(left_out)
         sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
@@ -241,6 +272,22 @@ def edge_sentence(
         f"Chosen values that lie on the edge of their grid, beyond which a better one may lie: "
         f"{join_words(parts)}."
     )
+
+
+def _k_fold_in_words(scores: pd.DataFrame, n_folds: int, is_accuracy: bool) -> str:
+    """Return what follows from test sets that partition the rows."""
+    n_repetitions = scores["split"].nunique() // n_folds
+    n_train, n_test = max(rows_of_sizes(scores).values()), scores["n_test"]
+    is_repeated = n_repetitions > 1
+    mean = _EQUAL_FOLDS if n_test.nunique() == 1 else _UNEQUAL_FOLDS
+    text = _K_FOLD.format(
+        n_folds=n_folds,
+        repeated=f" repeated with {n_repetitions} random partitions" if is_repeated else "",
+        in_each=" in each partition" if is_repeated else "",
+        mean=mean if is_accuracy else "",
+        share=f"{n_test.max()}/{n_train}",
+    )
+    return text + (_SINGLE_ROWS if n_test.max() == 1 else "")
 
 
 def _sizes_in_words(scores: pd.DataFrame, per_class: bool) -> str:
