@@ -9,6 +9,7 @@ import re
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_samples import (
     METHODS,
@@ -27,6 +28,7 @@ from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
+from workflow_lib.report.protocol_sentences import _k_fold_in_words
 from workflow_lib.report.results import read_choices, read_scores
 from workflow_lib.whole_files import write_text
 
@@ -477,6 +479,38 @@ def test_the_protocol_states_splits_that_are_not_random(tmp_path, split, first, 
     assert f"{first} " in text
     assert then in text
     assert "5 random splits" not in text
+
+
+@pytest.mark.parametrize(
+    ("n_splits", "n_test", "says", "is_silent_on"),
+    [
+        (10, 10, ["5-fold cross-validation repeated with 2 random partitions", "10/50"], "one row"),
+        (5, 10, ["each row is a test row once. Rows of a group"], "repeated with"),
+        (5, 1, ["A test set is one row, right or wrong", "1/50 at the largest size"], "may differ"),
+    ],
+)
+def test_the_protocol_states_folds(tmp_path, n_splits, n_test, says, is_silent_on):
+    rows = [("m-krr", "selected", 0, base_error)]
+    path = write_scores(tmp_path / "scores.csv", rows, n_splits=n_splits, n_test=n_test)
+    settings = {"training_sizes": [20, "all"], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "arrmse", "split": "k_fold", "outer_folds": 5}
+    text = protocol_of(tmp_path, settings, read_scores(path))
+    assert f"{n_splits} splits with {n_test} test row" in text
+    assert all(part in text for part in says)
+    assert "The largest size is all rows that may train." in text
+    assert is_silent_on not in text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share", "says"), [((10, 10), 0.6, "is the share"), ((11, 9), 0.6, "may differ")]
+)
+def test_the_mean_over_equal_folds_is_the_share_of_right_rows(sizes, share, says):
+    right = [np.repeat([1.0, 0.0], [7, sizes[0] - 7]), np.repeat([1.0, 0.0], [5, sizes[1] - 5])]
+    pooled, mean = np.concatenate(right).mean(), np.mean([part.mean() for part in right])
+    assert pooled == pytest.approx(share)
+    assert (mean == pytest.approx(pooled)) == (sizes[0] == sizes[1])
+    frame = pd.DataFrame({"split": [0, 1], "training_size": 9, "n_train": 9, "n_test": sizes})
+    assert says in _k_fold_in_words(frame, 2, is_accuracy=True)
 
 
 @pytest.mark.parametrize(("whole", "says"), [("test", False), ("folds", True), ("training", True)])
