@@ -17,6 +17,7 @@ from workflow_lib.experiments.evaluation import (
     run_timings,
     write_rows,
 )
+from workflow_lib.experiments.splitting import run as run_split
 from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
 
 
@@ -298,3 +299,44 @@ def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
     assert (choice["name"], choice["value"]) == ("cost", "10.0")
     errors = {row["name"]: float(row["error"]) for row in rows_of(outputs[2])}
     assert errors == pytest.approx({"ant": 1 / 3, "bee": 1 / 2, "cow": 1 / 2})
+
+
+def test_leave_one_out_is_compared_with_the_most_frequent_class_of_all_rows(tmp_path):
+    labels = np.array([0, 1] * 4)
+    vectors = np.eye(2)
+    tree = {
+        "inputs": np.zeros((8, 2)),
+        "outputs": vectors[labels],
+        "classes": {"labels": labels, "vectors": vectors},
+        "names": {"classes": json.dumps(["ant", "bee"])},
+    }
+    write_artifact(tmp_path / "dataset.h5", tree, "dataset")
+    splits, predictions = [], []
+    for fold in range(8):
+        splits.append(tmp_path / f"split-{fold}.h5")
+        run_split(
+            tmp_path / "dataset.h5",
+            splits[-1],
+            ["all"],
+            [],
+            0.4,
+            3,
+            fold,
+            "e",
+            "k_fold",
+            outer_folds=8,
+            fold=(0, fold),
+            partition_seeds=[5],
+        )
+        item = {"outputs": np.zeros((1, 2)), "classes": np.array([0]), "training_size": 7}
+        item |= {"weak_size": 0, "components": "selected"}
+        predictions.append(tmp_path / f"p-{fold}.h5")
+        write_artifact(predictions[-1], {"n-7_w-0_C-selected": item}, "predictions")
+    outputs = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
+    run_scores(tmp_path / "dataset.h5", splits, {"m": predictions}, *outputs, "e", "d")
+    rows = rows_of(outputs[0])
+    assert {(row["n_train"], row["n_test"]) for row in rows} == {("7", "1")}
+    for name in ("accuracy", "guess_accuracy"):
+        values = [float(row["value"]) for row in rows if row["quantity"] == name]
+        # The most frequent class of the training rows would be wrong in every split.
+        assert len(values) == 8 and np.mean(values) == 0.5

@@ -59,7 +59,8 @@ def run_scores(
     For classes the first file holds the accuracy instead of the errors, and the third the share of
     misclassified test rows of each class. Where rows are split per class, ``training_size`` is the
     number of labelled examples per class; ``n_train`` always counts rows. In other splits
-    ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows.
+    ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows,
+    in the folds of a partition (``outer_folds`` of a split) that of all rows with a known output.
 
     Quantities of the training rows have the prefixes `TRAINING` and `CROSS_VALIDATED`, as
     `_errors_of_training_rows` describes them; no method must have them.
@@ -154,8 +155,13 @@ def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dic
     ]
     errors = {"accuracy": float(right.mean())}
     if "examples" not in partition:
-        train = partition["train"][: item["training_size"]]
-        most_frequent = np.bincount(data["classes"]["labels"][train]).argmax()
+        # In a partition a class is rarer in training where it is frequent in the test fold: with as
+        # many rows of each class, the guess would always be wrong in leave-one-out.
+        if "outer_folds" in partition:
+            counted = ~np.isnan(data["outputs"]).all(axis=1)
+        else:
+            counted = partition["train"][: item["training_size"]]
+        most_frequent = np.bincount(data["classes"]["labels"][counted]).argmax()
         errors["guess_accuracy"] = float((truth == most_frequent).mean())
     return errors, by_class
 

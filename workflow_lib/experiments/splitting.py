@@ -789,6 +789,8 @@ def run(
         )
     if kind == "chronological":
         print(f"{tree['n_left_out']} rows left out: they overlap in time with the test rows")
+    if kind == K_FOLD:
+        tree["outer_folds"] = outer_folds
     write_artifact(output, tree, "split", seed=seed, inputs=[dataset])
 
 
@@ -818,7 +820,7 @@ def _test_fold(
         raise UserError(
             place,
             f"{error} (the dataset has {n_rows} rows with a known output)",
-            expected="folds of whole groups, each with rows of every class outside it",
+            expected="no more folds than rows or groups, and rows of every class outside each fold",
             remedy=f"change outer_folds in config/experiments/{experiment}.yaml, and n_splits to a "
             "multiple of it",
         ) from error
