@@ -1,7 +1,8 @@
-"""Names and descriptions of the errors of numeric outputs.
+"""Names and descriptions of the errors of numeric outputs, and of the measures of classes.
 
-Their formulas are in `workflow_lib.metrics.all_measures`. This module does not load
-NumPy, so that the configuration can name the errors at little cost.
+Their formulas are in `workflow_lib.metrics.all_measures` and
+`workflow_lib.ranking_metrics.MEASURES`. This module does not load NumPy, so that the configuration
+can name them at little cost.
 """
 
 from __future__ import annotations
@@ -70,3 +71,53 @@ ERROR_MEASURES = {
     ),
 }
 """Every error of numeric outputs, by its column in ``scores.csv``."""
+
+_RANKED = (
+    "ranked by the score of the class minus the highest of the others; of two classes the second "
+    "in alphabetical order is positive; of more, each is measured against all others, and the mean "
+    "is over classes with test rows"
+)
+
+RANKING_MEASURES = {
+    "auc": ErrorMeasure(
+        "AUC",
+        "AUC (area under the ROC curve)",
+        "Of classes: area under the ROC curve, the share of pairs of a positive and a negative "
+        f"test row that are in order, ties one half; {_RANKED}. Higher is better.",
+        higher_is_better=True,
+    ),
+    "median_rfp": ErrorMeasure(
+        "median RFP",
+        "Median RFP (rate of false positives at the median positive)",
+        "Of classes: median over positive test rows of the share of negatives that are ranked at "
+        "least as high (Jaakkola, Diekhans & Haussler 1999); ranked as for `auc`.",
+    ),
+    "roc50": ErrorMeasure(
+        "ROC50",
+        "ROC50 (area under the ROC curve up to 50 false positives)",
+        "Of classes: area under the ROC curve up to 50 false positives, or up to all negatives if "
+        "they are fewer, divided by that of a perfect ranking; ranked as for `auc`. Higher is "
+        "better.",
+        higher_is_better=True,
+    ),
+    "equal_error_rate": ErrorMeasure(
+        "equal error rate",
+        "Equal error rate (false positives and false negatives)",
+        "Of classes: rate of false positives at the point of the ROC curve, between thresholds "
+        "interpolated, where it is that of false negatives; ranked as for `auc`.",
+    ),
+}
+"""How well the scores of classes rank the test rows, by the column in ``scores.csv``.
+
+They have no value where all test rows are of one class. All are shares from 0 to 1.
+"""
+
+ACCURACY = ErrorMeasure(
+    "accuracy",
+    "Accuracy on the test rows (%)",
+    "Of classes: share of test rows with the right class, in per cent; higher is better.",
+    higher_is_better=True,
+)
+
+CLASS_MEASURES = {"accuracy": ACCURACY} | RANKING_MEASURES
+"""Every measure of predicted classes, by its column in ``scores.csv``."""

@@ -33,8 +33,9 @@ SCORES = (*FIT, "n_train", "n_test", "quantity", "value")
 """Columns of ``scores.csv``: one row for each fit and quantity.
 
 ``n_train`` and ``n_test`` count rows. The quantities are the errors of
-`workflow_lib.error_measures` or, of classes, ``accuracy`` and ``guess_accuracy``, the accuracy of
-predicting the most frequent class of the training rows. These are measured on the test rows; the
+`workflow_lib.error_measures` or, of classes, its measures of classes, those of rankings where the
+test rows have more than one class, and ``guess_accuracy``, the accuracy of predicting the most
+frequent class of the training rows. These are measured on the test rows; the
 errors and the accuracy with the prefixes `TRAINING` and `CROSS_VALIDATED` are measured on the
 training rows, where a method has them.
 """

@@ -449,6 +449,11 @@ def test_the_kernel_of_the_experiment_counts():
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
         (
             {},
+            {"tables": [{"name": "a", "kind": "error", "errors": ["auc"], "caption": "b"}]},
+            "of a table are of classes, and the task is regression",
+        ),
+        (
+            {},
             {"figures": [{"name": "a", "kind": "weight_map", "caption": "b"}]},
             "weight_map needs inputs with places on a slice",
         ),

@@ -261,7 +261,8 @@ def test_numbers_keep_all_their_digits(tmp_path):
     assert (found["y"], found["z"]) == ("3", "1")
 
 
-def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
+def scores_of_classes(tmp_path, test):
+    """Return the paths of the three files of a fit to three classes."""
     labels = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
     vectors = np.eye(3)
     tree = {
@@ -274,14 +275,16 @@ def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
     partition = {
         "train": np.arange(3),
         "weak": np.arange(0),
-        "test": np.arange(3, 10),
+        "test": test,
         "sizes": np.array([3]),
         "examples": np.array([1]),
     }
     write_artifact(tmp_path / "split.h5", partition, "split")
+    classes = np.array([0, 1, 1, 0, 2, 2, 1])[: len(test)]
     item = {
-        "outputs": np.zeros((7, 3)),
-        "classes": np.array([0, 1, 1, 0, 2, 2, 1]),
+        "outputs": np.zeros((len(test), 3)),
+        "classes": classes,
+        "class_scores": np.eye(3)[classes] + 0.1 * labels[test, None],
         "training_size": 3,
         "weak_size": 0,
         "components": "selected",
@@ -291,7 +294,12 @@ def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
     files = {"m": [tmp_path / "p.h5"]}
     outputs = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
     run_scores(tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, *outputs, "e", "d")
-    (row,) = rows_of(outputs[0])
+    return outputs
+
+
+def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
+    outputs = scores_of_classes(tmp_path, np.arange(3, 10))
+    row, *ranked = rows_of(outputs[0])
     assert row["quantity"] == "accuracy"
     assert float(row["value"]) == pytest.approx(4 / 7)
     assert (row["training_size"], row["n_train"], row["n_test"]) == ("1", "3", "7")
@@ -299,6 +307,21 @@ def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
     assert (choice["name"], choice["value"]) == ("cost", "10.0")
     errors = {row["name"]: float(row["error"]) for row in rows_of(outputs[2])}
     assert errors == pytest.approx({"ant": 1 / 3, "bee": 1 / 2, "cow": 1 / 2})
+    # Shares of the rows of the class and of the others that are predicted to be of it.
+    rates = {"ant": (2 / 3, 0), "bee": (1 / 2, 2 / 5), "cow": (1 / 2, 1 / 5)}
+    expected = {
+        "auc": np.mean([(1 + hit - false) / 2 for hit, false in rates.values()]),
+        "median_rfp": np.mean([0, (2 / 5 + 1) / 2, (1 / 5 + 1) / 2]),
+        "equal_error_rate": np.mean([1 / 4, 5 / 11, 5 / 13]),
+    }
+    found = {row["quantity"]: float(row["value"]) for row in ranked}
+    assert found == pytest.approx(expected | {"roc50": expected["auc"]})
+
+
+@pytest.mark.parametrize("rows", [[3], [3, 6]])
+def test_test_rows_of_one_class_are_not_ranked(tmp_path, rows):
+    (row,) = rows_of(scores_of_classes(tmp_path, np.array(rows))[0])
+    assert (row["quantity"], row["n_test"]) == ("accuracy", str(len(rows)))
 
 
 def test_leave_one_out_is_compared_with_the_most_frequent_class_of_all_rows(tmp_path):

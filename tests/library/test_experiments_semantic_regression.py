@@ -89,6 +89,8 @@ def test_the_class_is_the_one_with_the_nearest_vector(folder, distance):
     for item in read_artifact(folder / "predictions.h5", "predictions").values():
         distances = cdist(item["outputs"] - centre, vectors - centre, distance)
         np.testing.assert_array_equal(item["classes"], distances.argmin(axis=1))
+        order = np.argsort(item["class_scores"], axis=1)
+        np.testing.assert_array_equal(order, np.argsort(-distances, axis=1))
 
 
 def test_highest_scores_are_the_class_where_scores_are_predicted(folder):
@@ -100,6 +102,7 @@ def test_highest_scores_are_the_class_where_scores_are_predicted(folder):
     (decoded,) = read_artifact(folder / "decoded.h5", "predictions").values()
     np.testing.assert_array_equal(decoded["classes"], scores.argmax(axis=1))
     np.testing.assert_array_equal(decoded["outputs"], scores)
+    np.testing.assert_array_equal(decoded["class_scores"], scores)
     assert json.loads((folder / "decoded.json").read_text()).keys() == {"n-6_w-0_C-selected"}
 
 

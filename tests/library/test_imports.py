@@ -69,6 +69,7 @@ LAYERS = [
         "error_measures",
         "file_digests",
         "parameters",
+        "ranking_metrics",
         "result_columns",
         "saved_methods",
         "imports",

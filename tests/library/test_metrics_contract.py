@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,13 +16,13 @@ from sklearn.metrics import accuracy_score, r2_score
 from small_data import clustered_outputs
 
 from workflow_lib.artifacts import write_artifact
-from workflow_lib.config.models import ErrorName
+from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.experiments.evaluation import run_scores
 from workflow_lib.metrics import METRICS, relative_error, squared_error_sums, training_mean_errors
 
-OF_NUMBERS = get_args(ErrorName)
-SCORES = ("correlation", "accuracy")
-NAMES = (*OF_NUMBERS, "accuracy")
+OF_NUMBERS = tuple(ERROR_MEASURES)
+NAMES = (*OF_NUMBERS, *CLASS_MEASURES)
+SCORES = ("correlation", "accuracy", "auc", "roc50")
 ERRORS = [name for name in OF_NUMBERS if name not in SCORES]
 
 
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
 def sample(name: str) -> Rows:
     random = np.random.default_rng(1)
-    if name == "accuracy":
+    if name in CLASS_MEASURES:
         return Rows(*random.integers(0, 3, size=(2, 12)), np.arange(20) % 3)
     truth = clustered_outputs(12)
     return Rows(truth, truth + random.normal(size=truth.shape), clustered_outputs(20, seed=5))
@@ -51,10 +51,11 @@ def score(tmp_path):
         n_test, n_rows = len(rows.truth), len(everything)
         tree = {"inputs": np.zeros((n_rows, 1)), "outputs": everything}
         item = {"training_size": n_rows - n_test, "weak_size": 0, "components": "selected"}
-        if name == "accuracy":
+        if name in CLASS_MEASURES:
             tree |= {"outputs": np.eye(3)[everything], "names": {"classes": json.dumps([*"abc"])}}
             tree["classes"] = {"labels": everything, "vectors": np.eye(3)}
-            item |= {"outputs": np.eye(3)[rows.predictions], "classes": rows.predictions}
+            scores = np.eye(3)[rows.predictions]
+            item |= {"outputs": scores, "class_scores": scores, "classes": rows.predictions}
         else:
             columns = [f"y{column}" for column in range(everything.shape[1])]
             tree["names"] = {"outputs": json.dumps(columns)}
@@ -97,6 +98,17 @@ def ratios(rows: Rows) -> list[float]:
     return [error / base for error, base in zip(errors, of_mean, strict=True)]
 
 
+def rates(rows: Rows) -> list[tuple[float, float]]:
+    """Return the shares of the rows of each class, and of all others, predicted to be of it.
+
+    They are the one point between the ends of the ROC curve of predictions without scores.
+    """
+    return [
+        (np.mean(rows.predictions[is_class] == k), np.mean(rows.predictions[~is_class] == k))
+        for k, is_class in ((k, rows.truth == k) for k in np.unique(rows.truth))
+    ]
+
+
 FORMULAS = {
     "arrmse": lambda rows: np.mean(np.sqrt(ratios(rows))),
     "rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[1])),
@@ -109,6 +121,18 @@ FORMULAS = {
         ]
     ),
     "accuracy": lambda rows: accuracy_score(rows.truth, rows.predictions),
+    "auc": lambda rows: np.mean([(1 + hit - false) / 2 for hit, false in rates(rows)]),
+    # The AUC, because fewer than 50 rows are negatives.
+    "roc50": lambda rows: np.mean([(1 + hit - false) / 2 for hit, false in rates(rows)]),
+    "median_rfp": lambda rows: np.mean(
+        [false if hit > 0.5 else (1 + false) / 2 if hit == 0.5 else 1 for hit, false in rates(rows)]
+    ),
+    "equal_error_rate": lambda rows: np.mean(
+        [
+            false / (hit + false) if hit + false >= 1 else (1 - hit) / (2 - hit - false)
+            for hit, false in rates(rows)
+        ]
+    ),
 }
 OF_TRAINING_MEAN = {"arrmse": 1.0, "rrmse": 1.0, "root_sum_rrmse": np.sqrt(3)}
 IN_ANY_UNITS = ("arrmse", "root_sum_rrmse")

@@ -172,6 +172,55 @@ def test_the_errors_of_a_table_do_not_count_for_classes(tmp_path):
     assert cells_of(scores, errors=["arrmse", "norm_rrmse"]) == cells_of(scores)
 
 
+def read_with_rankings(tmp_path, without=()):
+    """Return scores with an AUC a quarter above the accuracy, and a median RFP as the rest.
+
+    They are missing in the splits `without`.
+    """
+    path = write_accuracies(tmp_path / "ranked.csv", ROWS)
+    lines = path.read_text().splitlines()
+    for line in lines[1:]:
+        *key, _, value = line.split(",")
+        if int(key[7]) not in without:
+            auc = 0.75 * float(value) + 0.25
+            lines += [",".join([*key, "auc", repr(auc)])]
+            lines += [",".join([*key, "median_rfp", repr(1 - auc)])]
+    path.write_text("\n".join(lines) + "\n")
+    return read_scores(path)
+
+
+def test_measures_of_rankings_are_blocks_of_a_table(tmp_path):
+    scores = read_with_rankings(tmp_path)
+    cells = cells_of(scores, errors=["median_rfp", "accuracy", "auc"])
+    assert list(dict.fromkeys(cell.quantity for cell in cells)) == ["median_rfp", "accuracy", "auc"]
+    rates = [cell for cell in cells if cell.quantity == "accuracy"]
+    assert rates == cells_of(read(tmp_path))
+    html = html_of(cells)
+    aucs = [0.75 * better_accuracy(5, split) + 0.25 for split in range(5)]
+    shown = f"{np.mean(aucs):.3f} ± {np.std(aucs, ddof=1):.3f}"
+    assert f"<td><strong>{shown}</strong><sup>†</sup></td>" in html
+    shown = f"{1 - np.mean(aucs):.3f} ± {np.std(aucs, ddof=1):.3f}"
+    assert f"<td><strong>{shown}</strong><sup>†</sup></td>" in html
+    assert "n is the number of labelled examples per class; 100 test rows." in html
+    assert "Bold: better than every other number" in html
+    assert "†: better than one-hot KRR" in html
+    of_csv = {
+        (cell.quantity, cell.method, cell.training_size): cell.mean
+        for cell in shown_cells(cells, "accuracy")
+    }
+    assert of_csv["auc", "ofer-gmm", 5] == pytest.approx(np.mean(aucs))
+    assert of_csv["median_rfp", "ofer-gmm", 5] == pytest.approx(1 - np.mean(aucs))
+
+
+def test_splits_without_a_ranking_are_left_out(tmp_path):
+    cells = cells_of(read_with_rankings(tmp_path, without=[1, 3]), errors=["accuracy", "auc"])
+    assert {(cell.quantity, cell.n_splits) for cell in cells} == {("accuracy", 5), ("auc", 3)}
+    assert "over 3 to 5 splits" in html_of(cells)
+    without = read_with_rankings(tmp_path, without=range(5))
+    assert cells_of(without, errors=["accuracy", "auc"]) == cells_of(without)
+    assert "There are no results." in html_of(cells_of(without, errors=["auc"]))
+
+
 def test_published_accuracies_are_shown_as_printed(tmp_path):
     path = tmp_path / "table-13.csv"
     path.write_text(PUBLISHED)

@@ -20,6 +20,7 @@ from workflow_lib.config.models import (
 )
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
+from workflow_lib.error_measures import CLASS_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
@@ -273,6 +274,12 @@ EXPERIMENT_REQUIREMENTS = (
         "and the task is {task}",
     ),
     Requirement(
+        {"shows_measures_of_classes": {True}},
+        {"task": {"classes"}},
+        "the errors " + ", ".join(CLASS_MEASURES) + " of a table are of classes, and the task is "
+        "{task}",
+    ),
+    Requirement(
         {"shows_answer": {True}},
         {"reader": {OWN_READER}, "task": {"regression", "series"}},
         "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
@@ -452,6 +459,9 @@ def experiment_facts(
         "studies_weak_noise": bool(experiment.studies and experiment.studies.weak_noise),
         "components_are_selected": experiment.components == "selected",
         "shows_classes": "component_names" in tables,
+        "shows_measures_of_classes": any(
+            set(table.errors) & set(CLASS_MEASURES) for table in experiment.tables or ()
+        ),
         "shows_answer": "typical_rows" in tables,
         "has_weak_table": "weak" in tables,
         "is_large": exceeds(experiment, max_gram_rows),

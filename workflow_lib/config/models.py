@@ -34,7 +34,7 @@ from workflow_lib.config.values import (
     strictly_increasing,
     without_repeats,
 )
-from workflow_lib.error_measures import ERROR_MEASURES
+from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.output_models.registry import model_kinds
 from workflow_lib.report.figures.registry import figure_modules
 
@@ -44,7 +44,7 @@ LaggedValues = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
-ErrorName = Literal[tuple(ERROR_MEASURES)]
+ErrorName = Literal[(*ERROR_MEASURES, *CLASS_MEASURES)]
 
 OTHER_SOURCES = ("blaschko-4",)
 """Files of published tables that are not of Djerrab et al. (2018)."""
@@ -81,7 +81,8 @@ class TableSettings(Settings):
         "arrmse",
         "rrmse",
     )
-    """Errors that a table of kind `error` shows, one block each; see [Errors](#errors)."""
+    """Errors that a table of kind `error` shows, one block each; see [Errors](#errors). Of classes
+    it shows those of classes, by default the accuracy."""
 
     caption: Text
     """The sentence above the table."""

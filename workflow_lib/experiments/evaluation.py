@@ -19,6 +19,7 @@ from workflow_lib.metrics import (
     squared_error_sums,
     training_mean_errors,
 )
+from workflow_lib.ranking_metrics import ranking_measures
 from workflow_lib.result_columns import (
     CHOICES,
     COORDINATES,
@@ -56,8 +57,10 @@ def run_scores(
     j of each item, one row per coordinate. Its mean over coordinates is the aRRMSE. Constant
     coordinates have no relative error and are left out.
 
-    For classes the first file holds the accuracy instead of the errors, and the third the share of
-    misclassified test rows of each class. Where rows are split per class, ``training_size`` is the
+    For classes the first file holds the accuracy instead of the errors and, where the predictions
+    have ``class_scores`` and the test rows more than one class, the measures of
+    `workflow_lib.ranking_metrics`; the third holds the share of misclassified test rows of each
+    class. Where rows are split per class, ``training_size`` is the
     number of labelled examples per class; ``n_train`` always counts rows. In other splits
     ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows,
     in the folds of a partition (``outer_folds`` of a split) that of all rows with a known output.
@@ -145,7 +148,7 @@ def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -
 
 
 def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dict, list]:
-    """Return the accuracy of predicted classes, and (index, name, share wrong) of the classes."""
+    """Return the measures of predicted classes, and (index, name, share wrong) of the classes."""
     truth = data["classes"]["labels"][partition["test"]]
     right = item["classes"] == truth
     by_class = [
@@ -154,6 +157,9 @@ def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dic
         if (truth == index).any()
     ]
     errors = {"accuracy": float(right.mean())}
+    if "class_scores" in item:
+        found = ranking_measures(truth, item["class_scores"])
+        errors |= {name: value for name, value in found.items() if math.isfinite(value)}
     if "examples" not in partition:
         # In a partition a class is rarer in training where it is frequent in the test fold: with as
         # many rows of each class, the guess would always be wrong in leave-one-out.

@@ -30,9 +30,9 @@ def run(
     """Write the "predictions" artifact of a "regression" artifact, and its seconds.
 
     Its entries ``test_targets`` are the predicted outputs (n_test, d). With `of_classes` they are
-    scores of the classes, and the predicted ``classes`` (n_test,), those with the highest score,
-    are added. If they are class vectors, in `dataset`, the predicted classes are those with the
-    nearest vector.
+    scores of the classes, and ``class_scores`` (n_test, K), the same, and the predicted ``classes``
+    (n_test,), those of the highest score, are added. If they are class vectors, in `dataset`, the
+    scores say how near the vector of each class is.
 
     Entries of the training rows are ``heldout_outputs``, predicted by a fit without the fold of
     each row, and, where the method has them, ``training_outputs`` and ``training_classes``,
@@ -47,20 +47,20 @@ def run(
         outputs = np.mean([member["test_targets"] for member in members], axis=0)
         tree[name] = {"outputs": outputs} | chosen_entries(item)
         if of_classes or vectors is not None:
-            tree[name]["classes"] = _classes(outputs, vectors)
+            scores = _class_scores(outputs, vectors)
+            tree[name] |= {"classes": scores.argmax(axis=1), "class_scores": scores}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
         tree[name] |= heldout_entry(item)
         if predicts_training_rows(members):
             outputs = np.mean([member[TRAINING_TARGETS] for member in members], axis=0)
             tree[name]["training_outputs"] = outputs
             if of_classes or vectors is not None:
-                tree[name]["training_classes"] = _classes(outputs, vectors)
+                tree[name]["training_classes"] = _class_scores(outputs, vectors).argmax(axis=1)
     sources = [path for path in (regression, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=unbounded_entries(tree))
     write_timings(timings, seconds)
 
 
-def _classes(outputs: np.ndarray, vectors: np.ndarray | None) -> np.ndarray:
-    """Return the class with the highest score, or with `vectors` that of the nearest vector."""
-    scores = outputs if vectors is None else nearest_scores(outputs, vectors, "euclidean")
-    return scores.argmax(axis=1)
+def _class_scores(outputs: np.ndarray, vectors: np.ndarray | None) -> np.ndarray:
+    """Return the outputs, scores of the classes, or how near they are to the class `vectors`."""
+    return outputs if vectors is None else nearest_scores(outputs, vectors, "euclidean")

@@ -37,8 +37,9 @@ def run(
     """Decode the test rows of every item and write the "predictions" artifact and its seconds.
 
     Every item holds the predicted outputs (n_test, d) and its selected values. For classes it also
-    holds the predicted ``classes`` (n_test,): a second pre-image, the class whose vector in
-    `dataset` is nearest to the predicted vector by `distance` (``euclidean`` or ``cosine``).
+    holds ``class_scores`` (n_test, K), how near the predicted vector is by `distance`
+    (``euclidean`` or ``cosine``) to the vector of each class in `dataset`, and the predicted
+    ``classes`` (n_test,), those of the highest score.
 
     It also holds the outputs (n, d) predicted for the training rows: ``heldout_outputs`` by a fit
     without the fold of each row and, but for the pre-image ``gradient``, ``training_outputs`` by
@@ -57,7 +58,7 @@ def run(
         classes = {}
         if vectors is not None:
             scores = nearest_scores(outputs, vectors, distance)
-            classes = {"classes": scores.argmax(axis=1)}
+            classes = {"classes": scores.argmax(axis=1), "class_scores": scores}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
         tree[name] = {"outputs": outputs} | classes | chosen_entries(item) | heldout_entry(item)
         # A search for each row may cost more than the fit.

@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from workflow_lib.error_measures import ERROR_MEASURES
+from workflow_lib.error_measures import (
+    ACCURACY,
+    ERROR_MEASURES,
+    RANKING_MEASURES,
+    ErrorMeasure,
+)
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
@@ -36,23 +41,30 @@ class Quantity:
     ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
     of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
     as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
-    percent. A correlation is compared as 1 minus it, and shown as it is. ``is_per_class`` says
-    whether training sizes are examples per class. ``reference`` is
-    the method that the others are compared with, ``better`` says how a better value, as it is
-    shown, compares with a worse one, ``best`` is its superlative, and ``part`` and ``parts`` are
-    what the quantity is also measured for separately.
+    percent. A correlation or an AUC is compared as 1 minus it, and shown as it is. ``is_ranking``
+    says that it is of a ranking of the test rows by scores of classes. ``is_per_class`` says
+    whether training sizes are examples per class. ``reference`` is the method that the others are
+    compared with, ``better`` says how a better value, as it is shown, compares with a worse one,
+    ``best`` is its superlative, and ``part`` and ``parts`` are what the quantity is also measured
+    for separately.
     """
 
     name: str
     heading: str
     axis: str
     is_accuracy: bool = False
+    is_ranking: bool = False
     is_per_class: bool = False
     reference: str = REFERENCE_METHOD
     better: str = "lower"
     best: str = "lowest"
     part: str = "output coordinate"
     parts: str = "output coordinates"
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether it is measured on predicted classes."""
+        return self.is_accuracy or self.is_ranking
 
     @property
     def higher_is_better(self) -> bool:
@@ -141,29 +153,24 @@ class Quantity:
         return format_difference(self.shown_difference(difference), decimals)
 
 
-_ACCURACY = Quantity(
-    "accuracy",
-    "Accuracy on the test rows (%)",
-    "Accuracy on test rows (%)",
-    is_accuracy=True,
-    reference=CLASS_REFERENCE,
-    better="higher",
-    best="highest",
-    part="class",
-    parts="classes",
-)
-
 _DIRECTIONS = {False: ("lower", "lowest"), True: ("higher", "highest")}
+_OF_CLASSES = {"reference": CLASS_REFERENCE, "part": "class", "parts": "classes"}
+
+
+def _quantity(measure: ErrorMeasure, axis: str = "", **more) -> Quantity:
+    """Return the description of a measure, of which `more` are further fields."""
+    better, best = _DIRECTIONS[measure.higher_is_better]
+    axis = axis or f"{measure.name} on test rows"
+    return Quantity(measure.name, measure.heading, axis, better=better, best=best, **more)
+
+
+_ACCURACY = _quantity(ACCURACY, "Accuracy on test rows (%)", is_accuracy=True, **_OF_CLASSES)
 
 QUANTITIES = {
+    **{name: _quantity(measure) for name, measure in ERROR_MEASURES.items()},
     **{
-        name: Quantity(
-            measure.name,
-            measure.heading,
-            f"{measure.name} on test rows",
-            **dict(zip(("better", "best"), _DIRECTIONS[measure.higher_is_better], strict=True)),
-        )
-        for name, measure in ERROR_MEASURES.items()
+        name: _quantity(measure, is_ranking=True, **_OF_CLASSES)
+        for name, measure in RANKING_MEASURES.items()
     },
     "accuracy": replace(_ACCURACY, is_per_class=True),
     "accuracy_of_rows": _ACCURACY,
@@ -187,20 +194,22 @@ def errors_by_size(
 def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
     """Return the rows of a key of `QUANTITIES`, whose ``value`` is the error.
 
+    Splits whose test rows are of one class have no rows of the measures of rankings; there may be
+    none at all.
+
     Raises
     ------
     UserError
-        If a fit does not have it: of classes there is only the accuracy, of other outputs none.
+        If another fit does not have it: the measures of classes are not those of other outputs.
     """
     measured = QUANTITIES[quantity]
     found = scores[scores["quantity"] == ("accuracy" if measured.is_accuracy else quantity)]
     lacking = scores.merge(found[list(FIT)], how="left", on=list(FIT), indicator=True)
     lacking = lacking[lacking["_merge"] == "left_only"]
-    if not lacking.empty:
+    has_classes = "accuracy" in set(scores["quantity"])
+    if not lacking.empty and not (measured.is_ranking and has_classes):
         fit = lacking.iloc[0]
-        kinds = set(scores["quantity"])
-        has_classes = "accuracy" in kinds
-        if has_classes != measured.is_accuracy:
+        if has_classes != measured.is_of_classes:
             raise UserError(
                 f"experiment {fit['experiment']}",
                 f"{quantity} is to be shown, and its outputs are "

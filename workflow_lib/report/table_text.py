@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from workflow_lib.error_measures import CLASS_MEASURES
 from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.coordinate_tables import column_heading, coordinate_table, shown_columns
 from workflow_lib.report.labels import (
@@ -80,10 +82,10 @@ def table_cells(
     Tables in `published_paths` are shown where they have a training size, but not with
     ``coordinates`` and studies. `errors` are those of kind ``error``, keys of
     `workflow_lib.report.quantities.QUANTITIES`; a table of kind ``weak`` shows the aRRMSE and the
-    error of the published numbers. Of classes (`metric` ``accuracy``, whatever the kind) both show
-    the accuracy only; else `metric` is the error of a study. Only where the data are those of the
-    paper or made by its recipe, `is_comparable`, do tables of kind ``error`` and ``weak`` give the
-    differences from published numbers.
+    error of the published numbers. Of classes (`metric` is an accuracy) both show the accuracy, or
+    those of `errors` that are measures of classes; else `metric` is the error of a study. Only
+    where the data are those of the paper or made by its recipe, `is_comparable`, do tables of kind
+    ``error`` and ``weak`` give the differences from published numbers.
 
     Raises ValueError if there is no such kind, and UserError if the scores do not contain the
     study.
@@ -102,11 +104,14 @@ def table_cells(
     if kind == "weak":
         units = [error_of_unit(number.unit) for number in published if number.unit != "s"]
         errors = list(dict.fromkeys(["arrmse", *units]))
+    if is_accuracy:
+        of_classes = [name for name in errors if name in CLASS_MEASURES]
+        errors = [metric if name == "accuracy" else name for name in of_classes or ["accuracy"]]
     cells = error_table(
         records,
         reference=reference,
         published=published,
-        errors=[metric] if is_accuracy else errors,
+        errors=errors,
         is_comparable=is_comparable,
         **order,
     )
@@ -209,6 +214,9 @@ def lay_out(
     cells do; `decimals` are those of our errors, by default those of `Quantity.write`.
     """
     measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
+    measured = replace(
+        measured, is_per_class=measured.is_per_class or QUANTITIES[metric].is_per_class
+    )
     if kind == "coordinates":
         columns = shown_columns(cells)
         cells = [cell for cell in cells if (cell.quantity, cell.coordinate) in columns]
