@@ -187,6 +187,7 @@ EXPERIMENTS["objects"] = {
         {"name": "curve", "kind": "learning_curve", "caption": "Objects over examples."},
         {"name": "taken", "kind": "confusion", "caption": "Objects taken for others."},
         {"name": "sheet", "kind": "image_sheet", "caption": "Some objects."},
+        {"name": "families", "kind": "families", "caption": "Rankings of all objects."},
     ],
 }
 

@@ -171,6 +171,16 @@ def dataset_versions(experiment):
     return [name for name in settings.experiments if draws(name) == draws(experiment)]
 
 
+def families(experiment):
+    """Return the experiments of the run that compare the same methods on classes."""
+    methods = settings.methods_of(experiment)
+    return [
+        name
+        for name, values in settings.experiments.items()
+        if values.metric == "accuracy" and settings.methods_of(name) == methods
+    ]
+
+
 def files_of_figure(wildcards):
     """Return what the module of a figure reads of its experiment, by name."""
     experiment = experiment_of_figure(wildcards)
@@ -186,6 +196,7 @@ def files_of_figure(wildcards):
         "calibration": f"{folder}/calibration.h5",
         "coordinates": f"{folder}/coordinates.csv",
         "dataset": f"results/datasets/{settings.experiments[experiment].dataset}.h5",
+        "family_scores": [f"results/{name}/scores.csv" for name in families(experiment)],
         "first_features": f"{folder}/split-0/features.h5",
         "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
         "first_split": f"{folder}/split-0/split.h5",

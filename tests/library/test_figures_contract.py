@@ -17,6 +17,7 @@ from matplotlib.image import imread
 from report_samples import (
     CLASS_METHODS,
     METHODS,
+    add_rankings,
     add_training_rows,
     base_accuracy,
     base_error,
@@ -119,7 +120,8 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
     files["predictions"] = [path for paths in files["predictions"].values() for path in paths]
     files["regressions"] = list(files["regressions"].values())
     rows = [(method, "selected", 0, base_accuracy) for method in CLASS_METHODS]
-    files["scores"] = write_accuracies(folder / "scores.csv", rows)
+    files["scores"] = add_rankings(write_accuracies(folder / "scores.csv", rows))
+    files["family_scores"] = [files["scores"]] * 2
     files["coordinates"] = write_coordinates(folder / "coordinates.csv", rows)
     shown = {"methods": CLASS_METHODS, "shown_methods": CLASS_METHODS}
     return files, shown | {"metric": "accuracy"}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from report_samples import (
     CLASS_METHODS,
+    add_rankings,
     base_accuracy,
     base_error,
     better_accuracy,
@@ -173,20 +174,8 @@ def test_the_errors_of_a_table_do_not_count_for_classes(tmp_path):
 
 
 def read_with_rankings(tmp_path, without=()):
-    """Return scores with an AUC a quarter above the accuracy, and a median RFP as the rest.
-
-    They are missing in the splits `without`.
-    """
     path = write_accuracies(tmp_path / "ranked.csv", ROWS)
-    lines = path.read_text().splitlines()
-    for line in lines[1:]:
-        *key, _, value = line.split(",")
-        if int(key[7]) not in without:
-            auc = 0.75 * float(value) + 0.25
-            lines += [",".join([*key, "auc", repr(auc)])]
-            lines += [",".join([*key, "median_rfp", repr(1 - auc)])]
-    path.write_text("\n".join(lines) + "\n")
-    return read_scores(path)
+    return read_scores(add_rankings(path, without))
 
 
 def test_measures_of_rankings_are_blocks_of_a_table(tmp_path):

@@ -43,6 +43,7 @@ ARTIFACTS = (
     "calibration",
     "coordinates",
     "dataset",
+    "family_scores",
     "first_features",
     "first_predictions",
     "first_split",
@@ -56,7 +57,8 @@ ARTIFACTS = (
 """What figures may read of an experiment, each a path but for these: the splits are a list;
 `first_predictions` and `regressions` map the methods to their files of the first split, and
 `predictions` and `all_regressions` (of the methods shown) to their files of every split;
-`version_scores` are a list, of the experiments of the run on versions of the dataset;
+`version_scores` and `family_scores` are lists, of the experiments of the run on versions of the
+dataset, and of those on classes with the same methods;
 `models` is None without a mixture."""
 
 SETTINGS = (
