@@ -22,8 +22,8 @@ SHOWS = (
 )
 CAPTION = (
     "The number of experiments (such as protein families) whose median rate of false positives is "
-    "at most that on the horizontal axis, a line for each method: the higher, the better. Each value "
-    "is a mean over the splits at the largest training size."
+    "at most that on the horizontal axis, a line for each method: the higher, the better. Each "
+    "value is a mean over the splits at the largest training size."
 )
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"classes"}}
