@@ -226,7 +226,10 @@ def settings_of_figure(wildcards):
         "shown_methods": method_fields(shown, *kind.method_fields),
         "title": figure_title(dataset.title, stand_in(name)),
         "training_size": max(numbers_of(experiment.training_sizes), default=None),
-        "version_titles": [settings.dataset_of(other).title for other in dataset_versions(name)],
+        "version_titles": [
+            figure_title(settings.dataset_of(other).title, stand_in(other))
+            for other in dataset_versions(name)
+        ],
         "weak_size": max(experiment.weak_sizes, default=0),
     }
     return {setting: known[setting] for setting in kind.settings}

@@ -8,11 +8,11 @@ from sklearn.base import clone
 
 from workflow_lib import HiddenMarkovModel, ScoreSpace
 from workflow_lib.baselines.generative_classifier import HiddenMarkovClassifier
-from workflow_lib.embeddings.sequence_scores import SequenceScores, WordCounts
+from workflow_lib.embeddings.sequence_scores import SequenceScores, WordShares
 from workflow_lib.features.letter_rows import letter_rows, sequences_in
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.hidden_markov import fit_models
-from workflow_lib.methods.learned_features import learned_features
+from workflow_lib.methods.learned_features import LearnedInputs, learned_features
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 
@@ -79,14 +79,14 @@ def test_one_class_is_refused():
 
 def test_words_are_counted_per_word_of_known_letters():
     rows = letter_rows(["AACNA", "CA", "T"], "ACGT")
-    learner = WordCounts(word_length=2).fit(rows)
+    learner = WordShares(word_length=2).fit(rows)
     counts = learner._columns(sequences_in(rows))
     np.testing.assert_allclose(counts[0, [0, 1, 4]], [0.5, 0.5, 0.0])
     np.testing.assert_allclose(counts[1, [0, 1, 4]], [0.0, 0.0, 1.0])
     # A sequence shorter than a word has none.
     assert not counts[2].any()
     with pytest.raises(ValueError, match="n_symbols=2"):
-        WordCounts(2, n_symbols=2).fit(rows)
+        WordShares(2, n_symbols=2).fit(rows)
 
 
 def test_the_most_probable_model_is_that_of_the_higher_joint_probability():
@@ -102,3 +102,26 @@ def test_the_most_probable_model_is_that_of_the_higher_joint_probability():
     expected = np.exp(joint[1]) / (np.exp(joint[0]) + np.exp(joint[1]))
     np.testing.assert_allclose(classifier.predict_proba(rows)[:, 1], expected, rtol=1e-6)
     assert (classifier.predict(rows) == labels).mean() > 0.6
+
+
+def test_a_fold_sees_no_class_of_its_heldout_rows(tmp_path):
+    rows, labels = rows_and_classes()
+    folds = np.arange(len(rows)) // 10
+    preparation = fit_preparation(rows, "none").tree()
+    groups = {"all": preparation, "learns": False}
+    groups |= {f"fold-{fold}": preparation for fold in range(4)}
+    features = {
+        "inputs": {"train": rows, "weak": rows[:0], "test": rows[:0]},
+        "n-40": groups,
+        "scale": "none",
+        "kernel": "linear",
+    }
+    learner = SequenceScores(n_states=2, n_symbols=4)
+    changed = np.where(folds == 2, 1 - labels, labels)
+    first, second = (
+        LearnedInputs(features, folds, 40, learner, 0, known) for known in (labels, changed)
+    )
+    pairs = list(zip(first.fold_rows(), second.fold_rows()))
+    for fold, (own, other) in enumerate(pairs):
+        same = all(np.array_equal(a, b) for a, b in zip(own, other))
+        assert same == (fold == 2)

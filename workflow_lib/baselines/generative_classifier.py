@@ -58,15 +58,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         sequences = sequences_in(X)
         self.classes_, labels = np.unique(y, return_inverse=True)
         subsets = [np.flatnonzero(labels == label) for label in range(len(self.classes_))]
-        self.models_ = fitted_models(
-            sequences,
-            subsets,
-            self.n_symbols,
-            n_states=self.n_states,
-            prior=self.prior,
-            n_init=self.n_init,
-            random_state=self.random_state,
-        )
+        self.models_ = fitted_models(self, sequences, subsets)
         self.log_shares_ = np.log(np.bincount(labels) / len(labels))
         return self
 

@@ -1,7 +1,7 @@
 """Score spaces of sequences of letters as features, learned in every fold.
 
 `SequenceScores` are the scores of hidden Markov models (`workflow_lib.embeddings.score_space`),
-`WordCounts` the counts of words, the spectrum (Leslie, Eskin & Noble 2002). Both take the rows of
+`WordShares` the shares of words, the spectrum (Leslie, Eskin & Noble 2002). Both take the rows of
 `workflow_lib.features.letter_rows`, and standardise each column over the training rows.
 """
 
@@ -114,15 +114,7 @@ class SequenceScores(Standardised):
             if y is None or len(classes) < 2:
                 raise ValueError("Models of classes need rows of two classes.")
             subsets = [np.flatnonzero(np.asarray(y) == label) for label in classes[::-1]]
-        self.models_ = fitted_models(
-            sequences,
-            subsets,
-            self.n_symbols,
-            n_states=self.n_states,
-            prior=self.prior,
-            n_init=self.n_init,
-            random_state=self.random_state,
-        )
+        self.models_ = fitted_models(self, sequences, subsets)
         self._standardise(self._columns(sequences))
         return self
 
@@ -138,7 +130,7 @@ class SequenceScores(Standardised):
         return space.transform(sequences)
 
 
-class WordCounts(Standardised):
+class WordShares(Standardised):
     """Shares of the words of some successive letters among those of a sequence: its spectrum.
 
     Words with an unknown letter are not counted.
@@ -154,7 +146,7 @@ class WordCounts(Standardised):
     def __init__(self, word_length: int = 3, n_symbols: int = 4) -> None:
         self.word_length, self.n_symbols = word_length, n_symbols
 
-    def fit(self, X, y=None) -> WordCounts:
+    def fit(self, X, y=None) -> WordShares:
         """Standardise the columns of rows `X` (n, longest length); `y` is ignored."""
         self._standardise(self._columns(sequences_in(X)))
         return self
@@ -162,8 +154,8 @@ class WordCounts(Standardised):
     def _columns(self, sequences: list[np.ndarray]) -> np.ndarray:
         k, n_words = self.word_length, self.n_symbols**self.word_length
         weights = self.n_symbols ** np.arange(k)[::-1]
-        counts = np.zeros((len(sequences), n_words))
-        for row, sequence in zip(counts, sequences):
+        shares = np.zeros((len(sequences), n_words))
+        for row, sequence in zip(shares, sequences):
             if (sequence >= self.n_symbols).any():
                 raise ValueError(f"A letter is not below n_symbols={self.n_symbols}.")
             if len(sequence) < k:
@@ -171,4 +163,4 @@ class WordCounts(Standardised):
             windows = np.lib.stride_tricks.sliding_window_view(sequence, k)
             known = windows[(windows >= 0).all(axis=1)]
             row += np.bincount(known @ weights, minlength=n_words) / max(len(known), 1)
-        return counts
+        return shares

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflow_lib.report.labels import method_label, splits_in_words
+from workflow_lib.report.labels import figure_title, method_label, splits_in_words
 from workflow_lib.report.lines import Line, curve_axes, draw_panels, level_line
 from workflow_lib.report.quantities import QUANTITIES, baseline_of, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
@@ -84,8 +84,13 @@ def draw(
 def named_versions(titles: Sequence[str]) -> tuple[str, list[str]]:
     """Return what the titles have in common, up to a comma, and the rest of each.
 
-    Where one title is the beginning of all others, its rest is `USUAL`.
+    Where one title is the beginning of all others, its rest is `USUAL`. What `figure_title` writes
+    after the title of a stand-in stands after what they have in common, if all have it.
     """
+    mark = figure_title("", "other data")
+    if all(title.endswith(mark) for title in titles):
+        heading, labels = named_versions([title.removesuffix(mark) for title in titles])
+        return heading + mark, labels
     common = os.path.commonprefix(list(titles))
     if common in titles and all(f"{title}, ".startswith(f"{common}, ") for title in titles):
         return common, [title[len(common) + 2 :] or USUAL for title in titles]
