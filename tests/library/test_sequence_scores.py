@@ -9,7 +9,7 @@ from sklearn.base import clone
 from workflow_lib import HiddenMarkovModel, ScoreSpace
 from workflow_lib.baselines.generative_classifier import HiddenMarkovClassifier
 from workflow_lib.embeddings.sequence_scores import SequenceScores, WordShares
-from workflow_lib.features.letter_rows import letter_rows, sequences_in
+from workflow_lib.features.item_rows import letter_rows, sequences_in
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.hidden_markov import fit_models
 from workflow_lib.methods.learned_features import LearnedInputs, learned_features
@@ -79,7 +79,7 @@ def test_one_class_is_refused():
 
 def test_words_are_counted_per_word_of_known_letters():
     rows = letter_rows(["AACNA", "CA", "T"], "ACGT")
-    learner = WordShares(word_length=2).fit(rows)
+    learner = WordShares(word_length=2, n_symbols=4).fit(rows)
     counts = learner._columns(sequences_in(rows))
     np.testing.assert_allclose(counts[0, [0, 1, 4]], [0.5, 0.5, 0.0])
     np.testing.assert_allclose(counts[1, [0, 1, 4]], [0.0, 0.0, 1.0])

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from workflow_lib.embeddings.letter_models import fitted_models
 from workflow_lib.embeddings.score_space_storage import model_from_tree
-from workflow_lib.features.letter_rows import sequences_in
+from workflow_lib.features.item_rows import sequences_in
 
 
 class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
@@ -47,7 +47,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, longest length)
-            Rows of `workflow_lib.features.letter_rows`.
+            Rows of `workflow_lib.features.item_rows`.
         y : array (n,)
 
         Raises

@@ -271,7 +271,8 @@ def dataset_tree(
         ``learned_columns``. A sparse matrix holds counts of terms
         and stays sparse (see `workflow_lib.datasets.sparse_inputs`). Where the terms are
         transitions of trees, the array ``term_states`` (q,) among `groups` has the number of the
-        state that each leads from.
+        state that each leads from. Where rows are sequences or bags, the group ``items`` describes
+        them (`workflow_lib.features.item_rows`).
     outputs : array (n, d)
         Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
     input_names, output_names : sequences of q and d str

@@ -2,7 +2,7 @@
 
 `SequenceScores` are the scores of hidden Markov models (`workflow_lib.embeddings.score_space`),
 `WordShares` the shares of words, the spectrum (Leslie, Eskin & Noble 2002). Both take the rows of
-`workflow_lib.features.letter_rows`, and standardise each column over the training rows.
+`workflow_lib.features.item_rows`, and standardise each column over the training rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from workflow_lib.embeddings.letter_models import fitted_models
 from workflow_lib.embeddings.score_space import ScoreSpace
 from workflow_lib.embeddings.score_space_storage import model_from_tree
-from workflow_lib.features.letter_rows import sequences_in
+from workflow_lib.features.item_rows import sequences_in
 
 SMALLEST_DEVIATION = 1e-10
 """Standard deviation of a column, relative to its largest value, below which it is constant."""
@@ -139,11 +139,11 @@ class WordShares(Standardised):
     ----------
     word_length : int, default=3
         Letters of a word k.
-    n_symbols : int, default=4
-        Number of letters V; there are V to the power of k columns.
+    n_symbols : int or None, default=None
+        Number of letters V; there are V to the power of k columns. None: as the dataset says.
     """
 
-    def __init__(self, word_length: int = 3, n_symbols: int = 4) -> None:
+    def __init__(self, word_length: int = 3, n_symbols: int | None = None) -> None:
         self.word_length, self.n_symbols = word_length, n_symbols
 
     def fit(self, X, y=None) -> WordShares:

@@ -139,6 +139,7 @@ class OnLearnedFeatures(base.Method):
             transformer = new_estimator(
                 imported_class(self._transformer), self._settings, point, self.seed
             )
+            transformer.set_params(**_facts_of_items(transformer, data.split))
             self._splits[key] = _SplitOnFeatures(data.split, transformer, n_unlabelled)
         uses_weak = any(spec.weak_size for spec in self._method.specs(data.split))
         spec = data.spec if uses_weak else replace(data.spec, weak_size=0)
@@ -152,6 +153,12 @@ class OnLearnedFeatures(base.Method):
             remedy="change settings or grid of feature_learner, or leave the method out of the "
             "experiment",
         )
+
+
+def _facts_of_items(transformer: Any, split: SplitData) -> dict[str, int]:
+    """Return the numbers that describe the items, of parameters that are left None."""
+    known, facts = transformer.get_params(), split.dataset.get("items", {})
+    return {name: int(facts[name]) for name in facts if name in known and known[name] is None}
 
 
 def _on_features(fitted: base.Fitted, data: FitData) -> Fitted:

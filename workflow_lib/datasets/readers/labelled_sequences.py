@@ -42,7 +42,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     The source is a text file whose lines are a class, a name and a sequence, with commas between
     them. ``inputs``: the counts of words, sparse, with ``term_states``, the first letters of each
-    word as a number; or the rows of `workflow_lib.features.letter_rows`. ``classes``: see
+    word as a number; or the rows of `workflow_lib.features.item_rows`. ``classes``: see
     `workflow_lib.datasets.class_tables.class_dataset_tree`; the class vectors are the unit vectors.
     Repeated sequences, which would be in training and test rows, are left out but the first, all of
     a sequence with two classes, and those without a word; they are counted by reason in
@@ -57,7 +57,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
-    from workflow_lib.features.letter_rows import letter_rows
+    from workflow_lib.features.item_rows import letter_rows
 
     check_sources(sources, "labelled_sequences", "the file of the sequences")
     rows = list(_rows(sources[0]))
@@ -82,14 +82,15 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         )
     class_names = sorted({label for label, _, _ in kept.values()})
     inputs: Any
-    states: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     if options.inputs == "letters":
         inputs = letter_rows(list(kept), options.letters)
         names = [f"letter_{place + 1}" for place in range(inputs.shape[1])]
+        more["items"] = {"kind": "letters", "n_symbols": len(options.letters)}
     else:
         inputs, names = _counts([words for _, _, words in kept.values()])
         beginnings = [word[:-1] for word in names]
-        states["term_states"] = np.unique(beginnings, return_inverse=True)[1].astype(np.int64)
+        more["term_states"] = np.unique(beginnings, return_inverse=True)[1].astype(np.int64)
     return class_dataset_tree(
         inputs,
         np.array([class_names.index(label) for label, _, _ in kept.values()]),
@@ -101,7 +102,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=str(sources[0]),
         rows_read=len(rows),
         report={"exclusions": dict(excluded)},
-        **states,
+        **more,
     )
 
 

@@ -1,0 +1,108 @@
+"""Sequences and bags as rows of numbers of one length, the form in which a dataset holds them.
+
+The group ``items`` of a "dataset" artifact describes its rows: ``kind``, and numbers of that kind.
+
+``letters``
+    Sequences of letters; `letter_rows`. ``n_symbols``: the number V of known letters.
+``vectors``
+    Sequences of vectors; `vector_rows`. ``n_numbers``: the numbers d of a vector.
+``counts``
+    Bags of words, as the counts of each of the ``n_words`` words; W columns for each part of the
+    item, such as the quarters of an image, one part after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+UNKNOWN, AFTER_THE_END = -1, -2
+"""An unknown letter, and a place after the last letter."""
+
+
+def letter_rows(sequences: Sequence[str], letters: str) -> np.ndarray:
+    """Return rows (n, longest length) with the place of every letter in `letters`."""
+    rows = np.full((len(sequences), max(map(len, sequences))), float(AFTER_THE_END))
+    places = {letter: place for place, letter in enumerate(letters)}
+    for row, sequence in zip(rows, sequences):
+        row[: len(sequence)] = [places.get(letter, UNKNOWN) for letter in sequence]
+    return rows
+
+
+def vector_rows(sequences: Sequence[np.ndarray]) -> np.ndarray:
+    """Return rows (n, 1 + longest length times d) of sequences of vectors (K, d).
+
+    A row holds the length K, the vectors one after the other, and zeros.
+    """
+    longest, n_numbers = max(map(len, sequences)), np.shape(sequences[0])[1]
+    rows = np.zeros((len(sequences), 1 + longest * n_numbers))
+    for row, sequence in zip(rows, sequences):
+        row[0] = len(sequence)
+        row[1 : 1 + np.size(sequence)] = np.ravel(sequence)
+    return rows
+
+
+def items_in(rows: np.ndarray, items: Mapping[str, Any]) -> list[np.ndarray] | np.ndarray:
+    """Return what generative models take: sequences, or counts (n, W) of the words of whole items.
+
+    Parameters
+    ----------
+    rows : array (n, q)
+    items : mapping
+        The group ``items`` of the dataset.
+
+    Raises
+    ------
+    ValueError
+        If a row is no item of this kind.
+    """
+    return READERS[items["kind"]](np.asarray(rows), items)
+
+
+def sequences_in(rows: np.ndarray, items: Mapping[str, Any] | None = None) -> list[np.ndarray]:
+    """Return the sequences of letters, integer arrays with -1 for an unknown letter, of rows.
+
+    Raises
+    ------
+    ValueError
+        If a row holds other numbers than letters, or no letter.
+    """
+    rows = np.asarray(rows)
+    codes = np.rint(rows).astype(np.int64)
+    wrong = (rows != codes) | (codes < AFTER_THE_END)
+    if wrong.any():
+        raise ValueError(
+            f"Row {np.flatnonzero(wrong.any(axis=1))[0]} is no sequence of letters: expected whole "
+            f"numbers from 0, {UNKNOWN} for an unknown letter and {AFTER_THE_END} after the end."
+        )
+    lengths = (codes != AFTER_THE_END).sum(axis=1)
+    ends = np.where(lengths > 0, lengths, 1) - 1
+    if (lengths == 0).any() or (codes[np.arange(len(codes)), ends] == AFTER_THE_END).any():
+        raise ValueError("A row has no letter, or letters after its end.")
+    return [row[:length] for row, length in zip(codes, lengths)]
+
+
+def _vectors_in(rows: np.ndarray, items: Mapping[str, Any]) -> list[np.ndarray]:
+    n_numbers = int(items["n_numbers"])
+    lengths = rows[:, 0].astype(np.int64)
+    longest = (rows.shape[1] - 1) // n_numbers
+    if (rows[:, 0] != lengths).any() or (lengths < 1).any() or (lengths > longest).any():
+        raise ValueError(
+            f"A row is no sequence of vectors: expected a length from 1 to {longest} first."
+        )
+    return [
+        row[1 : 1 + length * n_numbers].reshape(length, n_numbers)
+        for row, length in zip(rows, lengths)
+    ]
+
+
+def _counts_in(rows: np.ndarray, items: Mapping[str, Any]) -> np.ndarray:
+    n_words = int(items["n_words"])
+    if (rows < 0).any():
+        raise ValueError("A row has a negative count.")
+    return rows.reshape(len(rows), -1, n_words).sum(axis=1)
+
+
+READERS = {"letters": sequences_in, "vectors": _vectors_in, "counts": _counts_in}
