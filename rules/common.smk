@@ -57,6 +57,7 @@ wildcard_constraints:
     experiment=alternatives(settings.experiments),
     method=alternatives(settings.methods),
     model=alternatives(settings.models),
+    input_model=alternatives(settings.input_models),
     split=r"\d+|final",
     alignment="dtw|gak",
     form=r"[a-z-]+",

@@ -123,6 +123,41 @@ def feature_file(wildcards):
     return f"results/{wildcards.experiment}/split-{wildcards.split}/features.h5"
 
 
+def input_model_of(wildcards):
+    """Return the generative model of the inputs that a method's score space names."""
+    return settings.input_models[method_of(wildcards).score_space.models]
+
+
+def input_model_file(wildcards):
+    folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
+    return f"{folder}/{method_of(wildcards).score_space.models}/input_models.h5"
+
+
+def input_score_file(wildcards):
+    if method_of(wildcards).score_space is None:
+        return []
+    folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
+    return f"{folder}/{wildcards.method}/input_scores.h5"
+
+
+def settings_of_input_model(wildcards):
+    """Return the settings of the stage that fits a generative model of inputs."""
+    keys = ("kind", "per_class", "settings", "grid")
+    path = shown(Path(CONFIG, "input_models", f"{wildcards.input_model}.yaml"))
+    return plain(settings.input_models[wildcards.input_model], *keys) | {"model_file": path}
+
+
+def settings_of_scores(wildcards):
+    """Return the settings of the stage that turns the inputs of a method into scores."""
+    space = method_of(wildcards).score_space.model_dump(mode="json", exclude_none=True)
+    del space["models"]
+    return {
+        "standardise": space.pop("standardise"),
+        "space": space,
+        "method_file": SETTINGS_OF_METHODS["method_file"](wildcards),
+    }
+
+
 ARTIFACT_FILES = {
     "dataset": dataset_of,
     "split": split_file,
@@ -131,6 +166,7 @@ ARTIFACT_FILES = {
     "embeddings": embedding_file,
     "weak_labels": weak_label_file,
     "alignments": alignment_file,
+    "input_scores": input_score_file,
     "regressions": files_of_members("results/{experiment}/split-{split}/{member}/regression.h5"),
     "predictions": files_of_members("results/{experiment}/split-{split}/{member}/predictions.h5"),
     "member_timings": files_of_members(
@@ -197,14 +233,25 @@ def settings_taken(wildcards):
     if method.feature_learner:
         more = {name: SETTINGS_OF_METHODS[name](wildcards) for name in ("seed", "method_file")}
         taken["feature_learner"] = method.feature_learner.model_dump(mode="json") | more
+    if method.score_space:
+        taken["score_space"] = {
+            "grid": plain(input_model_of(wildcards), "grid")["grid"],
+            "method_file": SETTINGS_OF_METHODS["method_file"](wildcards),
+        }
     return taken
 
 
+def artifacts_of(wildcards):
+    """Return the names of the artifacts that a method reads."""
+    scores = ("input_scores",) if method_of(wildcards).score_space else ()
+    return (*module_of(wildcards).artifacts, *scores)
+
+
 def artifact_taken(name):
-    """Return the function of a method's wildcards that gives an artifact if its module reads it."""
+    """Return the function of a method's wildcards that gives an artifact if the method reads it."""
 
     def taken(wildcards):
-        is_taken = name in module_of(wildcards).artifacts
+        is_taken = name in artifacts_of(wildcards)
         return ARTIFACT_FILES[name](wildcards) if is_taken else []
 
     return taken

@@ -22,6 +22,9 @@ def steps_of(wildcards):
     folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
     names = ["split.h5", "features.h5"]
     names += [f"{wildcards.method}/regression.h5", f"{wildcards.method}/predictions.h5"]
+    if method_of(wildcards).score_space:
+        names += [f"{method_of(wildcards).score_space.models}/input_models.h5"]
+        names += [f"{wildcards.method}/input_scores.h5"]
     if method_of(wildcards).model:
         names.append(f"{method_of(wildcards).model}/models.h5")
     made_for = (model_file, embedding_file, weak_label_file, alignment_file)

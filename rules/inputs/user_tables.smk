@@ -165,7 +165,7 @@ def parts_of_saved_methods(wildcards):
     for method, values in method_fields(settings.methods_of(wildcards.experiment), *keys).items():
         step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
         declared = module_of(step)
-        artifacts = {name: ARTIFACT_FILES[name](step) for name in declared.artifacts}
+        artifacts = {name: ARTIFACT_FILES[name](step) for name in artifacts_of(step)}
         values |= {
             "module": declared.name,
             "settings": settings_taken(step),

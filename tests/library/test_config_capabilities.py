@@ -416,11 +416,11 @@ def test_the_kernel_of_the_experiment_counts():
         (GRAM, {"kernel": "rbf"}, "must be precomputed, not rbf"),
         ({}, {"kernel": "precomputed"}, "whose inputs are a Gram matrix"),
         ({"inputs": {"kernel": "tanimoto"}}, {}, "tanimoto needs inputs.scale: none"),
-        ({"inputs": {"scale": "markov"}}, {}, "inputs.scale: markov is for trees"),
+        ({"inputs": {"scale": "markov"}}, {}, "inputs.scale: markov is for counts of transitions"),
         (
-            {"options": {"inputs": "tree"}},
+            {"reader": "drug_activity", "options": {"inputs": "tree"}},
             {},
-            "trees and words (the option inputs of the reader) need",
+            "counts of transitions need",
         ),
         (
             {},

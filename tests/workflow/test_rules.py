@@ -197,7 +197,7 @@ def test_a_rule_states_the_code_that_its_script_imports(first_folder):
 IMPORTS_BY_NAME = {
     "workflow_lib/__init__.py",
     "workflow_lib/datasets/reading.py",
-    "workflow_lib/config/named_class.py",
+    "workflow_lib/named_class.py",
     "workflow_lib/embeddings/score_spaces/registry.py",
     "workflow_lib/features/encoder_registry.py",
     "workflow_lib/methods/registry.py",

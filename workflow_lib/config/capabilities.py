@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.method_file import EmbeddingMethod, MethodFile
 from workflow_lib.config.models import (
     FIGURES,
@@ -20,10 +21,15 @@ from workflow_lib.config.models import (
 )
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
+from workflow_lib.datasets.reading import kind_of_inputs
+from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
 from workflow_lib.error_measures import CLASS_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
+
+TRANSITIONS = "transitions"
+"""The kind of inputs that are counts of transitions from one state to another."""
 
 OWN_READER = "table"
 """The reader of user tables; their results include an answer and a saved model."""
@@ -123,6 +129,21 @@ METHOD_REQUIREMENTS = (
         "a feature_learner changes inputs, and the regressor {regressor} takes none",
     ),
     Requirement(
+        {"has_score_space": {True}},
+        {"reads_features": {True}},
+        "a score_space gives inputs, and the regressor {regressor} takes none",
+    ),
+    Requirement(
+        {"has_score_space": {True}},
+        {"learns_features": {False}},
+        "a method has a feature_learner or a score_space, not both",
+    ),
+    Requirement(
+        {"score_kind": {"top"}},
+        {"has_class_models": {True}},
+        "score_space.kind: top needs models of the classes (per_class: true)",
+    ),
+    Requirement(
         {"weak": {True}, "takes_weak_weight": {True}},
         {"has_weak_weight": {True}},
         "a weakly supervised method needs grid.weak_weight",
@@ -201,15 +222,13 @@ EXPERIMENT_REQUIREMENTS = (
     Requirement(
         {"scale": {MARKOV_SCALE}},
         {"has_states": {True}},
-        "inputs.scale: {scale} is for trees and sequences, which the reader {reader} gives only "
-        "with the option inputs: tree or words, if it has one",
+        "inputs.scale: {scale} is for counts of transitions of trees and sequences, and the reader "
+        "{reader} gives {kind_of_inputs} with these options",
     ),
     Requirement(
         {"has_states": {True}},
         {"scale": set(TEXT_SCALES)},
-        "trees and words (the option inputs of the reader) need inputs.scale: "
-        + " or ".join(TEXT_SCALES)
-        + ", not {scale}",
+        "counts of transitions need inputs.scale: " + " or ".join(TEXT_SCALES) + ", not {scale}",
     ),
     Requirement(
         {"scale": {"products"}},
@@ -301,6 +320,26 @@ COMBINATION_REQUIREMENTS = (
         "a feature_learner needs rows of numbers, the kernel rbf or linear, and no more training "
         "rows than max_gram_rows",
     ),
+    *(
+        Requirement(
+            {"input_model": {kind}},
+            {"kind_of_inputs": set(declared.items)},
+            f"the model of score_space is for {' or '.join(declared.items)}, and the reader "
+            "{reader} gives {kind_of_inputs} with these options",
+        )
+        for kind, declared in input_model_kinds().items()
+    ),
+    Requirement(
+        {"has_score_space": {True}},
+        {"scale": {"none"}, "kernel": {"rbf", "linear"}, "is_large": {False}},
+        "a score_space needs inputs.scale: none, the kernel rbf or linear, and no more training "
+        "rows than max_gram_rows",
+    ),
+    Requirement(
+        {"has_class_models": {True}},
+        {"task": {"classes"}},
+        "models of the classes (per_class: true) need the task classes, not {task}",
+    ),
     Requirement(
         {"is_large": {True}, "regressor": NEEDS_GRAM},
         {"regressor": set()},
@@ -354,12 +393,15 @@ def check(
     dataset: DatasetSettings,
     experiment: ExperimentSettings,
     max_gram_rows: int | None = None,
+    input_model: InputModelSettings | None = None,
 ) -> list[str]:
     """Return the reasons why the method cannot run in the experiment; none when it can.
 
     `max_gram_rows` is the largest number of training rows of a Gram matrix; None for no limit.
+    `input_model` is that of the method's score space.
     """
-    facts = method_facts(method, model) | experiment_facts(dataset, experiment, max_gram_rows)
+    facts = method_facts(method, model, input_model)
+    facts |= experiment_facts(dataset, experiment, max_gram_rows)
     requirements = _of_method(method) + COMBINATION_REQUIREMENTS + method.needs_of_data
     return _unmet(requirements, facts) + method.reasons_against(dataset.task)
 
@@ -375,9 +417,13 @@ def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
     return max(numbers_of(experiment.training_sizes), default=0) > max_gram_rows
 
 
-def check_method(method: MethodFile, model: ModelSettings | None) -> list[str]:
+def check_method(
+    method: MethodFile,
+    model: ModelSettings | None,
+    input_model: InputModelSettings | None = None,
+) -> list[str]:
     """Return the reasons why the method can run in no experiment; none when it can run in some."""
-    return _unmet(_of_method(method), method_facts(method, model))
+    return _unmet(_of_method(method), method_facts(method, model, input_model))
 
 
 def _of_method(method: MethodFile) -> tuple[Requirement, ...]:
@@ -411,8 +457,12 @@ def blocks(method: MethodFile, model: ModelSettings | None) -> tuple[str, ...]:
     return KINDS[model.kind].blocks.get(method.form, ())
 
 
-def method_facts(method: MethodFile, model: ModelSettings | None) -> dict[str, Any]:
-    """Return the facts of a method and its model for the requirements.
+def method_facts(
+    method: MethodFile,
+    model: ModelSettings | None,
+    input_model: InputModelSettings | None = None,
+) -> dict[str, Any]:
+    """Return the facts of a method and its models for the requirements.
 
     Where model and form contradict each other, there are no blocks; another requirement reports
     this, so those about blocks count as met.
@@ -420,6 +470,8 @@ def method_facts(method: MethodFile, model: ModelSettings | None) -> dict[str, A
     names = blocks(method, model)
     return method.facts() | {
         "model": model.kind if model else None,
+        "input_model": input_model.kind if input_model else None,
+        "has_class_models": bool(input_model and input_model.per_class),
         "covariance_type": model.covariance_type if model else None,
         "has_its_covariances": model is None
         or model.covariance_type in KINDS[model.kind].covariances,
@@ -435,11 +487,13 @@ def experiment_facts(
 ) -> dict[str, Any]:
     """Return the facts of a dataset and an experiment for the requirements."""
     tables = {table.kind for table in experiment.tables or ()}
+    kind = kind_of_inputs(dataset.reader, dataset.options)
     return {
         "task": dataset.task,
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
-        "has_states": dataset.options.get("inputs") in ("tree", "words"),
+        "kind_of_inputs": kind,
+        "has_states": kind == TRANSITIONS,
         "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from workflow_lib.config.base import Settings
-from workflow_lib.config.named_class import DOTTED, NamedClass, combinations
 from workflow_lib.config.values import Flag
+from workflow_lib.named_class import DOTTED, NamedClass, combinations
 
 
 class FeatureLearner(Settings):

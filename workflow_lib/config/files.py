@@ -13,6 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
@@ -27,6 +28,7 @@ from workflow_lib.methods.registry import method_modules, parameters_of
 SETTINGS_OF_KIND: dict[str, type[Settings]] = {
     "dataset": DatasetSettings,
     "model": ModelSettings,
+    "input_model": InputModelSettings,
     "method": MethodFile,
     "experiment": ExperimentSettings,
 }

@@ -63,6 +63,9 @@ STAGES: dict[str, Stage] = {
     "annotate": Stage(),
     "embeddings": Stage(grams=6),
     "preimages": Stage(minutes=2, grams=2, cubic_minutes=0.1),
+    # Models of inputs that are sequences or bags.
+    "input_models": Stage(minutes=30, more_mb=3000),
+    "input_scores": Stage(minutes=10, grams=4, more_mb=3000),
     # Results from the predictions.
     "scores": Stage(minutes=2),
     "equivalence_checks": Stage(minutes=2, grams=8),

@@ -12,6 +12,7 @@ from typing import Any
 from workflow_lib.config import capabilities
 from workflow_lib.config.files import ConfigurationFiles, check_run_files, validated
 from workflow_lib.config.gram_limit import default_max_gram_rows
+from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.job_needs import most_gram_rows
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
@@ -68,6 +69,9 @@ class Configuration:
 
     models: dict[str, ModelSettings]
     """The generative models used."""
+
+    input_models: dict[str, InputModelSettings]
+    """The generative models of inputs used."""
 
     left_out: dict[str, dict[str, list[str]]]
     """By experiment, the methods of ``default`` that cannot run in it, each with the reasons."""
@@ -233,6 +237,7 @@ class Configuration:
             "datasets": self.datasets,
             "methods": self.methods,
             "models": self.models,
+            "input_models": self.input_models,
         }
         return {
             "sources": list(self.sources),
@@ -302,6 +307,7 @@ def load_configuration(
     raise_errors(list({str(error): error for error in files.errors}.values()))
     datasets = sorted({experiment.dataset for experiment in experiments.values()})
     models = sorted({method.model for method in methods.values() if method.model})
+    spaces = [method.score_space for method in methods.values() if method.score_space]
     return Configuration(
         sources=tuple(sources),
         run=run,
@@ -309,6 +315,10 @@ def load_configuration(
         datasets={name: files.get("dataset", name, place) for name in datasets},
         methods={name: methods[name] for name in sorted(methods)},
         models={name: files.get("model", name, place) for name in models},
+        input_models={
+            name: files.get("input_model", name, place)
+            for name in sorted({space.models for space in spaces})
+        },
         left_out=left_out,
         replaced=replaced,
         request=request,
@@ -502,7 +512,8 @@ def _methods_of(
             has_faulty = True
             continue
         model, limit = _model_of(files, method_name), max_gram_rows_of(run)
-        reasons = capabilities.check(method, model, dataset, experiment, limit)
+        of_inputs = _input_model_of(files, method_name)
+        reasons = capabilities.check(method, model, dataset, experiment, limit, of_inputs)
         if not reasons:
             chosen[method_name] = method
         elif default:
@@ -612,12 +623,20 @@ def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | No
     return files.get("model", method.model, place) if method.model else None
 
 
+def _input_model_of(files: ConfigurationFiles, method_name: str) -> InputModelSettings | None:
+    method = files.get("method", method_name, "")
+    if method.score_space is None:
+        return None
+    place = f"{files.place('method', method_name)}, key score_space.models"
+    return files.get("input_model", method.score_space.models, place)
+
+
 def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> bool:
     """Return whether a method can run anywhere, after recording the reasons if it cannot."""
-    model = _model_of(files, name)
-    if method.model and model is None:
+    model, of_inputs = _model_of(files, name), _input_model_of(files, name)
+    if (method.model and model is None) or (method.score_space and of_inputs is None):
         return False
-    reasons = capabilities.check_method(method, model)
+    reasons = capabilities.check_method(method, model, of_inputs)
     remedy = f"change it or its model, {files.place('model', method.model)}" if model else ""
     place = files.place("method", name)
     files.errors += [UserError(place, reason, remedy=remedy) for reason in reasons]
@@ -626,7 +645,15 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
         UserError(f"{place}, key {key}", found, expected, remedy)
         for key, found, expected, remedy in faults
     ]
-    return not reasons and not faults
+    of_inputs = [] if reasons or of_inputs is None else of_inputs.named_class().faults()
+    files.errors += [
+        UserError(
+            f"{files.place('input_model', method.score_space.models)}, key {key}",
+            *fault,
+        )
+        for key, *fault in of_inputs
+    ]
+    return not (reasons or faults or of_inputs)
 
 
 def _files_to_change(

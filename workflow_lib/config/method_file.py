@@ -9,8 +9,14 @@ from pydantic import Field, model_validator
 from workflow_lib.config.base import Settings
 from workflow_lib.config.feature_learner import FeatureLearner
 from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.score_space import ScoreSpaceSettings
 from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures
-from workflow_lib.methods.registry import LEARNED_FEATURES, method_modules, parameters_of
+from workflow_lib.methods.registry import (
+    LEARNED_FEATURES,
+    STORED_SCORES,
+    method_modules,
+    parameters_of,
+)
 
 ABSENT: dict[str, Any] = {
     "grid": None,
@@ -72,6 +78,10 @@ class MethodFile(Settings):
     """A transformer that each fold learns from inputs alone, whose columns are the inputs of the
     method; null (the default) for the inputs themselves."""
 
+    score_space: ScoreSpaceSettings | None = None
+    """Sequences and bags become vectors by what generative models see in them, which are then the
+    inputs of the method; null (the default) for the inputs themselves."""
+
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     """What a method of this regressor must satisfy on all data."""
 
@@ -132,6 +142,9 @@ class MethodFile(Settings):
             | {f"has_{key}": bool(self.grid_values(key)) for key in grid_keys}
             | {
                 "learns_features": self.feature_learner is not None,
+                "has_score_space": self.score_space is not None,
+                "score_kind": self.score_space.kind if self.score_space else None,
+                "standardises_scores": bool(self.score_space and self.score_space.standardise),
                 "reads_features": "features" in method_modules()[self.regressor].artifacts,
                 "takes_weak_weight": hasattr(self.grid, "weak_weight"),
                 "takes_width": hasattr(self.grid, "width"),
@@ -144,6 +157,8 @@ class MethodFile(Settings):
 
     def library_modules(self) -> list[str]:
         """Return the modules of this library that the method loads by name, without the package."""
+        if self.score_space is not None:
+            return [f"methods.{STORED_SCORES}"]
         if self.feature_learner is None:
             return []
         of_class = self.feature_learner.named_class().library_modules()

@@ -19,6 +19,7 @@ from pydantic.json_schema import models_json_schema
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.files import LIKE
+from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
@@ -41,6 +42,7 @@ FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
     RunSettings: ("*.yaml",),
     DatasetSettings: ("datasets/*.yaml",),
     ModelSettings: ("models/*.yaml",),
+    InputModelSettings: ("input_models/*.yaml",),
     MethodFile: ("methods/*.yaml",),
     ExperimentSettings: ("experiments/*.yaml",),
 }
@@ -55,6 +57,7 @@ SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("`inputs` of a dataset", "inputs.", InputSettings),
     ("`sources` of a dataset", "sources[].", SourceSettings),
     ("Models", "", ModelSettings),
+    ("Models of inputs", "", InputModelSettings),
     ("Methods", "", MethodFile),
     ("Experiments", "", ExperimentSettings),
     ("`tables` of an experiment", "tables[].", TableSettings),

@@ -8,6 +8,12 @@ A reader is a module in ``workflow_lib/datasets/readers`` with two members:
     which returns the tree of a "dataset" artifact (see `workflow_lib.datasets.tables`). A reader
     of image features takes a fourth argument, the paths of their artifacts by kind.
 
+A reader whose inputs are no usual rows also has
+
+``kind_of_inputs(options)``
+    which returns ``letters``, ``vectors`` or ``counts`` (`workflow_lib.features.item_rows`), or
+    ``transitions`` for counts of transitions between states; else ``numbers``.
+
 The file name of the module is the name of the reader: a new file there is a new reader.
 """
 
@@ -23,6 +29,9 @@ from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from workflow_lib.config.base import Settings
+
+NUMBERS = "numbers"
+"""The kind of inputs of most readers: rows of numbers, terms or images."""
 
 _FOLDER = Path(__file__).with_name("readers")
 
@@ -48,6 +57,22 @@ def load_reader(name: str) -> ModuleType:
 def options_model(reader: str) -> type[Settings]:
     """Return the class of the options of the reader named `reader`."""
     return load_reader(reader).Options
+
+
+def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
+    """Return the kind of the inputs that a reader gives with some options; see this module.
+
+    Options that are refused give ``numbers``: what is wrong with them is reported elsewhere.
+    """
+    if reader not in reader_names():
+        return NUMBERS
+    module = load_reader(reader)
+    if not hasattr(module, "kind_of_inputs"):
+        return NUMBERS
+    try:
+        return module.kind_of_inputs(checked_options(reader, options))
+    except UserError:
+        return NUMBERS
 
 
 def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:

@@ -176,7 +176,7 @@ class ScoreSpace(ParameterMixin):
         if len(terms) == 2:
             blocks = {"log_odds": log_p[:, 0] - log_p[:, 1]}
         else:
-            blocks = {"log_odds": log_p - _log_sum_of_others(log_p)}
+            blocks = {"log_odds": log_p - log_sum_of_others(log_p)}
         for index, own in enumerate(terms):
             sign = -1.0 if len(terms) == 2 and index == 1 else 1.0
             for name, block in own.fisher(X, self.parametrization, self.posterior).items():
@@ -210,8 +210,8 @@ def _columns(blocks: dict[str, np.ndarray]) -> dict[str, slice]:
     return columns
 
 
-def _log_sum_of_others(log_p: np.ndarray) -> np.ndarray:
-    """Return the logarithms of the sums of exp(log_p) (n, C) over all columns but each."""
+def log_sum_of_others(log_p: np.ndarray) -> np.ndarray:
+    """Return log of the sum of exp(log_p) (n, C) over all other columns, for each column."""
     n_classes = log_p.shape[1]
     others = np.broadcast_to(log_p[:, None], (len(log_p), n_classes, n_classes)).copy()
     others[:, np.arange(n_classes), np.arange(n_classes)] = -np.inf

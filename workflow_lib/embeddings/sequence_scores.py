@@ -1,8 +1,7 @@
-"""Score spaces of sequences of letters as features, learned in every fold.
+"""Shares of words of letters as features: the spectrum (Leslie, Eskin & Noble 2002).
 
-`SequenceScores` are the scores of hidden Markov models (`workflow_lib.embeddings.score_space`),
-`WordShares` the shares of words, the spectrum (Leslie, Eskin & Noble 2002). Both take the rows of
-`workflow_lib.features.item_rows`, and standardise each column over the training rows.
+The features take the rows of `workflow_lib.features.item_rows`, and standardise each column over
+the training rows.
 """
 
 from __future__ import annotations
@@ -11,9 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from workflow_lib.embeddings.letter_models import fitted_models
-from workflow_lib.embeddings.score_space import ScoreSpace
-from workflow_lib.embeddings.score_space_storage import model_from_tree
 from workflow_lib.features.item_rows import sequences_in
 
 SMALLEST_DEVIATION = 1e-10
@@ -46,88 +42,6 @@ class Standardised(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return (self._columns(sequences_in(X)) - self.mean_) / self.scale_
-
-
-class SequenceScores(Standardised):
-    """Scores of sequences of letters under one hidden Markov model, or one of each class.
-
-    Parameters
-    ----------
-    kind, level, posterior, parametrization, divide_by_length
-        As of `workflow_lib.embeddings.score_space.ScoreSpace`.
-    class_models : bool, default=True
-        Whether a model is fitted to the sequences of each class, the last class first; else one to
-        all.
-    n_states, n_symbols, prior, n_init, random_state
-        As of `workflow_lib.generative.hidden_markov.HiddenMarkovModel`.
-
-    Attributes
-    ----------
-    models_ : list of dict
-        The fitted models as trees of arrays.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.random.default_rng(0).integers(0, 4, (20, 9))
-    >>> scores = SequenceScores(n_states=2, n_symbols=4)
-    >>> scores.fit_transform(rows, np.arange(20) % 2).shape
-    (20, 32)
-    """
-
-    def __init__(
-        self,
-        kind: str = "free_energy",
-        level: str = "state",
-        posterior: str = "exact",
-        parametrization: str = "softmax",
-        divide_by_length: bool | None = None,
-        class_models: bool = True,
-        n_states: int = 4,
-        n_symbols: int | None = None,
-        prior: float = 0.5,
-        n_init: int = 3,
-        random_state=0,
-    ) -> None:
-        self.kind, self.level, self.posterior = kind, level, posterior
-        self.parametrization, self.divide_by_length = parametrization, divide_by_length
-        self.class_models, self.n_states, self.n_symbols = class_models, n_states, n_symbols
-        self.prior, self.n_init, self.random_state = prior, n_init, random_state
-
-    @property
-    def needs_classes(self) -> bool:
-        """Whether `fit` takes the classes of the rows."""
-        return self.class_models
-
-    def fit(self, X, y=None) -> SequenceScores:
-        """Fit the models to rows `X` (n, longest length) of classes `y` (n,).
-
-        Raises
-        ------
-        ValueError
-            If a row is no sequence of letters, or there are models of classes and no two classes.
-        """
-        sequences = sequences_in(X)
-        subsets = [np.arange(len(sequences))]
-        if self.class_models:
-            classes = np.unique(y)
-            if y is None or len(classes) < 2:
-                raise ValueError("Models of classes need rows of two classes.")
-            subsets = [np.flatnonzero(np.asarray(y) == label) for label in classes[::-1]]
-        self.models_ = fitted_models(self, sequences, subsets)
-        self._standardise(self._columns(sequences))
-        return self
-
-    def _columns(self, sequences: list[np.ndarray]) -> np.ndarray:
-        space = ScoreSpace(
-            [model_from_tree(tree) for tree in self.models_],
-            self.kind,
-            self.level,
-            self.posterior,
-            self.parametrization,
-            self.divide_by_length,
-        )
-        return space.transform(sequences)
 
 
 class WordShares(Standardised):

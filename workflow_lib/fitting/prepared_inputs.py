@@ -167,6 +167,10 @@ class PreparedInputs(ABC):
     def refit_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return feature vectors of all training rows and of the test rows."""
 
+    def learn_all(self) -> None:
+        """Learn now what the folds learn from their inputs, if it was not learned before."""
+        return
+
     def directions(self) -> dict[str, np.ndarray]:
         """Return what makes feature vectors of the inner products of other rows; nothing here."""
         return {}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ARTIFACTS = (
     *("dataset", "split", "features", "models", "embeddings", "weak_labels", "alignments"),
-    *("regressions", "predictions", "member_timings"),
+    *("regressions", "predictions", "member_timings", "input_scores"),
 )
 
 

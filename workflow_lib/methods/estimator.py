@@ -18,15 +18,6 @@ from pydantic import Field
 
 from workflow_lib.config.grids import CombinesCounts, WeaklySupervised
 from workflow_lib.config.method_file import EmbeddingMethod
-from workflow_lib.config.named_class import (
-    DOTTED,
-    NamedClass,
-    Point,
-    combinations,
-    imported_class,
-    new_estimator,
-    written_point,
-)
 from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError
@@ -45,6 +36,15 @@ from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.named_class import (
+    DOTTED,
+    NamedClass,
+    Point,
+    combinations,
+    imported_class,
+    new_estimator,
+    written_point,
+)
 from workflow_lib.regression.any_estimator import (
     class_scores,
     fit_embeddings,

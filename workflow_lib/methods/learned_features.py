@@ -16,23 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workflow_lib.config.named_class import (
-    combinations,
-    imported_class,
-    new_estimator,
-    written_point,
-)
-from workflow_lib.errors import UserError
 from workflow_lib.features.preparation import InputPreparation
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import size_group
-from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
-from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors, joined_curves
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.fitting.prepared_inputs import PreparedRows
 from workflow_lib.methods import base
+from workflow_lib.methods.changed_inputs import OnChangedInputs, RowsOfFeatures
 from workflow_lib.methods.registry import LEARNER
-from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.named_class import imported_class, new_estimator, written_point
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 CHOSEN = "feature_learner__"
@@ -42,12 +34,8 @@ ROUNDING = 1e-12
 """Size below which a standardised value that may not be negative counts as zero."""
 
 
-class OnLearnedFeatures(base.Method):
+class OnLearnedFeatures(OnChangedInputs):
     """A method whose inputs are learned features.
-
-    Every grid point of the transformer competes by the score of what the method selects on its
-    features; the first of those that are equal is chosen. One that cannot be fitted, such as more
-    components than rows, does not compete, and the log says so.
 
     Parameters
     ----------
@@ -59,6 +47,8 @@ class OnLearnedFeatures(base.Method):
         The YAML file, as errors name it.
     """
 
+    prefix, step = CHOSEN, LEARNER
+
     def __init__(
         self,
         method: base.Method,
@@ -69,69 +59,28 @@ class OnLearnedFeatures(base.Method):
         seed: int,
         method_file: str,
     ) -> None:
-        self._method, self._unlabelled = method, unlabelled
-        self._transformer, self._settings, self._grid = transformer, settings, grid
-        self.seed, self._method_file = seed, method_file
-        self.not_finite = method.not_finite
+        super().__init__(method, grid, method_file)
+        self._transformer, self._settings = transformer, settings
+        self._unlabelled, self.seed = unlabelled, seed
         self._splits: dict[tuple, _SplitOnFeatures] = {}
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of the method; without weak rows of its own one for each weak size."""
-        specs = self._method.specs(split)
+        specs = super().specs(split)
         if not self._unlabelled or any(spec.weak_size for spec in specs):
             return specs
         sizes = sorted({0, *split.weak_sizes})
         return [replace(spec, weak_size=size) for spec in specs for size in sizes]
 
-    def select(self, data: FitData) -> base.Selection:
-        """Return what the method selects on the features with the least score.
-
-        Raises
-        ------
-        UserError
-            If no grid point of the transformer can be fitted.
-        """
-        best, failures, curves = None, [], GridErrors()
-        for point in combinations(self._grid):
-            learned = self._data(data, point)
-            try:
-                learned.inputs.learn_all()
-            except Exception as error:
-                failures.append(f"{self._transformer}({written_point(point)}): {error}")
-                print(f"left out: {failures[-1]}")
-                continue
-            selection = self._method.select(learned)
-            score = selection.entries.get("score")
-            score = np.inf if score is None else score
-            curves.add(NO_KERNEL, {CHOSEN + name: [value] for name, value in point.items()}, score)
-            if best is None or score < best[0] * (1.0 - SMALLEST_GAIN):
-                best = score, point, selection
-        if best is None:
-            raise self._refusal(failures[0])
-        _, point, selection = best
-        chosen = {f"{CHOSEN}{name}": _plain(value) for name, value in point.items()}
-        parts = [replace(part, entries=part.entries | chosen) for part in selection.parts]
-        tree = joined_curves(selection.entries.get(ENTRY) or {}, curves, chosen)
-        entries = selection.entries | chosen | {ENTRY: tree or None}
-        return replace(selection, entries=entries, parts=tuple(parts))
-
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        learned = self._data(data, self._point(selection.entries))
+        learned = self.changed(data, selection.entries)
         return _on_features(self._method.fit(learned, selection), learned)
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
-        learned = self._data(data, self._point(entries))
+        learned = self.changed(data, entries)
         return _on_features(self._method.restored(learned, entries), learned)
 
-    def _point(self, entries: Mapping) -> dict[str, Any]:
-        """Return the grid point that entries of the artifact name."""
-        return next(
-            point
-            for point in combinations(self._grid)
-            if all(entries[f"{CHOSEN}{name}"] == _plain(value) for name, value in point.items())
-        )
-
-    def _data(self, data: FitData, point: Mapping[str, Any]) -> FitData:
+    def data(self, data: FitData, point: Mapping[str, Any]) -> FitData:
         """Return the data of a fit with learned features as inputs."""
         n_unlabelled = data.spec.weak_size if self._unlabelled else 0
         key = written_point(point), n_unlabelled
@@ -145,15 +94,6 @@ class OnLearnedFeatures(base.Method):
         spec = data.spec if uses_weak else replace(data.spec, weak_size=0)
         return FitData(self._splits[key], spec, data.members)
 
-    def _refusal(self, failure: str) -> UserError:
-        return UserError(
-            place=f"{self._method_file}, key feature_learner",
-            found=failure,
-            expected="at least one grid point that can be fitted to the inputs of every fold",
-            remedy="change settings or grid of feature_learner, or leave the method out of the "
-            "experiment",
-        )
-
 
 def _facts_of_items(transformer: Any, split: SplitData) -> dict[str, int]:
     """Return the numbers that describe the items, of parameters that are left None."""
@@ -164,12 +104,6 @@ def _facts_of_items(transformer: Any, split: SplitData) -> dict[str, int]:
 def _on_features(fitted: base.Fitted, data: FitData) -> Fitted:
     known = data.inputs.refit_rows(data.spec.weak_size)[0]
     return Fitted(fitted, data.inputs.features(), known)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as the artifact holds it."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number else str(value)
 
 
 class Fitted(base.Fitted):
@@ -207,32 +141,8 @@ class Fitted(base.Fitted):
         stored = arrays[LEARNER]
         return cls(of_method.from_arrays(arrays), Features.from_tree(stored), stored["known"])
 
-    def _on(self, rows: Any) -> _RowsOfFeatures:
-        return _RowsOfFeatures(rows, self._features, self._known)
-
-
-class _RowsOfFeatures:
-    """Rows for which a fitted method predicts, with learned features as inputs."""
-
-    def __init__(self, rows: Any, features: Features, known: np.ndarray) -> None:
-        self._rows, self._known = rows, known
-        self._found = features.of(rows.test_rows())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._rows, name)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def test_rows(self) -> np.ndarray:
-        return self._found
-
-    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
-        gamma = kernel_gamma(kernel, width, self._found.shape[1])
-        return gram_matrix(self._found, self._known, kernel, gamma)
-
-    def vectors(self, directions: Any) -> np.ndarray:
-        return self._found
+    def _on(self, rows: Any) -> RowsOfFeatures:
+        return RowsOfFeatures(rows, self._features.of(rows.test_rows()), self._known)
 
 
 class Features(NamedTuple):
@@ -398,7 +308,7 @@ class LearnedInputs(PreparedRows):
         self._by_fold: dict[int | None, _PreparedFeatures] = {}
 
     def learn_all(self) -> None:
-        """Learn the features of every fold, and of all training rows."""
+        """As `PreparedInputs.learn_all`."""
         for fold in (None, *range(self.folds.max() + 1)):
             self._preparation(fold)
 

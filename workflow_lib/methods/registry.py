@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 LEARNER, LEARNED_FEATURES = "feature_learner", "learned_features"
 """The key of a method with a learner of features, and the module that only such methods load."""
 
-NO_METHODS = ("__init__", "base", LEARNED_FEATURES, "registry", "saved_method")
+SCORES, STORED_SCORES = "score_space", "stored_scores"
+"""The key of a method on scores of generative models, and the module for these methods alone."""
+
+NO_METHODS = (
+    *("__init__", "base", "changed_inputs", LEARNED_FEATURES, STORED_SCORES),
+    *("registry", "saved_method"),
+)
 """Modules of this package that hold no method."""
 
 
 LIGHT = {*sys.stdlib_module_names, "pydantic"}
-CONFIGURATION = ("workflow_lib.config.", "workflow_lib.errors")
+CONFIGURATION = ("workflow_lib.config.", "workflow_lib.errors", "workflow_lib.named_class")
 """Modules that the class of the keys of a method may import."""
 
 
@@ -91,28 +97,33 @@ def _is_light(statement: ast.stmt) -> bool:
 
 
 def method_of(module: str, settings: Mapping[str, Any]) -> Method:
-    """Return the method of a module, on learned features where its settings say so.
+    """Return the method of a module, on learned features or on scores where its settings say so.
 
     Parameters
     ----------
     module : str
     settings : mapping
         Fields of its ``Method``; and `LEARNER` with the arguments of
-        `workflow_lib.methods.learned_features.OnLearnedFeatures` besides the method.
+        `workflow_lib.methods.learned_features.OnLearnedFeatures` besides the method, or `SCORES`
+        with those of `workflow_lib.methods.stored_scores.OnStoredScores`.
     """
-    own = {name: value for name, value in settings.items() if name != LEARNER}
+    own = {name: value for name, value in settings.items() if name not in (LEARNER, SCORES)}
     method = load(module).Method(**own)
-    if LEARNER not in settings:
-        return method
-    return load(LEARNED_FEATURES).OnLearnedFeatures(method, **settings[LEARNER])
+    if LEARNER in settings:
+        return load(LEARNED_FEATURES).OnLearnedFeatures(method, **settings[LEARNER])
+    if SCORES in settings:
+        return load(STORED_SCORES).OnStoredScores(method, **settings[SCORES])
+    return method
 
 
 def saved_fit(module: str, arrays: Mapping[str, Any]) -> Fitted:
     """Return the fitted method of a module that its `to_arrays` described."""
     fitted = load(module).Fitted
-    if LEARNER not in arrays:
-        return fitted.from_arrays(arrays)
-    return load(LEARNED_FEATURES).Fitted.from_arrays(arrays, fitted)
+    if LEARNER in arrays:
+        return load(LEARNED_FEATURES).Fitted.from_arrays(arrays, fitted)
+    if SCORES in arrays:
+        return load(STORED_SCORES).Fitted.from_arrays(arrays, fitted)
+    return fitted.from_arrays(arrays)
 
 
 def load(module: str) -> ModuleType:

@@ -16,7 +16,6 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.named_class import DOTTED, NamedClass, combinations
 from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.config.values import Name, without_repeats
 from workflow_lib.features.preparation import fit_preparation
@@ -26,6 +25,7 @@ from workflow_lib.fitting.items import SELECTED, item_group
 from workflow_lib.fitting.member_results import stored_members, summed
 from workflow_lib.methods import base, estimator
 from workflow_lib.methods.saved_method import SavedMethod
+from workflow_lib.named_class import DOTTED, NamedClass, combinations
 
 REGRESSORS = ("stacked_features",)
 TASKS = ("regression", "series")

@@ -71,6 +71,11 @@ class Options(Settings):
     """Length of the fingerprint. With the default few different neighbourhoods share a bit."""
 
 
+def kind_of_inputs(options: Options) -> str:
+    """Return ``transitions`` for trees."""
+    return "transitions" if options.inputs == "tree" else "numbers"
+
+
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per compound, in the order of the first file; `seed` is not used.
 

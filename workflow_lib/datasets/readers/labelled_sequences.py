@@ -26,8 +26,8 @@ class Options(Settings):
     inputs: Literal["words", "letters"] = "words"
     """`words`: counts of the words of `word_length` successive letters, of which `inputs.scale`
     makes TF-IDF or Fisher scores. A word is a transition of a Markov chain from its first letters
-    to its last. `letters`: the letters themselves, for methods whose feature_learner takes
-    sequences."""
+    to its last. `letters`: the letters themselves, for methods whose feature_learner or
+    score_space takes sequences."""
 
     word_length: Annotated[int, Strict(), Field(ge=1)] = 3
     """Letters of a word. The number of words grows with the power of it."""
@@ -35,6 +35,11 @@ class Options(Settings):
     letters: Annotated[str, Field(min_length=2, pattern="^[A-Z]+$")] = "ACGT"
     """The known letters; small letters are the same. Words with other letters, such as N for any
     base, are not counted."""
+
+
+def kind_of_inputs(options: Options) -> str:
+    """Return ``letters`` or, of words, ``transitions``."""
+    return "letters" if options.inputs == "letters" else "transitions"
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:

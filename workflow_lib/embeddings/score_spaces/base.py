@@ -1,8 +1,20 @@
 """What a kind of generative model contributes to score spaces.
 
-A model names its module of this package by the attribute ``score_terms``; the module has a class
-`Terms` with the methods of `ScoreTerms`, and ``to_arrays`` and ``from_arrays``, which turn a fitted
-model into arrays by name and back. Nothing else knows the kind.
+A model names its module of this package by the attribute ``score_terms``. Nothing else knows the
+kind. The module holds two literals, a class and four functions:
+
+``MODEL``
+    the class of the models, with its module;
+``ITEMS``
+    the kinds of items that they take (`workflow_lib.features.item_rows`);
+``Terms``
+    a class with the methods of `ScoreTerms`;
+``arguments_of``
+    returns the arguments of the class that follow from the items of a dataset, by name;
+``fit_models``
+    fits models to items, each to a subset of their numbers;
+``to_arrays``, ``from_arrays``
+    turn a fitted model into arrays by name and back.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from workflow_lib.embeddings.score_spaces.hidden_markov_emissions import (
     probability_scores,
     times_log,
 )
-from workflow_lib.generative.hidden_markov import HiddenMarkovModel
+from workflow_lib.generative.hidden_markov import HiddenMarkovModel, fit_models
 from workflow_lib.generative.hidden_markov_categorical import CategoricalEmissions
 from workflow_lib.generative.hidden_markov_gaussian import GaussianEmissions
 from workflow_lib.generative.hidden_markov_posterior import (
@@ -40,6 +40,11 @@ from workflow_lib.generative.hidden_markov_posterior import (
     mean_field_posterior,
 )
 from workflow_lib.generative.sequences import Sequences, arrange, blocks_by_length
+
+__all__ = ["Terms", "arguments_of", "fit_models", "from_arrays", "to_arrays"]
+
+MODEL = "workflow_lib.generative.hidden_markov.HiddenMarkovModel"
+ITEMS = ("letters", "vectors")
 
 EMISSION_SCORES = {"categorical": LetterScores, "gaussian": VectorScores}
 EMISSION_NAMES = {
@@ -186,6 +191,13 @@ class Terms(ScoreTerms):
                     "is zero. Fit the model with a prior above zero."
                 )
             yield Part(layout.order[0], found, observed)
+
+
+def arguments_of(items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the emission of the items, and the number of letters."""
+    if items["kind"] == "letters":
+        return {"emission": "categorical", "n_symbols": int(items["n_symbols"])}
+    return {"emission": "gaussian"}
 
 
 def to_arrays(model: HiddenMarkovModel) -> dict[str, np.ndarray]:

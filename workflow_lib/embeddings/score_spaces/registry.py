@@ -1,12 +1,43 @@
-"""The module of this package that holds the terms of a model, loaded by name."""
+"""The kinds of generative models of inputs: every module of this package, as `base` says."""
 
 from __future__ import annotations
 
+import ast
 import importlib
+from functools import cache
+from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 LOADS_ALL_OF = "workflow_lib.embeddings.score_spaces"
 """The package whose modules are loaded by name (`workflow_lib.imports`)."""
+
+LITERALS = ("MODEL", "ITEMS")
+
+
+class InputModelKind(NamedTuple):
+    """What the module of a kind declares."""
+
+    model: str
+    """The class of the models, with its module."""
+
+    items: tuple[str, ...]
+    """The kinds of items that it takes (`workflow_lib.features.item_rows`)."""
+
+
+@cache
+def input_model_kinds() -> dict[str, InputModelKind]:
+    """Return what every kind declares, by its name, without loading any."""
+    kinds = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        found = {
+            statement.targets[0].id: statement.value
+            for statement in ast.parse(path.read_bytes(), str(path)).body
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+        }
+        if found.keys() >= set(LITERALS):
+            kinds[path.stem] = InputModelKind(*(ast.literal_eval(found[k]) for k in LITERALS))
+    return kinds
 
 
 def load(kind: str) -> ModuleType:

@@ -9,7 +9,7 @@ positions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ from workflow_lib.generative.topic_model import (
     free_energy_terms,
     read_counts,
 )
+
+MODEL = "workflow_lib.generative.topic_model.TopicModel"
+ITEMS = ("counts",)
 
 
 class Terms(ScoreTerms):
@@ -88,6 +91,16 @@ class Terms(ScoreTerms):
         if level == "term":
             return {name: block.sum(axis=1) for name, block in blocks.items()}
         return blocks
+
+
+def arguments_of(items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nothing: the counts tell the number of words."""
+    return {}
+
+
+def fit_models(models: Sequence[TopicModel], X, subsets: Sequence[np.ndarray]) -> list[TopicModel]:
+    """Fit each model to a subset of the counts `X` (n, W)."""
+    return [model.fit(X[subset]) for model, subset in zip(models, subsets, strict=True)]
 
 
 def to_arrays(model: TopicModel) -> dict[str, np.ndarray]:

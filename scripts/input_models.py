@@ -1,0 +1,16 @@
+"""Fit the generative models of the inputs."""
+
+from adapter import each_split, job
+
+with job(snakemake):
+    from workflow_lib.experiments import input_models_stage
+
+    for split in each_split(snakemake):
+        input_models_stage.run(
+            dataset=split.input.dataset,
+            split=split.input.split,
+            features=split.input.features,
+            output=split.output.models,
+            seed=split.params.seed,
+            **split.params.settings,
+        )

@@ -1,0 +1,17 @@
+"""Turn sequences or bags into the scores that generative models give them."""
+
+from adapter import each_split, job
+
+with job(snakemake):
+    from workflow_lib.experiments import input_scores_stage
+
+    for split in each_split(snakemake):
+        input_scores_stage.run(
+            dataset=split.input.dataset,
+            split=split.input.split,
+            features=split.input.features,
+            models=split.input.models,
+            output=split.output.scores,
+            keeps_map=split.params.keeps_map,
+            **split.params.settings,
+        )

@@ -1,0 +1,48 @@
+"""The contents of a file of `config/input_models`: a generative model of inputs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from workflow_lib.config.base import Settings
+from workflow_lib.config.values import Flag, Text
+from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
+from workflow_lib.named_class import NamedClass, combinations
+
+
+class InputModelSettings(Settings):
+    """A generative model of inputs that are sequences or bags: `config/input_models/NAME.yaml`.
+
+    It is fitted once for each training size and fold, to the training rows of the fold, and serves
+    all methods whose `score_space` names it."""
+
+    summary: Text
+    """What it is, in one sentence."""
+
+    kind: Literal[*input_model_kinds()]
+    """`hidden_markov`: hidden Markov models of sequences of letters or of vectors; `topic_model`:
+    latent Dirichlet allocation of bags of words."""
+
+    per_class: Flag = False
+    """Whether there is a model of each class, fitted to its rows; off by default: one of all rows,
+    which needs no class."""
+
+    settings: dict[str, Any] = {}
+    """Arguments of the model that do not change. Those that follow from the data, such as the
+    number of letters, and the seed are given to it."""
+
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    """Values of arguments that compete, each with everything that a method itself selects."""
+
+    def named_class(self) -> NamedClass:
+        """Return the class of the model with its arguments."""
+        return NamedClass(
+            "kind",
+            input_model_kinds()[self.kind].model,
+            ("fit", "score_samples", "get_params", "set_params"),
+            "a generative model of inputs",
+            self.settings,
+            combinations(self.grid),
+        )
