@@ -16,6 +16,9 @@ rule scores:
     params:
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
+        positive_class=lambda wildcards: settings.datasets[
+            experiment_of(wildcards).dataset
+        ].positive_class,
     log:
         "logs/scores/{experiment}.log",
     benchmark:

@@ -14,4 +14,5 @@ with job(snakemake):
         coordinates=snakemake.output.coordinates,
         experiment=snakemake.wildcards.experiment,
         dataset_name=snakemake.params.dataset,
+        positive_class=snakemake.params.positive_class,
     )

@@ -73,9 +73,10 @@ ERROR_MEASURES = {
 """Every error of numeric outputs, by its column in ``scores.csv``."""
 
 _RANKED = (
-    "ranked by the score of the class minus the highest of the others; of two classes the second "
-    "in alphabetical order is positive; of more, each is measured against all others, and the mean "
-    "is over classes with test rows"
+    "ranked by the score of the class minus the highest of the others; positive is the "
+    "`positive_class` of the dataset; without one, of two classes the second in alphabetical "
+    "order; of more, each is measured against all others, and the mean is over classes with test "
+    "rows"
 )
 
 RANKING_MEASURES = {

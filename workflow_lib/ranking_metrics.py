@@ -124,11 +124,14 @@ def decision_values(scores: np.ndarray) -> np.ndarray:
     return scores - np.where(scores == first, second, first)
 
 
-def ranking_measures(labels: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+def ranking_measures(
+    labels: np.ndarray, scores: np.ndarray, positive: int | None = None
+) -> dict[str, float]:
     """Return each of `MEASURES` of the scores of classes.
 
-    Of two classes the positive one is the second, as in scikit-learn. Of more, each is measured
-    against all others together, and the measure is the mean over the classes that have rows.
+    Where no class is named, of two classes the positive one is the second, as in scikit-learn. Of
+    more, each is measured against all others together, and the measure is the mean over the classes
+    that have rows.
 
     Parameters
     ----------
@@ -136,17 +139,23 @@ def ranking_measures(labels: np.ndarray, scores: np.ndarray) -> dict[str, float]
         True classes, from 0 to K - 1, of any rows.
     scores : array (m, K)
         Scores of the classes, of which `decision_values` are ranked.
+    positive : int or None, default=None
+        The only class that is measured against all others.
 
     Returns
     -------
     dict
-        NaN where all rows are of one class, as in a test set of one row: nothing can be ranked.
+        NaN where that class has no rows, and where all rows are of one class, as in a test set of
+        one row: nothing can be ranked.
     """
     n_classes = scores.shape[1]
     counts = np.bincount(labels, minlength=n_classes)
     if (counts > 0).sum() < 2:
         return dict.fromkeys(MEASURES, np.nan)
-    positives = [1] if n_classes == 2 else np.flatnonzero(counts)
+    if positive is not None:
+        positives = [positive]
+    else:
+        positives = [1] if n_classes == 2 else np.flatnonzero(counts)
     values = decision_values(scores)
     curves = [roc_curve(values[:, k], labels == k) for k in positives]
     return {

@@ -447,6 +447,7 @@ def test_the_kernel_of_the_experiment_counts():
             "figures of kind weight_map need training_sizes that are numbers",
         ),
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
+        ({"positive_class": "a"}, {}, "positive_class is for classes"),
         (
             {},
             {"tables": [{"name": "a", "kind": "error", "errors": ["auc"], "caption": "b"}]},

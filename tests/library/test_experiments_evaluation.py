@@ -11,6 +11,7 @@ from small_data import regression_data
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.error_measures import ERROR_MEASURES
+from workflow_lib.errors import UserError
 from workflow_lib.experiments.evaluation import (
     by_method,
     run_scores,
@@ -261,7 +262,7 @@ def test_numbers_keep_all_their_digits(tmp_path):
     assert (found["y"], found["z"]) == ("3", "1")
 
 
-def scores_of_classes(tmp_path, test):
+def scores_of_classes(tmp_path, test, positive_class=None):
     """Return the paths of the three files of a fit to three classes."""
     labels = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
     vectors = np.eye(3)
@@ -293,8 +294,26 @@ def scores_of_classes(tmp_path, test):
     write_artifact(tmp_path / "p.h5", {"n-3_w-0_C-selected": item}, "predictions")
     files = {"m": [tmp_path / "p.h5"]}
     outputs = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
-    run_scores(tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, *outputs, "e", "d")
+    run_scores(
+        tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, *outputs, "e", "d", positive_class
+    )
     return outputs
+
+
+def test_the_ranking_of_one_class_may_be_measured(tmp_path):
+    test = np.arange(3, 10)
+    found = {
+        name: {
+            row["quantity"]: row["value"]
+            for row in rows_of(scores_of_classes(tmp_path, test, name)[0])
+        }
+        for name in ("ant", "bee", "cow")
+    }
+    # One of two cows is before the others, and one of the five others is before a cow.
+    assert float(found["cow"]["auc"]) == pytest.approx((1 + 1 / 2 - 1 / 5) / 2)
+    assert len({row["auc"] for row in found.values()}) == 3
+    with pytest.raises(UserError, match="config/datasets/d.yaml, key positive_class: there is no"):
+        scores_of_classes(tmp_path, test, "ants")
 
 
 def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):

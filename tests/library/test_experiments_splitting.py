@@ -232,6 +232,18 @@ def test_a_given_split_is_followed():
     assert set(first["train"]) != set(second["train"])
 
 
+def test_folds_and_training_sets_of_a_given_split_have_their_share_of_every_class():
+    roles, classes = np.repeat([0, 1], [60, 12]), np.arange(72) % 12 // 11
+    tree = split_rows(72, (24, "all"), (), 0.9, 5, 1, roles=roles, strata=classes)
+    np.testing.assert_array_equal(tree["test"], np.arange(60, 72))
+    np.testing.assert_array_equal(tree["sizes"], [24, 60])
+    for size, most in ((24, 1), (60, 1)):
+        rows = tree["train"][:size]
+        assert abs(classes[rows].sum() - size / 12) <= 1
+        in_folds = np.bincount(tree["folds"][f"n-{size}"], classes[rows])
+        assert in_folds.max() <= most
+
+
 @pytest.mark.parametrize(("kind", "what"), [("grouped", "groups"), ("given", "roles")])
 def test_other_kinds_need_their_basis(tmp_path, kind, what):
     dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(30))

@@ -137,6 +137,16 @@ def test_the_second_of_two_classes_is_positive():
     assert same == {"auc", "equal_error_rate"}
 
 
+def test_a_class_that_is_named_is_positive():
+    values, positive = sample(2, 300, 20)
+    scores = np.column_stack([values, np.zeros(300)])
+    assert ranking_measures(1 - positive.astype(int), scores, 0) == measures(values, positive)
+    labels, scores = np.arange(90) % 3, np.random.default_rng(0).normal(size=(90, 3))
+    found = [ranking_measures(labels, scores, label)["auc"] for label in range(3)]
+    assert ranking_measures(labels, scores)["auc"] == pytest.approx(np.mean(found))
+    assert np.isnan(ranking_measures(labels[labels < 2], scores[labels < 2], 2)["auc"])
+
+
 def test_more_classes_are_measured_against_the_rest():
     random = np.random.default_rng(0)
     labels = random.integers(0, 4, 80)

@@ -264,8 +264,16 @@ EXPERIMENT_REQUIREMENTS = (
     ),
     Requirement(
         {"task": {"classes"}},
-        {"split": {"per_class", "stratified", "grouped", "k_fold"}, "metric": {"accuracy"}},
-        "classes need split: per_class, stratified, grouped or k_fold, and metric: accuracy",
+        {
+            "split": {"per_class", "stratified", "grouped", "given", "k_fold"},
+            "metric": {"accuracy"},
+        },
+        "classes need split: per_class, stratified, grouped, given or k_fold, and metric: accuracy",
+    ),
+    Requirement(
+        {"has_positive_class": {True}},
+        {"task": {"classes"}},
+        "positive_class is for classes, and the task of the dataset is {task}",
     ),
     Requirement(
         {"task": {"regression", "series"}},
@@ -490,6 +498,7 @@ def experiment_facts(
     kind = kind_of_inputs(dataset.reader, dataset.options)
     return {
         "task": dataset.task,
+        "has_positive_class": dataset.positive_class is not None,
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
         "kind_of_inputs": kind,

@@ -350,6 +350,11 @@ class DatasetSettings(Settings):
     """What an output is: a row of numbers (`regression`, the most common), a short time series or a
     class with a class vector."""
 
+    positive_class: Text | None = None
+    """For classes: the class that is looked for, such as a family of proteins, by its name. The
+    measures of a ranking ([Errors](#errors)) are then of this class against all others. null (the
+    default): of two classes the second in alphabetical order; of more, each in turn."""
+
     stand_in_for: TextInFigures | None = None
     """The data of the paper that it replaces; null (the default) when it is not a stand-in. Every
     result from a stand-in says so."""

@@ -7,11 +7,13 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import unknown_name
 from workflow_lib.fitting.items import asked_weak_size, chosen_entries, size_group
 from workflow_lib.metrics import (
     all_measures,
@@ -43,6 +45,7 @@ def run_scores(
     coordinates: Path,
     experiment: str,
     dataset_name: str,
+    positive_class: str | None = None,
 ) -> None:
     """Score the predictions of every method and split, one CSV row per item and quantity.
 
@@ -77,9 +80,18 @@ def run_scores(
     choices : path of the CSV file of the selected settings
     coordinates : path of the CSV file of the coordinates
     experiment, dataset_name : names written into the rows
+    positive_class : name of the class whose ranking is measured; None: see `ranking_measures`
+
+    Raises
+    ------
+    UserError
+        If the dataset has no class of this name.
     """
     data = read_artifact(dataset, "dataset")
-    measure = _class_errors if "classes" in data else _output_errors
+    measure = _output_errors
+    if "classes" in data:
+        positive = _class_number(data, positive_class, dataset_name)
+        measure = partial(_class_errors, positive=positive)
     partitions = [read_artifact(path, "split") for path in splits]
     rows, choice_rows, coordinate_rows = [], [], []
     for method, paths in predictions.items():
@@ -147,7 +159,18 @@ def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -
     return found
 
 
-def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dict, list]:
+def _class_number(data: Mapping, name: str | None, dataset_name: str) -> int | None:
+    """Return the number of a class, None for none."""
+    names = json.loads(data["names"]["classes"])
+    if name is None or name in names:
+        return None if name is None else names.index(name)
+    place = f"config/datasets/{dataset_name}.yaml, key positive_class"
+    raise unknown_name(place, "class", name, names)
+
+
+def _class_errors(
+    data: Mapping, partition: Mapping, item: Mapping, positive: int | None
+) -> tuple[dict, list]:
     """Return the measures of predicted classes, and (index, name, share wrong) of the classes."""
     truth = data["classes"]["labels"][partition["test"]]
     right = item["classes"] == truth
@@ -158,7 +181,7 @@ def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dic
     ]
     errors = {"accuracy": float(right.mean())}
     if "class_scores" in item:
-        found = ranking_measures(truth, item["class_scores"])
+        found = ranking_measures(truth, item["class_scores"], positive)
         errors |= {name: value for name, value in found.items() if math.isfinite(value)}
     if "examples" not in partition:
         # In a partition a class is rarer in training where it is frequent in the test fold: with as

@@ -70,7 +70,8 @@ def split_rows(
     a learning curve adds rows and never exchanges them. Sizes that do not fit are left out; what
     fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
     the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
-    (`grouped_rows`); with `roles` it is given, and `test_size` is ignored. With `labels` the
+    (`grouped_rows`); with `roles` it is given, and `test_size` is ignored; `strata` then apply to
+    the training sets and the folds. With `labels` the
     training sizes are examples per class (`split_classes`); with `strata` they are rows, and every
     class has its share of the test and of each training set (`stratified_rows`). With `held_out`
     the test set is one fold of a partition (`partition_rows`), and `test_size` is ignored; `strata`
@@ -96,7 +97,7 @@ def split_rows(
     labels : int array (n_rows,) or None, default=None
         Class of every row, counted from 0, for a split per class.
     strata : int array (n_rows,) or None, default=None
-        The same for a stratified split.
+        The same for a stratified split, one of folds or a given one.
     unpaired_sizes : sequence of int, default=()
         Increasing; the largest that does not fit is all rows that are left. With any above zero,
         the weak pool has no more rows than the largest weak size.
@@ -130,31 +131,29 @@ def split_rows(
         )
         return tree | _set_aside(tree["weak"], weak_sizes, unpaired_sizes)
     n_test = int(test_size) if test_size >= 1 else int(round(test_size * n_rows))
-    if roles is not None:
-        n_test = int((roles == TEST).sum())
-    if held_out is not None:
-        n_test = int(held_out.sum())
+    is_test = held_out if roles is None else roles == TEST
+    if is_test is not None:
+        n_test = int(is_test.sum())
     if n_test < 1 or n_test >= n_rows:
         raise ValueError(f"{n_test} test rows of {n_rows} leave {n_rows - n_test} for training")
     weak = np.array([], dtype=int)
     if order is not None:
         test, earlier = chronological_rows(order, n_test)
         pool = generator.permutation(earlier)
-    elif held_out is not None:
-        test, others = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+    elif is_test is not None:
+        test = np.flatnonzero(is_test)
+        others = np.flatnonzero(~is_test if roles is None else roles == TRAINING)
         if strata is None:
             pool = generator.permutation(others)
         else:
             pool = others[stratified_rows(generator, strata[others], 0)[1]]
+        if roles is not None:
+            weak = generator.permutation(np.flatnonzero(roles == WEAK))
     elif groups is not None:
         test, others = grouped_rows(generator, groups, n_test)
         pool = generator.permutation(others)
     elif strata is not None:
         test, pool = stratified_rows(generator, strata, n_test)
-    elif roles is not None:
-        test = np.flatnonzero(roles == TEST)
-        pool = generator.permutation(np.flatnonzero(roles == TRAINING))
-        weak = generator.permutation(np.flatnonzero(roles == WEAK))
     else:
         permuted = generator.permutation(n_rows)
         test, pool = permuted[:n_test], permuted[n_test:]
@@ -866,4 +865,7 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
     if kind in ("per_class", "stratified"):
         return {argument: values["labels"]}
     (only,) = values.values()
-    return {argument: only}
+    basis = {argument: only}
+    if kind == "given" and "classes" in data:
+        basis["strata"] = data["classes"]["labels"]
+    return basis
