@@ -20,10 +20,12 @@ import test_readers
 import test_readers_drug_activity
 import test_readers_drug_activity_gram
 import test_readers_earnings_calls
+import test_readers_fasta
 import test_readers_first_impressions
 import test_readers_haxby
 import test_readers_kogan10k
 import test_readers_labelled_sequences
+import test_readers_sequence_halves
 import test_readers_stock_covariances
 from reader_samples import stored_terms
 from small_archives import write_archive
@@ -109,6 +111,17 @@ def of_labelled_sequences(folder: Path) -> Sample:
     return Sample({"word_length": 2}, (path,), (path,))
 
 
+def of_fasta(folder: Path) -> Sample:
+    paths = test_readers_fasta.write_files(folder)
+    return Sample({"roles": ["training", "test"]}, paths, paths)
+
+
+def of_sequence_halves(folder: Path) -> Sample:
+    path = test_readers_sequence_halves.write_lines(folder)
+    options = test_readers_sequence_halves.OPTIONS | {"shortest": 3}
+    return Sample(options, (path,), (path,), is_drawn=True)
+
+
 def of_first_impressions(folder: Path) -> Sample:
     test_readers_first_impressions.write_pickle(folder)
     test_readers_first_impressions.write_features(folder)
@@ -167,6 +180,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "drug_activity": of_drug_activity,
     "drug_activity_gram": of_drug_activity_gram,
     "earnings_calls": of_earnings_calls,
+    "fasta": of_fasta,
     "first_impressions": of_first_impressions,
     "haxby": of_haxby,
     "image_classes": of_image_classes,
@@ -174,6 +188,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "labelled_sequences": of_labelled_sequences,
     "linnerud": made(False),
     "monthly_stocks": made(False),
+    "sequence_halves": of_sequence_halves,
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
     "stock_covariances": of_stock_covariances,
     "synthetic_mixture": made(True, n_rows=30),
@@ -184,8 +199,8 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 }
 READERS = reader_names()
 OF_FILES = (
-    *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes"),
-    *("labelled_sequences", "stock_covariances", "zipped_table"),
+    *("arff", "csv", "drug_activity", "earnings_calls", "fasta", "haxby", "image_classes"),
+    *("labelled_sequences", "sequence_halves", "stock_covariances", "zipped_table"),
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
@@ -271,6 +286,11 @@ IMPOSSIBLE = {
         *({name: 1} for name in ("days_per_week", "lagged_days")),
         *({"largest_jump": value} for value in (0.0, np.inf)),
     ],
+    "fasta": [
+        *({"class_pattern": pattern} for pattern in ("", "a(", "a", "(a)(b)")),
+        *({"roles": roles} for roles in (["training"], ["test", "weak"])),
+        *({"class_names": {"1": ""}}, {"letters": "A-C"}, {"least_letters": 0}),
+    ],
     "first_impressions": [
         *({"agreement": value} for value in (0, 1.1, "high")),
         *({"lowest_agreement": value} for value in (0.0, 0.95)),
@@ -288,6 +308,14 @@ IMPOSSIBLE = {
     "labelled_sequences": [
         *({"inputs": "signs"}, {"word_length": 0}),
         *({"letters": letters} for letters in ("A", "ac", "A-C")),
+    ],
+    "sequence_halves": [
+        {"halves": {"EI": ["exon"]}},
+        *(test_readers_sequence_halves.OPTIONS | case for case in ({"shortest": 5},)),
+        *(
+            {"halves": {"EI": ["exon", "intron"]}, "length": 4, name: value}
+            for name, value in {"distance": -1, "letters": "A", "least_letters": 0}.items()
+        ),
     ],
     "series_synthetic": [{"spectral_radius": 1.0}],
     "stock_covariances": [

@@ -55,7 +55,7 @@ def test_sequences_that_are_left_out_are_counted(tmp_path):
     assert excluded(tree) == {
         "the sequence of an earlier row of its class": 1,
         "a sequence with two classes": 2,
-        "fewer known letters in a row than a word has": 1,
+        "too few known letters in a row": 1,
     }
     assert tree["report"]["rows_read"] == 7
 

@@ -5,19 +5,14 @@ It is the form of the sequences of DNA in the repository of the University of Ca
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.tables import check_sources, read_text, wrong_source
-
-REPEATED = "the sequence of an earlier row of its class"
-TWO_CLASSES = "a sequence with two classes"
-TOO_SHORT = "fewer known letters in a row than a word has"
+from workflow_lib.datasets.tables import check_sources
 
 
 class Options(Settings):
@@ -56,77 +51,27 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Raises
     ------
     UserError
-        Naming the file and the line: a line without three parts, without a class or a sequence, or
-        with another sign than a letter in the sequence.
+        As `workflow_lib.datasets.sequence_records.records_of_lines`.
     """
     import numpy as np
 
-    from workflow_lib.datasets.class_tables import class_dataset_tree
-    from workflow_lib.features.item_rows import letter_rows
-
-    check_sources(sources, "labelled_sequences", "the file of the sequences")
-    rows = list(_rows(sources[0]))
-    classes_of: dict[str, set[str]] = {}
-    for label, _, sequence in rows:
-        classes_of.setdefault(sequence, set()).add(label)
-    excluded = Counter(dict.fromkeys((REPEATED, TWO_CLASSES, TOO_SHORT), 0))
-    kept: dict[str, tuple[str, str, list[str]]] = {}
-    for label, name, sequence in rows:
-        words = _words(sequence, options)
-        if len(classes_of[sequence]) > 1:
-            excluded[TWO_CLASSES] += 1
-        elif sequence in kept:
-            excluded[REPEATED] += 1
-        elif not words:
-            excluded[TOO_SHORT] += 1
-        else:
-            kept[sequence] = label, name, words
-    if not kept:
-        raise wrong_source(
-            str(sources[0]), "no sequence can be used", "sequences of known letters with a class"
-        )
-    class_names = sorted({label for label, _, _ in kept.values()})
-    inputs: Any
-    more: dict[str, Any] = {}
-    if options.inputs == "letters":
-        inputs = letter_rows(list(kept), options.letters)
-        names = [f"letter_{place + 1}" for place in range(inputs.shape[1])]
-        more["items"] = {"kind": "letters", "n_symbols": len(options.letters)}
-    else:
-        inputs, names = _counts([words for _, _, words in kept.values()])
-        beginnings = [word[:-1] for word in names]
-        more["term_states"] = np.unique(beginnings, return_inverse=True)[1].astype(np.int64)
-    return class_dataset_tree(
-        inputs,
-        np.array([class_names.index(label) for label, _, _ in kept.values()]),
-        np.eye(len(class_names)),
-        class_names,
-        names,
-        class_names,
-        [name for _, name, _ in kept.values()],
-        place=str(sources[0]),
-        rows_read=len(rows),
-        report={"exclusions": dict(excluded)},
-        **more,
+    from workflow_lib.datasets.sequence_records import (
+        letter_dataset,
+        records_dataset,
+        records_of_lines,
+        usable_records,
     )
 
-
-def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield the class, the name and the sequence, in capital letters, of each line."""
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        if not line.strip():
-            continue
-        place, parts = f"{path}, line {number}", [part.strip() for part in line.split(",")]
-        if len(parts) != 3 or not parts[0] or not parts[2]:
-            raise wrong_source(
-                place, f"'{line[:60]}'", "a class, a name and a sequence, with commas between them"
-            )
-        label, name, sequence = parts
-        if not (sequence.isascii() and sequence.isalpha()):
-            raise wrong_source(
-                place, f"the sequence '{sequence[:60]}'", "a sequence of letters from A to Z"
-            )
-        yield label, name, sequence.upper()
+    check_sources(sources, "labelled_sequences", "the file of the sequences")
+    place, records = str(sources[0]), list(records_of_lines(sources[0]))
+    kept, excluded = usable_records(records, options.letters, options.word_length, place)
+    stated = place, len(records), {"exclusions": excluded}
+    if options.inputs == "letters":
+        return letter_dataset(kept, options.letters, *stated)
+    inputs, names = _counts([_words(record.sequence, options) for record in kept])
+    beginnings = [word[:-1] for word in names]
+    states = np.unique(beginnings, return_inverse=True)[1].astype(np.int64)
+    return records_dataset(kept, inputs, names, *stated, term_states=states)
 
 
 def _words(sequence: str, options: Options) -> list[str]:
