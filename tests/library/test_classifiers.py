@@ -62,6 +62,14 @@ def test_a_class_without_a_row_has_the_lowest_machine_score(seed):
         assert (scores[:, label] <= -1.0).all()
 
 
+def test_the_scores_of_two_classes_are_opposite():
+    K, labels = rbf_kernel(X, gamma=0.2), np.where(LABELS == 0, 3, 1)
+    scores = fit_support_vector_machines(K, labels, N_CLASSES, 1.0).scores(K)
+    np.testing.assert_array_equal(scores[:, 3], -scores[:, 1])
+    assert (scores[:, 3] > 0)[labels == 3].mean() > 0.5
+    assert (scores[:, [0, 2, 4]] <= -1.0).all()
+
+
 def test_a_single_class_wins_every_row_of_a_machine():
     scores = fit_support_vector_machines(np.eye(3), np.full(3, 2), 4, 1.0).scores(np.ones((5, 3)))
     np.testing.assert_array_equal(scores.argmax(axis=1), 2)

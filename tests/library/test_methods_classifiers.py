@@ -135,6 +135,19 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier
         np.testing.assert_allclose(item["test_targets"], tests, atol=1e-3)
 
 
+def test_kernels_of_machines_compete(tmp_path):
+    classes = Classes(tmp_path, "standard")
+    alone = {name: classes.run(SVM, kernel=name) for name in ("linear", "rbf")}
+    both = classes.run(SVM, kernels=["linear", "rbf"])
+    for name, item in both.items():
+        scores = {kernel: items[name]["score"] for kernel, items in alone.items()}
+        assert item["kernel"] == min(scores, key=scores.get)
+        assert item["score"] == min(scores.values())
+        expected = alone[item["kernel"]][name]
+        np.testing.assert_array_equal(item["test_targets"], expected["test_targets"])
+        assert ("width" in item) == ("width" in expected)
+
+
 def test_forests_are_selected_out_of_bag(tmp_path):
     classes = Classes(tmp_path, "standard")
     items = classes.run("random_forest_classifier")

@@ -220,7 +220,7 @@ def selected_point(
     as_indicators : function, optional
         Returns scores in the units of indicators.
     kernel : str, optional
-        The kernel on the inputs.
+        The kernel on the inputs of points that do not name one, as ``kernel``.
     """
     tried = list(tried)
     errors = [squared_error(as_indicators(heldout), labels) for _, heldout in tried]
@@ -228,8 +228,10 @@ def selected_point(
     point, heldout = tried[best]
     curves = GridErrors()
     for (each, _), error in zip(tried, errors, strict=True):
-        curves.add(kernel, {name: [value] for name, value in each.items()}, error)
-    return {"score": errors[best]} | point | curves.entry(kernel, point), heldout
+        axes = {name: [value] for name, value in each.items()}
+        curves.add(each.get("kernel", kernel), axes, error)
+    chosen = curves.entry(point.get("kernel", kernel), point)
+    return {"score": errors[best]} | point | chosen, heldout
 
 
 def single_values(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import AfterValidator
 
 from workflow_lib.config.grids import AnyPositive, Grid, OneExample, SomePositive
 from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.values import Positive
+from workflow_lib.config.values import Positive, without_repeats
 from workflow_lib.fitting.class_selection import selected_point, single_values
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
 from workflow_lib.fitting.prepared_inputs import Grams
 from workflow_lib.methods import base
 
@@ -50,6 +51,11 @@ class Parameters(MethodFile):
     regressor: Literal["support_vector_machine"]
     """`support_vector_machine`: one for each class, against the rest."""
 
+    kernel: Annotated[tuple[Literal["linear", "rbf"], ...], AfterValidator(without_repeats)] = ()
+    """Candidate kernels on the inputs, selected by cross-validation with the costs; `rbf` takes
+    each of `grid.width`. With one labelled example per class, where nothing can be selected, it is
+    the first that is not linear. Empty (the default): the kernel of the experiment."""
+
     grid: MachineGrid
     """Candidate hyper-parameters."""
 
@@ -70,21 +76,27 @@ class Method(base.Method):
     Attributes
     ----------
     kernel : str
-        Only ``rbf`` has widths.
+        That of the inputs. Only ``rbf`` has widths.
     grid : mapping
         Lists ``width`` and ``cost``.
     one_example : mapping
         One value of each with one example per class; the first of its list where one is missing.
+    kernels : sequence of str or None
+        Those that compete; None for `kernel` alone.
     """
 
     kernel: str
     grid: Mapping[str, Sequence[float]]
     one_example: Mapping[str, float]
+    kernels: Sequence[str] | None = None
 
     def select(self, data: FitData) -> base.Selection:
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        tried = self._heldout_scores(data, grid)
+        names = self.kernels or [self.kernel]
+        if has_one:
+            names = [kernel_without_selection(names)]
+        tried = self._heldout_scores(data, grid, names)
         # A row at its margin has the value 1 for its own class and -1 for the others.
         entries, heldout = selected_point(
             tried, data.labels, lambda scores: (scores + 1.0) / 2.0, self.kernel
@@ -93,30 +105,31 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
-        kernel = InputKernel(self.kernel, chosen.get("width"))
+        kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
         K = data.inputs.training_gram(*kernel)
         return Fitted(_machines(data, K, data.labels, chosen["cost"]), kernel)
 
     def _heldout_scores(
-        self, data: FitData, grid: Mapping[str, Sequence[float]]
+        self, data: FitData, grid: Mapping[str, Sequence[float]], names: Sequence[str]
     ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each grid point with the class scores (n, K) of the training rows held out."""
-        for width in grid["width"] if self.kernel == "rbf" else [None]:
-            grams = list(self._fold_grams(data, width))
+        for kernel in KernelGrid(names, grid["width"], ()).kernels():
+            named = {"kernel": kernel.name} if self.kernels else {}
+            grams = list(self._fold_grams(data, kernel))
             for cost in grid["cost"]:
                 scores = np.empty((data.size, data.n_classes))
                 for fold, (K, K_heldout) in enumerate(grams):
                     labels = data.labels[data.folds != fold]
                     scores[data.folds == fold] = _machines(data, K, labels, cost).scores(K_heldout)
-                yield {"width": width, "cost": cost}, scores
+                yield named | {"width": kernel.width, "cost": cost}, scores
 
-    def _fold_grams(self, data: FitData, width: float | None) -> Iterator[Grams]:
+    def _fold_grams(self, data: FitData, kernel: InputKernel) -> Iterator[Grams]:
         """Yield the two Gram matrices of each fold."""
         if data.inputs.learns:
-            yield from data.inputs.fold_grams(self.kernel, width)
+            yield from data.inputs.fold_grams(*kernel)
             return
         # One matrix holds those of all folds, and computing it can cost more than the machines.
-        K = data.inputs.training_gram(self.kernel, width)
+        K = data.inputs.training_gram(*kernel)
         for fold in data.fold_numbers:
             heldout = data.folds == fold
             yield K[np.ix_(~heldout, ~heldout)], K[np.ix_(heldout, ~heldout)]
