@@ -16,6 +16,10 @@ SMALLEST_DEVIATION = 1e-10
 """Standard deviation of a column, relative to its largest value, below which it is constant."""
 
 
+MOST_WORDS = 10_000
+"""Columns of `WordShares` above which they would not fit into memory for a few thousand rows."""
+
+
 class Standardised(TransformerMixin, BaseEstimator):
     """Features whose columns are centred and divided by their standard deviations.
 
@@ -54,14 +58,27 @@ class WordShares(Standardised):
     word_length : int, default=3
         Letters of a word k.
     n_symbols : int or None, default=None
-        Number of letters V; there are V to the power of k columns. None: as the dataset says.
+        Number of letters V; there are V to the power of k columns, at most `MOST_WORDS`. None: as
+        the dataset says.
     """
 
     def __init__(self, word_length: int = 3, n_symbols: int | None = None) -> None:
         self.word_length, self.n_symbols = word_length, n_symbols
 
     def fit(self, X, y=None) -> WordShares:
-        """Standardise the columns of rows `X` (n, longest length); `y` is ignored."""
+        """Standardise the columns of rows `X` (n, longest length); `y` is ignored.
+
+        Raises
+        ------
+        ValueError
+            If a row is no sequence of such letters, or there are too many words.
+        """
+        n_words = self.n_symbols**self.word_length
+        if n_words > MOST_WORDS:
+            raise ValueError(
+                f"There are {n_words} words of {self.word_length} of {self.n_symbols} letters; at "
+                f"most {MOST_WORDS} can be columns."
+            )
         self._standardise(self._columns(sequences_in(X)))
         return self
 
