@@ -50,6 +50,10 @@ class TableRequest(Settings):
     """Column with molecules, written as SMILES; null (the default): a column with such a name, or
     whose values resemble SMILES."""
 
+    sequence: Typed | None = None
+    """Column with sequences of letters (DNA, RNA, proteins), of any lengths, to predict `classes`
+    from them alone; of a FASTA file `sequence`. None by default."""
+
     categories: Typed | None = None
     """Columns whose values are categories, even if they look like numbers; by default texts with
     few different values."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 INPUT_LISTS = ("numbers", "categories", "strings")
 """Options that list columns of inputs."""
 
-INPUT_COLUMNS = ("text", "smiles")
+INPUT_COLUMNS = ("text", "smiles", "sequence")
 """Options that name a single column of inputs."""
 
 OTHER_COLUMNS = ("row_name", "group", "time", "same_group", "classes")

@@ -27,8 +27,22 @@ METHODS = {
     ),
     "series": ("ofer-gssm", "m-krr", "m-krr-pc", "m-rf", "m-mean"),
     "classes": ("class-krr", "m-svm", "m-rf-classes"),
+    "sequences": (
+        "nfess",
+        "fess-symbol",
+        "fisher-one-model",
+        "fisher-class-models",
+        "top-kernel",
+        "map-hmm",
+        "spectrum",
+        "composition",
+        "sequence-length",
+        "position-naive-bayes",
+        "one-hot-letters",
+    ),
 }
-"""Methods to compare, by task: those of the library, good other methods, and the mean."""
+"""Methods to compare, by task, and of sequences that belong to classes: those of the library, good
+other methods, and the mean."""
 
 SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
 """Methods whose components are all training rows, and the largest number of rows for which they
@@ -97,7 +111,7 @@ def runnable_methods(
         weak_sizes=proposal.weak_sizes,
         unpaired_sizes=proposal.unpaired_sizes,
     )
-    usual = METHODS[proposal.task]
+    usual = METHODS["sequences" if "sequence" in proposal.options else proposal.task]
     if "class_vectors" in proposal.options:
         usual += METHODS_OF_CLASS_VECTORS
     if proposal.unpaired_sizes:

@@ -15,11 +15,13 @@ import numpy as np
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_file import Table
+from workflow_lib.datasets.table_sequences import table_sequences
 from workflow_lib.datasets.tables import finite_number
 from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
 from workflow_lib.features.encoded_columns import normalised_weights
 from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_module
+from workflow_lib.features.item_rows import letter_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -144,6 +146,9 @@ class TableEncoding:
         Some of `numbers`.
     learned : mapping from str to pairs (name of the encoder, Levels)
         Only where the inputs are not sparse.
+    sequence : str or None
+        A column of sequences, which is then the only one; a row of
+        `workflow_lib.features.item_rows` each, of the known `letters`, in `longest` columns.
     """
 
     numbers: tuple[str, ...]
@@ -154,6 +159,9 @@ class TableEncoding:
     smiles: str | None
     missing_indicators: tuple[str, ...] = ()
     learned: Mapping[str, tuple[str, Levels]] = field(default_factory=dict)
+    sequence: str | None = None
+    letters: str = ""
+    longest: int = 0
 
     @classmethod
     def fit(
@@ -166,6 +174,8 @@ class TableEncoding:
         smiles: str | None = None,
         missing_indicators: Sequence[str] = (),
         encoders: Mapping[str, str] | None = None,
+        sequence: str | None = None,
+        letters: str = "",
     ) -> TableEncoding:
         """Return the encoding with the levels and words that occur in `table`.
 
@@ -209,12 +219,15 @@ class TableEncoding:
         if text is not None:
             terms = _frequent_words(table, text)
         indicators = tuple(missing_indicators)
-        return cls(tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators, learned)
+        columns = tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators, learned
+        if sequence is None:
+            return cls(*columns)
+        return cls(*columns, sequence, letters, max(map(len, table_sequences(table, sequence))))
 
     @property
     def columns(self) -> list[str]:
         """Names of all columns of a table that `encode` uses."""
-        single = [name for name in (self.text, self.smiles) if name is not None]
+        single = [name for name in (self.text, self.smiles, self.sequence) if name is not None]
         return [*self.numbers, *self.categories, *self.strings, *self.learned, *single]
 
     @property
@@ -254,8 +267,10 @@ class TableEncoding:
         Raises
         ------
         UserError
-            When a column is missing, or a cell is not a number or not a molecule; naming the line.
+            When a column is missing, or a cell is no number, molecule or sequence; naming the line.
         """
+        if self.sequence is not None:
+            return self._encoded_sequences(table)
         notes: list[list[str]] = [[] for _ in range(table.n_rows)]
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:
@@ -315,6 +330,26 @@ class TableEncoding:
         learned = [(encoder, _restored(levels)) for encoder, levels in stored.pop("learned", ())]
         stored["learned"] = {name: (encoder, levels) for encoder, (name, levels) in learned}
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
+
+    def _encoded_sequences(self, table: Table) -> EncodedRows:
+        """Return rows of letters; letters after the longest fitted sequence are cut off."""
+        sequences, notes = table_sequences(table, self.sequence), []
+        for row, sequence in enumerate(sequences):
+            if not sequence:
+                raise UserError(
+                    place=table.where(row, self.sequence),
+                    found="no sequence",
+                    expected="a sequence of letters in every row",
+                    remedy="fill it in, or remove the row",
+                )
+            n_cut = len(sequence) - self.longest
+            n_unknown = sum(letter not in self.letters for letter in sequence)
+            found = [f"{n_unknown} unknown letters"] * (n_unknown > 0)
+            found += [f"its last {n_cut} letters are not used"] * (n_cut > 0)
+            notes.append(f"{self.sequence}: {'; '.join(found)}" if found else "")
+        rows = letter_rows(sequences, self.letters, self.longest)
+        names = [f"letter_{place + 1}" for place in range(self.longest)]
+        return EncodedRows(rows, names, None, [], notes)
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
         from scipy.sparse import csr_array

@@ -6,9 +6,12 @@ import zlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from workflow_lib.datasets import delimited_text
 from workflow_lib.datasets.archives import unpacked_gzip
-from workflow_lib.datasets.tables import SAVE_AS_CSV, file_content
+from workflow_lib.datasets.fasta_text import fasta_entries
+from workflow_lib.datasets.tables import SAVE_AS_CSV, checked_text, file_content
 from workflow_lib.datasets.typed_columns import hdf5_columns, parquet_columns
 from workflow_lib.datasets.user_table import MISSING_VALUES, Table
 from workflow_lib.errors import UserError, nearest_name
@@ -16,7 +19,8 @@ from workflow_lib.errors import UserError, nearest_name
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_ENDINGS = (".parquet",)
 HDF5_ENDINGS = (".h5", ".hdf5")
-ENDINGS = (*TEXT_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS)
+FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna")
+ENDINGS = (*TEXT_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS, *FASTA_ENDINGS)
 """The endings of the files that can be read, in small or capital letters."""
 
 _PARQUET, _HDF5, _GZIP = "a Parquet file", "an HDF5 file", "a file compressed by gzip"
@@ -57,6 +61,9 @@ def read_table(
     ``.h5``, ``.hdf5``
         One-dimensional HDF5 datasets of equal length in the root, one per column; or a single
         two-dimensional dataset whose attribute ``columns`` holds the names. Links are not followed.
+    ``.fasta``, ``.fa``, ``.faa``, ``.fna``
+        Sequences with headers, as the columns ``class`` (the first word of the header), ``header``
+        (all of it) and ``sequence``.
 
     Parameters
     ----------
@@ -85,7 +92,21 @@ def read_table(
         return Table.from_columns(parquet_columns(content, place), place, missing_values)
     if ending in HDF5_ENDINGS:
         return Table.from_columns(hdf5_columns(content, place), place, missing_values)
+    if ending in FASTA_ENDINGS:
+        return _fasta_table(checked_text(content, place), place)
     return delimited_text.text_table(content, place, missing_values, delimiter, keep_empty)
+
+
+def _fasta_table(text: str, place: str) -> Table:
+    """Return a FASTA file as a table, of which no cell but the class can be missing."""
+    lines, headers, sequences = zip(*fasta_entries(text, place))
+    columns = {
+        "class": [header.partition(" ")[0] for header in headers],
+        "header": headers,
+        "sequence": sequences,
+    }
+    arrays = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    return Table(place, list(arrays), {}, arrays.__getitem__, lines, "line")
 
 
 def read_source(path: Path, missing_values: Collection[str] = ("",), delimiter: str = ",") -> Table:

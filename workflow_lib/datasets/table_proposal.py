@@ -50,6 +50,11 @@ from workflow_lib.datasets.table_request import (
     checked_request,
     requested_columns,
 )
+from workflow_lib.datasets.table_sequences import (
+    proposed_letters,
+    table_sequences,
+    with_usable_sequences,
+)
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -89,6 +94,14 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
+    excluded = {}
+    if requested.single["sequence"]:
+        table, excluded = with_usable_sequences(
+            table,
+            requested.single["sequence"],
+            requested.single["classes"],
+            _letters(table, requested),
+        )
     rows, proposal, leaks = table, *_with_inputs_chosen(request, requested, table, table)
     # Without the rows that have no input the columns may be of other kinds, and others are left
     # out, which may leave further rows without any.
@@ -106,6 +119,11 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     choose_sizes(proposal, rows, labelled, weak)
     choose_unpaired_sizes(proposal, table, kinds_of_rows(table, columns), columns)
     _note_facts(proposal)
+    proposal.notes += [
+        f"Rows left out of all counts: {count} ({reason})."
+        for reason, count in excluded.items()
+        if count
+    ]
     proposal.methods, proposal.methods_left_out = runnable_methods(proposal, config_folder)
     note_unpaired(proposal)
     choose_splits(proposal)
@@ -129,14 +147,16 @@ def _with_inputs_chosen(
     if "missing" in request:
         options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
     proposal = Proposal(request["name"], request, options, list(rows.names), kinds)
-    if "gram" in request:
+    alone = f"The kernel values of {request['gram']}" if "gram" in request else None
+    if "sequence" in options:
+        alone = f"The sequences in '{options['sequence']}'"
+        options["letters"] = _letters(table, requested)
+        options |= {key: [] for key in INPUT_LISTS}
+    if alone:
         taken = {*requested.outputs, *requested.single.values()}
         unused = [name for name in rows.names if name not in taken]
         if unused:
-            proposal.notes.append(
-                f"The kernel values of {request['gram']} replace all inputs: no other column is "
-                "used."
-            )
+            proposal.notes.append(f"{alone} replace all inputs: no other column is used.")
         choose_row_name(proposal, rows, unused)
     else:
         choose_inputs(proposal, rows, requested)
@@ -156,6 +176,11 @@ def _with_inputs_chosen(
     check_inputs(proposal, rows)
     keep_encoders_of_inputs(options)
     return proposal, leaks
+
+
+def _letters(table: Table, requested: RequestedColumns) -> str:
+    """Return the letters of the sequences of a table."""
+    return proposed_letters(table_sequences(table, requested.single["sequence"]))
 
 
 def _check_outputs(
@@ -202,6 +227,8 @@ def _choose_task(proposal: Proposal) -> None:
     text, smiles = options.get("text"), options.get("smiles")
     if "gram" in options:
         proposal.inputs = {"scale": "none", "kernel": "precomputed"}
+    elif "sequence" in options:
+        proposal.inputs = {"scale": "none", "kernel": "linear"}
     elif text or (smiles and others):
         proposal.inputs = {"scale": "tf-idf", "kernel": "rbf"}
         if others:

@@ -23,7 +23,7 @@ COMMAND = "snakemake new"
 LISTS = ("outputs", "inputs", "exclude", "categories")
 """Keys whose value is a list of columns: names or patterns, separated by commas."""
 
-COLUMNS = ("text", "smiles", "group", "time", "same_group", "classes", "row_name")
+COLUMNS = ("text", "smiles", "sequence", "group", "time", "same_group", "classes", "row_name")
 """Keys whose value is the name of a column."""
 
 FILES = ("class_vectors", "gram")
@@ -62,6 +62,11 @@ CONTRADICTIONS = (
         ("gram", key, "the kernel values replace all inputs")
         for key in ("inputs", "exclude", "categories", "encode", "text", "smiles")
     ),
+    *(
+        ("sequence", key, "sequences are the only inputs of their methods")
+        for key in ("inputs", "exclude", "categories", "encode", "text", "smiles", "gram")
+    ),
+    ("sequence", "outputs", "methods of sequences predict classes"),
     *(
         ("encode", key, "inputs with a text or molecules are compared by their inner products")
         for key in ("text", "smiles")
@@ -227,7 +232,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
     for name, keys in uses.items():
         # A category, a text or SMILES is an input as well; all other roles exclude each other.
         together = set(keys) - (
-            {"inputs"} if keys[-1] in ("categories", "text", "smiles") else set()
+            {"inputs"} if keys[-1] in ("categories", "text", "smiles", "sequence") else set()
         )
         if len(together) > 1:
             raise UserError(

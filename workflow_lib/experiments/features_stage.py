@@ -88,6 +88,8 @@ def run(
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
         learned = _LearnedColumns(tree, partition, seed) if "learned_columns" in tree else None
         features |= _row_features(inputs, partition, scale, weights, learned)
+        if "items" in tree:
+            features["items"] = tree["items"]
     write_artifact(
         output, features, "features", inputs=[dataset, split], allow_nan=("train", "weak", "test")
     )

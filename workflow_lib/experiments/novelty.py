@@ -4,6 +4,7 @@ Distances are between inputs as the model uses them:
 
 - rows of numbers: Euclidean, after filling and scaling;
 - the kernel ``tanimoto``: 1 - similarity;
+- sequences of letters: the number of positions, counted from the beginning, with another letter;
 - texts, and rows known by their inner products: Euclidean, from the products z'x and the squared
   lengths, sqrt(x'x + z'z - 2 z'x);
 - a Gram matrix: the distance of the kernel, sqrt(k(x, x) + k(z, z) - 2 k(x, z)). For a new row
@@ -115,6 +116,8 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
         products, lengths = _training_products(inputs)
         return nearest_by_products(products[own], _own_lengths(inputs, lengths, own), lengths, own)
     rows = inputs.rows_as_prepared_by(None)[:]
+    if inputs.are_letters:
+        return nearest_by_letters(rows[own], rows, own)
     return nearest_by_rows(rows[own], rows, kernel, own)
 
 
@@ -132,7 +135,10 @@ def distances_of_test_rows(inputs: PreparedInputs, kernel: str) -> np.ndarray:
             products = inputs.test_gram("precomputed", None)
             own_lengths = np.full(len(products), np.median(lengths))
         return nearest_by_products(products, own_lengths, lengths)
-    return nearest_by_rows(inputs.test_rows(), inputs.rows_as_prepared_by(None)[:], kernel)
+    rows, known = inputs.test_rows(), inputs.rows_as_prepared_by(None)[:]
+    if inputs.are_letters:
+        return nearest_by_letters(rows, known)
+    return nearest_by_rows(rows, known, kernel)
 
 
 def nearest_by_rows(
@@ -175,6 +181,22 @@ def nearest_by_rows(
             # Products find the nearest row, but the difference of large squares loses the digits
             # of its distance.
             distances[block] = np.sqrt(((X[block] - Z[nearest]) ** 2).sum(axis=1))
+    return distances
+
+
+def nearest_by_letters(
+    X: np.ndarray, Z: np.ndarray, left_out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the number (n,) of positions in which a sequence differs from the nearest of `Z`.
+
+    A position after the end of one of the two differs. The arguments are as of `nearest_by_rows`.
+    """
+    distances = np.empty(len(X))
+    for number, row in enumerate(X):
+        differ = (Z != row).sum(axis=1).astype(np.float64)
+        if left_out is not None:
+            differ[left_out[number]] = np.inf
+        distances[number] = differ.min()
     return distances
 
 

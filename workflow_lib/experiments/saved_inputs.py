@@ -45,7 +45,7 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
         `workflow_lib.experiments.features_stage.run`; and by kind:
 
         - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), with the codes of names that
-          were learned, and the ``preparation``.
+          were learned, and the ``preparation``; of sequences and bags the group ``items``.
         - ``texts``: the ``counts`` of the terms of the training and weak rows, the
           tree of their weights or scores, and, with added lagged values, ``lagged`` (n + w, k)
           and their ``preparation``.
@@ -64,6 +64,8 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
         rows = features["inputs"]
         stored = features[size_group(size)][fold_group(None)]
         codes = stored.get("codes", {role: np.empty((len(rows[role]), 0)) for role in rows})
+        if "items" in features:
+            tree["items"] = features["items"]
         return tree | {
             "train": np.hstack([rows["train"][:size], codes["train"][:size]]),
             "weak": np.hstack([rows["weak"][:n_weak], codes["weak"][:n_weak]]),
@@ -179,6 +181,7 @@ class NewRows:
             "kernel": tree["kernel"],
             "inputs": {"train": tree["train"], "weak": tree["weak"], "test": inputs},
             size_group(size): {"learns": True, fold_group(None): tree["preparation"]},
+            "items": tree.get("items", {}),
         }
         self._kernel = tree["kernel"]
         self._prepared = prepared_inputs(features, np.zeros(size, dtype=int), size)

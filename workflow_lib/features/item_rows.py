@@ -22,12 +22,17 @@ UNKNOWN, AFTER_THE_END = -1, -2
 """An unknown letter, and a place after the last letter."""
 
 
-def letter_rows(sequences: Sequence[str], letters: str) -> np.ndarray:
-    """Return rows (n, longest length) with the place of every letter in `letters`."""
-    rows = np.full((len(sequences), max(map(len, sequences))), float(AFTER_THE_END))
+def letter_rows(sequences: Sequence[str], letters: str, length: int | None = None) -> np.ndarray:
+    """Return rows (n, length) with the place of every letter in `letters`.
+
+    `length` is that of the longest sequence by default; longer ones are cut off after it.
+    """
+    length = max(map(len, sequences)) if length is None else length
+    rows = np.full((len(sequences), length), float(AFTER_THE_END))
     places = {letter: place for place, letter in enumerate(letters)}
     for row, sequence in zip(rows, sequences):
-        row[: len(sequence)] = [places.get(letter, UNKNOWN) for letter in sequence]
+        kept = sequence[:length]
+        row[: len(kept)] = [places.get(letter, UNKNOWN) for letter in kept]
     return rows
 
 

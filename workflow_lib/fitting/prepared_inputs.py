@@ -184,6 +184,11 @@ class PreparedRows(PreparedInputs):
     """Rows of numbers, filled and scaled by what each fold learned; or a Gram matrix.
 
     Training and weak rows may be `workflow_lib.stored_rows.StoredRows` instead of arrays.
+
+    Attributes
+    ----------
+    are_letters : bool
+        Whether rows are sequences of letters, of `workflow_lib.features.item_rows`.
     """
 
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
@@ -193,6 +198,7 @@ class PreparedRows(PreparedInputs):
         self._test = features["inputs"]["test"]
         self._n_pool = len(features["inputs"]["train"])
         self._is_gram = features["kernel"] == "precomputed"
+        self.are_letters = features.get("items", {}).get("kind") == "letters"
         self._distances: dict[tuple, np.ndarray] = {}
 
     def training_gram(self, kernel, width, weak_size=0):

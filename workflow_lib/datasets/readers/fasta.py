@@ -12,12 +12,8 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.values import Text
-from workflow_lib.datasets.tables import (
-    check_sources,
-    listed_names,
-    read_text,
-    wrong_source,
-)
+from workflow_lib.datasets.fasta_text import fasta_entries
+from workflow_lib.datasets.tables import check_sources, listed_names, read_text
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -131,7 +127,7 @@ def _records(path: Path, options: Options, role: int) -> Iterator[Record]:
     """Yield the records of a file, with the classes as in the headers."""
     from workflow_lib.datasets.sequence_records import Record, checked_letters
 
-    for number, header, sequence in _entries(path):
+    for number, header, sequence in fasta_entries(read_text(path), str(path)):
         place = f"{path}, line {number}"
         match = re.search(options.class_pattern, header)
         label = match.group(1) if match else None
@@ -142,28 +138,6 @@ def _records(path: Path, options: Options, role: int) -> Iterator[Record]:
                 expected=f"a class that the option class_pattern finds: {options.class_pattern}",
                 remedy="write the class into the header, or change class_pattern",
             )
-        if not sequence:
-            raise wrong_source(
-                place, f"no sequence under the header '>{header[:60]}'", "lines of letters"
-            )
         # A header that is only a class does not tell rows apart.
         name = header if header != label else f"{path.name}, line {number}"
         yield Record(label, name, checked_letters(sequence, place), role)
-
-
-def _entries(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield the line number of each header, the header without `>`, and its letters."""
-    number, header, parts = 0, None, []
-    for at, line in enumerate(map(str.strip, read_text(path).splitlines()), start=1):
-        if line.startswith(">"):
-            if header is not None:
-                yield number, header, "".join(parts)
-            number, header, parts = at, line[1:].strip(), []
-        elif line and header is None:
-            raise wrong_source(
-                f"{path}, line {at}", f"'{line[:60]}'", "a header, which begins with '>', first"
-            )
-        else:
-            parts.append(line)
-    if header is not None:
-        yield number, header, "".join(parts)

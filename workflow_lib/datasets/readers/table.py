@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workflow_lib.datasets.row_roles import RowKinds
     from workflow_lib.datasets.user_table import Table
 
-TEXTS = ("categories", "strings", "text", "smiles")
+TEXTS = ("categories", "strings", "text", "smiles", "sequence")
 """Options of inputs that are not numbers."""
 
 Name = Annotated[str, Field(min_length=1)]
@@ -79,6 +79,14 @@ class Options(Settings):
 
     smiles: Name | None = None
     """A column of molecules, as SMILES."""
+
+    sequence: Name | None = None
+    """A column of sequences of letters of any lengths, instead of all other inputs, to predict
+    `classes` by methods of sequences. Rows that repeat a sequence are left out but the first, and
+    all rows of a sequence with two classes, or without two known letters in a row."""
+
+    letters: Annotated[str, Field(min_length=2, pattern="^[A-Z]+$")] = "ACGT"
+    """The known letters of `sequence`; small letters are the same, and others are unknown."""
 
     gram: Name | None = None
     """File of a square table of kernel values between all rows of `file`, in their order, instead
@@ -181,6 +189,8 @@ def dataset_of(table: Table, options: Options) -> dict[str, Any]:
     from workflow_lib.datasets.row_roles import check_labelled, check_unpaired
 
     columns = _columns(table, options)
+    if options.sequence is not None:
+        return _sequence_tree(table, options, columns)
     if options.classes is not None:
         return _class_tree(table, options, columns)
     outputs = table.matrix(columns["outputs"])
@@ -258,6 +268,22 @@ def _class_tree(
     )
 
 
+def _sequence_tree(
+    table: Table, options: Options, columns: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return the tree of a table of sequences that belong to classes."""
+    from workflow_lib.datasets.table_sequences import with_usable_sequences
+
+    named = columns["sequence"][0], columns["classes"][0], options.letters
+    usable, excluded = with_usable_sequences(table, *named)
+    tree = _class_tree(usable, options, columns)
+    n_left_out, report = sum(excluded.values()), tree["report"]
+    for count in ("rows_read", "rows_dropped"):
+        report[count] += n_left_out
+    report["exclusions"] = {**report["exclusions"], **excluded}
+    return tree
+
+
 # Columns
 
 
@@ -271,7 +297,12 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             expected="outputs (columns of numbers) or classes (a column of texts)",
             remedy="name columns to predict" if not options.outputs else "remove one of the two",
         )
-    needs = (("class_vectors", "classes"), ("same_group", "outputs"), ("ranges", "outputs"))
+    needs = (
+        ("class_vectors", "classes"),
+        ("same_group", "outputs"),
+        ("ranges", "outputs"),
+        ("sequence", "classes"),
+    )
     for option, other in needs:
         if getattr(options, option) and not getattr(options, other):
             raise UserError(
@@ -293,10 +324,19 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             remedy="add them to numbers, or take them out of missing_indicators",
         )
     columns["encode"] = _encoders(table, options, [*columns["categories"], *columns["strings"]])
-    for option in ("text", "smiles", "classes", "row_name", "group", "time", "same_group"):
+    for option in (
+        "text",
+        "smiles",
+        "sequence",
+        "classes",
+        "row_name",
+        "group",
+        "time",
+        "same_group",
+    ):
         name = getattr(options, option)
         columns[option] = [] if name is None else [_one_column(table, name, option)]
-    inputs = ("numbers", "categories", "strings", "text", "smiles")
+    inputs = ("numbers", "categories", "strings", "text", "smiles", "sequence")
     used: dict[str, str] = {}
     # A column that relates rows may be an input as well, but never an output.
     for option in ("outputs", "classes", "group", "time", "same_group", "row_name", *inputs):
@@ -315,8 +355,15 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         raise UserError(
             place=place,
             found=f"gram together with {', '.join(named)}" if named else "no inputs are named",
-            expected="columns in numbers, categories, strings, text or smiles; or gram",
+            expected="columns in numbers, categories, strings, text or smiles; gram; or sequence",
             remedy="remove gram or these columns" if named else "name columns to predict from",
+        )
+    if columns["sequence"] and len(named) > 1:
+        raise UserError(
+            place=place,
+            found=f"sequence together with {', '.join(named[:-1])}",
+            expected="no other inputs beside sequences",
+            remedy="remove sequence or these columns",
         )
     return columns
 
@@ -460,11 +507,15 @@ def _inputs(
         *(next(iter(columns[option]), None) for option in ("text", "smiles")),
         columns["missing_indicators"],
         columns["encode"],
+        next(iter(columns["sequence"]), None),
+        options.letters,
     )
     groups: dict[str, Any] = {"encoding": encoding.tree()}
     if options.gram is not None:
         values, report = read_kernel_table(Path(options.gram), table.n_rows, kept)
         return _Inputs(values, _row_names(rows, options), groups, {}, report)
+    if encoding.sequence is not None:
+        groups["items"] = {"kind": "letters", "n_symbols": len(options.letters)}
     weights = encoding.column_weights
     if weights is not None:
         groups["column_weights"] = weights
