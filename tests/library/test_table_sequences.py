@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from reader_samples import excluded, refusal
+from saved_model_samples import Final
 from small_assay import config_with_methods
 
 from workflow_lib.config.loading import load_configuration
@@ -64,7 +65,7 @@ def test_new_sequences_are_encoded_as_the_known_ones_with_notes(tmp_path):
     found = encoding.encode(new)
     np.testing.assert_array_equal(found.inputs[1], [0, 1, -1, -1, *[-2] * 8])
     np.testing.assert_array_equal(found.inputs[2], [0, 1, 2, 3] * 3)
-    assert found.notes == ["", "dna: 2 unknown letters", "dna: its last 4 letters are not used"]
+    assert found.notes == ["", "dna: unknown letters: 2", "dna: its last 4 letters are not used"]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +151,31 @@ def test_new_makes_a_run_with_methods_of_sequences(tmp_path, capsys, monkeypatch
 def test_contradictory_requests_are_refused(tmp_path, change, message):
     request = {"name": "dna", "data": written(tmp_path), "classes": "kind", "sequence": "dna"}
     assert message in refusal(run, request | change, tmp_path)
+
+
+def test_saved_methods_repeat_their_predictions_for_sequences(tmp_path):
+    tree = read(written(tmp_path))
+    final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
+    final.estimator("bayes", "workflow_lib.baselines.position_naive_bayes.PositionNaiveBayes")
+    learner = {"settings": {}, "grid": {"word_length": [1, 2]}, "unlabelled": False, "seed": 0}
+    learner |= {"transformer": "workflow_lib.embeddings.sequence_scores.WordShares"}
+    final._run(
+        "words",
+        "support_vector_machine",
+        kernel="linear",
+        kernels=["linear", "rbf"],
+        grid={"width": [0.5], "cost": [1, 10]},
+        one_example={},
+        feature_learner=learner | {"method_file": "config/methods/words.yaml"},
+    )
+    for name in final.methods:
+        model = final.saved(name)
+        found = model.predict({"dna": [text.lower() for text in sequences()]})
+        np.testing.assert_allclose(found.class_scores, final.predictions(name), atol=1e-12)
+        np.testing.assert_array_equal(found.novelty, 0.0)
+        new = model.predict({"dna": [sequences()[0][:-1] + "N", "ACGT" * 4]})
+        assert new.notes == ["dna: unknown letters: 1", "dna: its last 4 letters are not used"]
+        assert 0 < new.novelty[0] < new.novelty[1]
 
 
 def test_the_nearest_sequence_differs_in_the_fewest_positions():

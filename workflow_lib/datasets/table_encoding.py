@@ -344,7 +344,7 @@ class TableEncoding:
                 )
             n_cut = len(sequence) - self.longest
             n_unknown = sum(letter not in self.letters for letter in sequence)
-            found = [f"{n_unknown} unknown letters"] * (n_unknown > 0)
+            found = [f"unknown letters: {n_unknown}"] * (n_unknown > 0)
             found += [f"its last {n_cut} letters are not used"] * (n_cut > 0)
             notes.append(f"{self.sequence}: {'; '.join(found)}" if found else "")
         rows = letter_rows(sequences, self.letters, self.longest)
