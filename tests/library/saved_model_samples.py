@@ -271,6 +271,7 @@ class Final:
         }
         settings = {
             "kernel": self.kernel,
+            "kernels": None,
             "grid": grids[regressor],
             "one_example": {},
             "seed": SEED,

@@ -23,10 +23,11 @@ from report_samples import (
 )
 from scipy.sparse import csr_array
 
-from workflow_lib.artifacts import write_artifact
+from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
+from workflow_lib.report.dataset_records import dataset_facts
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
 from workflow_lib.report.protocol_sentences import _k_fold_in_words
 from workflow_lib.report.results import read_choices, read_scores
@@ -569,6 +570,17 @@ def test_data_of_a_library_are_called_observed(inputs):
     settings |= {"sources": [], "stand_in_for": None}
     record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
     assert record["kind"] == "Observed, shipped with a library"
+
+
+def test_the_positive_class_and_unknown_letters_are_named(inputs, tmp_path):
+    toy = inputs["datasets"]["toy-data"]
+    tree = read_artifact(toy["artifact"], "dataset")
+    tree["report"]["unknown_letters"] = 7
+    write_artifact(tmp_path / "letters.h5", tree, "dataset", allow_nan=("inputs", "outputs"))
+    settings = toy["settings"] | {"positive_class": "cow"}
+    record = assembly.dataset_record("toy", settings, tmp_path / "letters.h5")
+    facts = dict(dataset_facts(record))
+    assert (facts["Positive class"], facts["Unknown letters"]) == ("cow", 7)
 
 
 def test_data_from_a_folder_are_fetched_by_hand(inputs):

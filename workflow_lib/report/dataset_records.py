@@ -61,6 +61,8 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         "n_inputs": inputs_of(data).shape[1],
         "n_outputs": outputs.shape[1],
         "n_classes": len(data["classes"]["vectors"]) if "classes" in data else 0,
+        "positive_class": settings.get("positive_class"),
+        "unknown_letters": int(report.get("unknown_letters", 0)),
         "missing_outputs": n_missing,
         "missing_share": n_missing / outputs.size,
     }
@@ -87,6 +89,8 @@ def dataset_facts(record: Mapping) -> list[tuple[str, object]]:
         ("Left out", "; ".join(left_out)),
         ("Columns", f"{record['n_inputs']} inputs, {record['n_outputs']} outputs"),
         ("Classes", record["n_classes"]),
+        ("Positive class", record.get("positive_class")),
+        ("Unknown letters", record.get("unknown_letters")),
         ("Missing outputs", missing),
         ("Licence", record["licence"]),
         ("Citation", record["citation"]),
