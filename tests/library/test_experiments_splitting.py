@@ -7,7 +7,7 @@ import pytest
 from small_data import regression_data, write_dataset
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.splitting import partition_rows, run, split_rows
 
@@ -242,6 +242,30 @@ def test_folds_and_training_sets_of_a_given_split_have_their_share_of_every_clas
         assert abs(classes[rows].sum() - size / 12) <= 1
         in_folds = np.bincount(tree["folds"][f"n-{size}"], classes[rows])
         assert in_folds.max() <= most
+
+
+def test_a_class_smaller_than_the_folds_is_counted_or_refused(tmp_path, capsys):
+    labels = np.repeat([0, 1], [20, 4])
+    tree = {"inputs": np.arange(24.0)[:, None], "outputs": np.eye(2)[labels]}
+    tree |= {"classes": {"labels": labels, "vectors": np.eye(2)}}
+    tree |= {"fixed": {"role": np.tile([0, 0, 0, 1], 6)}}
+    dataset = tmp_path / "dataset.h5"
+    write_artifact(dataset, tree, "dataset")
+    run(dataset, tmp_path / "s.h5", ["all"], [], 0.3, 5, 1, "calls", "given")
+    assert (
+        "classes with fewer than 5 of the 18 training rows, of which some folds of the selection "
+        "hold out no row: 1\n"
+    ) in capsys.readouterr().out
+    folds = {"outer_folds": 5, "fold": (0, 0), "partition_seeds": [1]}
+    with pytest.raises(UserError) as caught:
+        run(dataset, tmp_path / "s.h5", ["all"], [], 0.3, 5, 1, "calls", "k_fold", **folds)
+    assert str(caught.value) == (
+        "experiment calls, key outer_folds: 5 folds, but a class of 4 rows; at most 4 are "
+        "possible, or 24 for leave-one-out, one of the rows at a time (the dataset has 24 rows "
+        "with a known output). Expected no more folds than rows or groups, and rows of every class "
+        "outside each fold. To fix it: change outer_folds in config/experiments/calls.yaml, and "
+        "n_splits to a multiple of it."
+    )
 
 
 @pytest.mark.parametrize(("kind", "what"), [("grouped", "groups"), ("given", "roles")])

@@ -144,6 +144,18 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path, text, message):
     assert message in refusal(read, write_files(tmp_path, text)[0])
 
 
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (">c\nWWW\n", "no training sequence of the class 'c'. Expected test sequences, and"),
+        (">a\nW\n", "no test sequence that can be used. Expected test sequences, and"),
+    ],
+)
+def test_a_test_set_that_cannot_be_predicted_is_refused(tmp_path, test, message):
+    paths = write_files(tmp_path, test=test)
+    assert message in refusal(read, *paths, roles=["training", "test"])
+
+
 def test_a_class_that_does_not_exist_is_refused(tmp_path):
     found = refusal(read, write_files(tmp_path)[0], class_names={"c": "family"})
     assert "option class_names: there is no class named 'c'. Expected one of: a, b" in found

@@ -786,6 +786,14 @@ def run(
             f"{tree['n_weak_left_out']} rows without outputs left out: they share no group with a "
             "training row, or must not be known before the test rows are predicted"
         )
+    if "strata" in basis:
+        smallest = basis["strata"][tree["train"][: tree["sizes"][0]]]
+        n_few = int((np.unique(smallest, return_counts=True)[1] < n_folds).sum())
+        if n_few:
+            print(
+                f"classes with fewer than {n_folds} of the {len(smallest)} training rows, of which "
+                f"some folds of the selection hold out no row: {n_few}"
+            )
     if kind == "chronological":
         print(f"{tree['n_left_out']} rows left out: they overlap in time with the test rows")
     if kind == K_FOLD:

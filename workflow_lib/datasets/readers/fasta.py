@@ -84,7 +84,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     UserError
         Naming the file and the line: letters before the first header, a header without a class or
         without letters, another sign than a letter in a sequence; when each sequence has a class of
-        its own, so that headers name no classes; when a class of `class_names` does not exist.
+        its own, so that headers name no classes; when a class of `class_names` does not exist, or
+        one of the test sequences has no training sequence.
     """
     import numpy as np
 
@@ -118,9 +119,25 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     kept, excluded = usable_records(named, options.letters, options.least_letters, place)
     groups = {}
     if options.roles:
+        _check_roles(kept, place)
         groups["fixed"] = {"role": np.array([record.role for record in kept], dtype=np.int64)}
     report = {"exclusions": excluded}
     return letter_dataset(kept, options.letters, place, len(records), report, **groups)
+
+
+def _check_roles(records: Sequence[Record], place: str) -> None:
+    """Refuse a given test set of which a class has no training sequence, or without sequences."""
+    classes = [{each.label for each in records if each.role == role} for role in (0, 1)]
+    unlearned = sorted(classes[1] - classes[0])
+    if unlearned or not classes[1]:
+        raise UserError(
+            place=place,
+            found=f"no training sequence of the class {listed_names(unlearned)}"
+            if unlearned
+            else "no test sequence that can be used",
+            expected="test sequences, and training sequences of each of their classes",
+            remedy="add such sequences, or give the files other roles",
+        )
 
 
 def _records(path: Path, options: Options, role: int) -> Iterator[Record]:
