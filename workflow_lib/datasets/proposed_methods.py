@@ -57,6 +57,9 @@ METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candi
 STACK = "ofer-stack"
 """The method that combines others, those that learn from outputs alone included."""
 
+METHODS_OF_EQUAL_LENGTHS = ("fess",)
+"""Methods that also run where all sequences have one length: they compare positions."""
+
 METHODS_OF_UNPAIRED = ("ofer-unpaired", "back-translation")
 """Methods that also run where rows have outputs and no input."""
 
@@ -112,6 +115,8 @@ def runnable_methods(
         unpaired_sizes=proposal.unpaired_sizes,
     )
     usual = METHODS["sequences" if "sequence" in proposal.options else proposal.task]
+    if len(set(proposal.facts.get("sequence_lengths", ()))) == 1:
+        usual = METHODS_OF_EQUAL_LENGTHS + usual
     if "class_vectors" in proposal.options:
         usual += METHODS_OF_CLASS_VECTORS
     if proposal.unpaired_sizes:

@@ -115,6 +115,9 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     }
     proposal.facts = data_profile(table, options, proposal.kinds, leaks)
     labelled, weak, _ = kinds_of_rows(rows, columns)
+    if "sequence" in options:
+        lengths = [len(text) for text in rows.strings(options["sequence"])[labelled]]
+        proposal.facts["sequence_lengths"] = [min(lengths), max(lengths)]
     _choose_task(proposal)
     choose_sizes(proposal, rows, labelled, weak)
     choose_unpaired_sizes(proposal, table, kinds_of_rows(table, columns), columns)
