@@ -125,17 +125,16 @@ def descriptor_by_loops(grey, centre_y, centre_x, size):
 
 @pytest.mark.parametrize("patch", [0, 3, -1])
 @pytest.mark.parametrize("size", [2, 4, 6, 8])
-def test_descriptors_are_those_counted_pixel_by_pixel(size, patch, monkeypatch):
-    monkeypatch.setattr(dense, "BIN_SIZES", (size,))
+def test_descriptors_are_those_counted_pixel_by_pixel(size, patch):
     image = picture(40, 47, seed=4)
-    descriptors, positions = dense_sift(image)
+    descriptors, positions = dense_sift(image, (size,))
     centre_x, centre_y = positions[patch] * [47, 40] - 0.5
     expected = descriptor_by_loops(grey_levels(image).astype(float), centre_y, centre_x, size)
     np.testing.assert_allclose(descriptors[patch], expected, atol=2e-4)
 
 
 def _grid_size(height, width, bin_size):
-    return len(dense._centres(height, bin_size)) * len(dense._centres(width, bin_size))
+    return np.prod([len(dense._centres(side, bin_size, dense.STEP)) for side in (height, width)])
 
 
 def test_descriptors_have_unit_length_and_positions_lie_within(every_patch):
@@ -168,6 +167,19 @@ def test_flat_patches_are_left_out():
     assert len(positions) and positions[:, 0].min() > 0.35
 
 
+def test_flat_patches_may_be_kept_without_a_direction():
+    image = plain(64, 64)
+    image[:, 40:] = picture(64, 24, seed=7)
+    descriptors, positions = dense_sift(image, (4,), step=8, longer_side=None, keep_flat=True)
+    assert descriptors.shape == (49, 128) and positions.shape == (49, 2)
+    lengths = np.linalg.norm(descriptors, axis=1)
+    np.testing.assert_allclose(lengths, np.where(lengths > 0, 1.0, 0.0), atol=1e-5)
+    found, places = dense_sift(image, (4,), step=8, longer_side=None)
+    np.testing.assert_array_equal(descriptors[lengths > 0], found)
+    np.testing.assert_array_equal(positions[lengths > 0], places)
+    assert 0 < len(found) < 49
+
+
 def test_large_images_are_scaled_down(every_patch):
     image = picture(120, 180, seed=8)
     larger = np.kron(image, np.ones((4, 4, 1), dtype=np.uint8))
@@ -184,11 +196,10 @@ def test_brightness_and_contrast_do_not_matter(every_patch):
     assert (first * second).sum(axis=1).mean() > 0.98
 
 
-def test_a_mirrored_image_has_mirrored_descriptors(monkeypatch):
-    monkeypatch.setattr(dense, "BIN_SIZES", (5,))
+def test_a_mirrored_image_has_mirrored_descriptors():
     image = picture(61, 73, seed=10)
-    first, places = dense_sift(image)
-    second, mirrored_places = dense_sift(np.ascontiguousarray(image[:, ::-1]))
+    first, places = dense_sift(image, (5,))
+    second, mirrored_places = dense_sift(np.ascontiguousarray(image[:, ::-1]), (5,))
     order = np.lexsort((-mirrored_places[:, 0], mirrored_places[:, 1]))
     np.testing.assert_allclose(places, np.abs([1, 0] - mirrored_places[order]), atol=1e-5)
     directions = (4 - np.arange(8)) % 8

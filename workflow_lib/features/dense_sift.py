@@ -11,6 +11,7 @@ G the lengths of the gradients in that direction: exact, and far faster than pat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -43,25 +44,40 @@ SMALLEST_GRADIENT = 0.01
 SMOOTHING = 1 / 6
 
 
-def dense_sift(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dense_sift(
+    image: np.ndarray,
+    bin_sizes: Sequence[int] = BIN_SIZES,
+    step: int = STEP,
+    longer_side: int | None = LONGER_SIDE,
+    keep_flat: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the RootSIFT descriptors of an image, and where their patches lie.
 
-    The image in grey is scaled so that its longer side has at most 200 pixels. Patches of 24, 32,
-    48 and 64 pixels lie on grids of 6 pixels, as many as fit in; where none fits, one lies in the
-    middle. Gradients count for the two nearest directions and places (linear interpolation), with
-    a Gaussian weight of half the width of the patch. Descriptors are scaled to unit length, cut at
-    0.2, and replaced by the square roots of the shares of their sum
+    The image in grey is scaled so that its longer side has at most `longer_side` pixels. By default
+    patches of 24, 32, 48 and 64 pixels lie on grids of 6 pixels, as many as fit in; where none
+    fits, one lies in the middle. Gradients count for the two nearest directions and places (linear
+    interpolation), with a Gaussian weight of half the width of the patch. Descriptors are scaled to
+    unit length, cut at 0.2, and replaced by the square roots of the shares of their sum
     (RootSIFT: Arandjelovic & Zisserman 2012). Flat patches are left out.
 
     Parameters
     ----------
     image : uint8 array (height, width, 3)
+    bin_sizes : sequence of int, default=BIN_SIZES
+        Pixels of a place at each scale, a quarter of the width of a patch.
+    step : int, default=STEP
+        Pixels between neighbours of the grid.
+    longer_side : int or None, default=LONGER_SIDE
+        None: the image is not scaled.
+    keep_flat : bool, default=False
+        Whether flat patches are kept, with a descriptor of zeros: a count of words needs them,
+        because a clear sky or calm water says what an image shows.
 
     Returns
     -------
     descriptors : float32 array (m, 128)
         By row and column of the place and by direction, of unit length; m is 0 for an image of one
-        colour.
+        colour, unless flat patches are kept.
     positions : float32 array (m, 2)
         Centres of the patches from the left and from the top, from 0 to 1.
 
@@ -72,19 +88,21 @@ def dense_sift(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     grey = grey_levels(image)
     height, width = grey.shape
-    if max(height, width) > LONGER_SIDE:
-        factor = LONGER_SIDE / max(height, width)
+    if longer_side is not None and max(height, width) > longer_side:
+        factor = longer_side / max(height, width)
         height, width = (max(round(side * factor), 1) for side in (height, width))
         grey = resized(grey, height, width)
-    found = [_one_scale(grey, bin_size) for bin_size in BIN_SIZES]
+    found = [_one_scale(grey, bin_size, step, keep_flat) for bin_size in bin_sizes]
     return tuple(np.concatenate(parts) for parts in zip(*found))
 
 
-def _one_scale(grey: np.ndarray, bin_size: int) -> tuple[np.ndarray, np.ndarray]:
+def _one_scale(
+    grey: np.ndarray, bin_size: int, step: int, keep_flat: bool
+) -> tuple[np.ndarray, np.ndarray]:
     variance = (SMOOTHING * bin_size) ** 2 - 0.25
     if variance > 0:
         grey = gaussian_filter(grey, np.sqrt(variance), mode="nearest")
-    rows, columns = (_weights(side, bin_size) for side in grey.shape)
+    rows, columns = (_weights(side, bin_size, step) for side in grey.shape)
     counted = rows @ _directed_gradients(grey) @ columns.T
     n_rows, n_columns = len(rows) // N_PLACES, len(columns) // N_PLACES
     descriptors = (
@@ -92,7 +110,7 @@ def _one_scale(grey: np.ndarray, bin_size: int) -> tuple[np.ndarray, np.ndarray]
         .transpose(1, 3, 2, 4, 0)
         .reshape(-1, N_NUMBERS)
     )
-    y, x = (_centres(side, bin_size) for side in grey.shape)
+    y, x = (_centres(side, bin_size, step) for side in grey.shape)
     positions = np.stack(np.meshgrid((x + 0.5) / grey.shape[1], (y + 0.5) / grey.shape[0]), axis=-1)
     # All places of a patch together weigh about as much as this many pixels.
     mass = rows[:N_PLACES].sum() * columns[:N_PLACES].sum()
@@ -100,7 +118,12 @@ def _one_scale(grey: np.ndarray, bin_size: int) -> tuple[np.ndarray, np.ndarray]
     kept = lengths[:, 0] > SMALLEST_GRADIENT * mass / N_PLACES
     shares = np.minimum(descriptors[kept] / lengths[kept], LARGEST_SHARE)
     roots = np.sqrt(shares / shares.sum(axis=1, keepdims=True))
-    return roots, positions.reshape(-1, 2)[kept].astype(np.float32)
+    positions = positions.reshape(-1, 2).astype(np.float32)
+    if not keep_flat:
+        return roots, positions[kept]
+    everything = np.zeros_like(descriptors)
+    everything[kept] = roots
+    return everything, positions
 
 
 def _directed_gradients(grey: np.ndarray) -> np.ndarray:
@@ -124,21 +147,21 @@ def _directed_gradients(grey: np.ndarray) -> np.ndarray:
     return maps.reshape(N_DIRECTIONS, *grey.shape)
 
 
-def _centres(side: int, bin_size: int) -> np.ndarray:
+def _centres(side: int, bin_size: int, step: int) -> np.ndarray:
     """Return the centres of the patches along a side of an image, in pixels from the first."""
-    n_patches = max(side - N_PLACES * bin_size, 0) // STEP + 1
-    return (side - 1) / 2 + STEP * (np.arange(n_patches) - (n_patches - 1) / 2)
+    n_patches = max(side - N_PLACES * bin_size, 0) // step + 1
+    return (side - 1) / 2 + step * (np.arange(n_patches) - (n_patches - 1) / 2)
 
 
 # Images of one collection have few sizes.
 @lru_cache(maxsize=256)
-def _weights(side: int, bin_size: int) -> np.ndarray:
+def _weights(side: int, bin_size: int, step: int) -> np.ndarray:
     """Return the weight of each pixel of a side in the places of all patches, (patches x 4, side).
 
     Falls linearly from the centre of a place to those of its neighbours, times a Gaussian around
     the centre of the patch.
     """
-    offsets = np.arange(side) - _centres(side, bin_size)[:, None, None]
+    offsets = np.arange(side) - _centres(side, bin_size, step)[:, None, None]
     places = (np.arange(N_PLACES) - (N_PLACES - 1) / 2)[:, None]
     linear = np.maximum(1 - np.abs(offsets / bin_size - places), 0)
     weights = linear * np.exp(-0.5 * (offsets / (N_PLACES / 2 * bin_size)) ** 2)
