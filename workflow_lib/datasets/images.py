@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workflow_lib.datasets.archive_members import path_from_pattern
 from workflow_lib.datasets.archives import (
     begins_as_zip,
     content_of,
@@ -96,7 +97,9 @@ class _Member(NamedTuple):
 
 
 def image_entries(
-    path: Path, left_out_classes: Sequence[str] = LEFT_OUT_CLASSES
+    path: Path,
+    left_out_classes: Sequence[str] = LEFT_OUT_CLASSES,
+    members: str | None = None,
 ) -> list[ImageEntry]:
     """Return the images of the collection `path`, sorted by class and name.
 
@@ -106,6 +109,10 @@ def image_entries(
         A folder, a tar archive (plain or compressed) or a zip archive.
     left_out_classes : sequence of str, default=LEFT_OUT_CLASSES
         Folders that are not classes; names without a folder are ignored.
+    members : str or None, default=None
+        Pattern of the ends of paths (`workflow_lib.datasets.archive_members.path_from_pattern`)
+        outside of which files are ignored, such as ``data/*/*/*.jpg``. The name of an image is then
+        its path from the beginning of the pattern on, and a class may have several folders.
 
     Raises
     ------
@@ -114,7 +121,7 @@ def image_entries(
         folder, or is a link or outside of the collection; when two folders have the same class
         name, or names that differ only in case, spaces and ``_``.
     """
-    return sorted(_images(path, left_out_classes))
+    return sorted(_images(path, left_out_classes, members))
 
 
 def empty_class_folders(
@@ -153,8 +160,12 @@ def empty_class_folders(
     )
 
 
-def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedImage]:
+def open_images(
+    path: Path, entries: Iterable[ImageEntry], members: str | None = None
+) -> Iterator[OpenedImage]:
     """Yield the images `entries` of the collection `path`, in the order of `entries`.
+
+    `members` is that with which `image_entries` has found them.
 
     An image that cannot be read is yielded with the reason. Grey, palette, CMYK and 16-bit images
     become RGB, transparent images get a white background, of an animation the first picture is
@@ -168,7 +179,7 @@ def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedIma
         When an entry is not in the collection.
     """
     pillow()
-    found = _images(path, ())
+    found = _images(path, (), members)
     wanted = list(entries)
     for entry in wanted:
         if entry not in found:
@@ -225,7 +236,9 @@ def pillow() -> tuple[Any, Any]:
 # What is in a collection
 
 
-def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Member]:
+def _images(
+    path: Path, left_out_classes: Sequence[str], members: str | None = None
+) -> dict[ImageEntry, _Member]:
     """Return the places of the images of all classes; refuse unsafe and ambiguous collections."""
     found: dict[ImageEntry, _Member] = {}
     folders: dict[str, str] = {}
@@ -233,26 +246,28 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
         place = PurePosixPath(member.path)
         if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
             continue
+        name = place.name if members is None else path_from_pattern(member.path, members)
         class_name = printable_name(place.parent.name)
-        if class_name in left_out_classes:
+        if name is None or class_name in left_out_classes:
             continue
         _check_place(path, member)
         folder = f"{member.archive}/{place.parent}".lstrip("/")
         # Two spellings of the same class would otherwise become two classes.
         key = " ".join(class_name.casefold().replace("_", " ").split())
         earlier = folders.setdefault(key, folder)
-        if earlier != folder:
+        if earlier != folder and members is None:
             raise UserError(
                 place=str(path),
                 found=f"the folders '{earlier}' and '{folder}' are two classes of one name",
                 expected="one folder for each class",
                 remedy="rename or remove one of them, or leave it out (left_out_classes)",
             )
-        found[ImageEntry(class_name, printable_name(place.name))] = member
+        found[ImageEntry(class_name, printable_name(name))] = member
     if not found:
         raise UserError(
             place=str(path),
-            found="there is no image in it",
+            found="there is no image in it"
+            + ("" if members is None else f" whose path ends as {members}"),
             expected="images in class folders, such as accordion/image_0001.jpg",
             remedy="check that this is the intended collection",
         )
