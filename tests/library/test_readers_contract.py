@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import test_reader_awa
 import test_reader_image_classes
+import test_reader_image_words
 import test_reader_table
 import test_readers
 import test_readers_drug_activity
@@ -137,6 +138,12 @@ def of_image_classes(folder: Path) -> Sample:
     return Sample({"vectors": "texts"}, sources, read, features)
 
 
+def of_image_words(folder: Path) -> Sample:
+    path = test_reader_image_words.write_images(folder)
+    options = test_reader_image_words.OPTIONS | {"images_per_class": 4}
+    return Sample(options, (path,), (path,), is_drawn=True)
+
+
 def of_kogan10k(folder: Path) -> Sample:
     test_readers_kogan10k.corpus(folder)
     years = test_readers_kogan10k.YEARS
@@ -184,6 +191,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "first_impressions": of_first_impressions,
     "haxby": of_haxby,
     "image_classes": of_image_classes,
+    "image_words": of_image_words,
     "kogan10k": of_kogan10k,
     "labelled_sequences": of_labelled_sequences,
     "linnerud": made(False),
@@ -201,6 +209,8 @@ READERS = reader_names()
 OF_FILES = (
     *("arff", "csv", "drug_activity", "earnings_calls", "fasta", "haxby", "image_classes"),
     *("labelled_sequences", "sequence_halves", "stock_covariances", "zipped_table"),
+    *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes"),
+    *("image_words", "labelled_sequences", "stock_covariances", "zipped_table"),
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
@@ -220,7 +230,8 @@ def assert_is_dataset(tree: dict) -> None:
     """Assert the properties on which the later stages rely."""
     inputs, outputs = inputs_of(tree), tree["outputs"]
     n_rows, n_outputs = outputs.shape
-    assert n_rows >= 2 and inputs.shape[0] == n_rows and inputs.shape[1] >= 1
+    assert n_rows >= 2 and inputs.shape[0] == n_rows
+    assert inputs.shape[1] >= 1 or "descriptors" in tree
     assert inputs.dtype == outputs.dtype == np.float64
     names = {
         key: json.loads(tree["names"][key]) for key in ("inputs", "outputs") if key in tree["names"]
@@ -300,6 +311,11 @@ IMPOSSIBLE = {
         *({"features": kinds} for kinds in ([], ["thumbnails"])),
         *({"vectors": "attributes"}, {"left_out_classes": ["ant", "ant"]}),
         *({"codebook_classes": [""]}, {"lsa_dimension": 0}, {"dimension": 3}),
+    ],
+    "image_words": [
+        *({"classes": ["ant", "ant"]}, {"images_per_class": 1}, {"members": ""}),
+        *({"patch": size} for size in (4, 18)),
+        *({"step": 0}, {"n_words": 1}, {"parts": 0}, {"longer_side": 8}),
     ],
     "kogan10k": [
         *({"years": years} for years in ([], [2001], [2002, 2001], [2001, 2001])),

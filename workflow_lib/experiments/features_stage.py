@@ -4,7 +4,8 @@ Inputs that are rows of numbers (or a Gram matrix) are kept unchanged, with the 
 fold. For texts the inner products of the weighted terms are kept instead, one matrix per fold: they
 are far smaller than the sparse rows, and every method of the split needs them. Columns of names
 whose codes depend on the training rows (`workflow_lib.features.encoded_columns`) are encoded in
-each fold, and their codes are kept.
+each fold, and their codes are kept; so are the counts of visual words of images
+(`workflow_lib.features.visual_words`), of which each fold learns a codebook.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ def run(
     outputs of held-out, weak or test rows, nor that of a training row on its own outputs. `seed` is
     that of the encoders.
 
+    Where the dataset has ``descriptors`` of images, the ``codes`` are the counts of visual words
+    under the codebook that the fold learns from its training images; for the refit there are also
+    its ``words`` (W, 128).
+
     Raises
     ------
     UserError
@@ -61,7 +66,7 @@ def run(
         inputs are not counts of transitions, or if there are no lagged values.
     """
     # Only the inputs of the split's rows are kept in memory; all others stay in the file.
-    tree = read_artifact(dataset, "dataset", ("inputs",))
+    tree = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))
     partition = read_artifact(split, "split")
     inputs = inputs_of(tree)
     check_kind(isinstance(tree["inputs"], Mapping), scale, dataset)
@@ -86,7 +91,7 @@ def run(
             inputs = np.asarray(inputs)
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
-        learned = _LearnedColumns(tree, partition, seed) if "learned_columns" in tree else None
+        learned = _learned_codes(tree, partition, seed)
         features |= _row_features(inputs, partition, scale, weights, learned)
         if "items" in tree:
             features["items"] = tree["items"]
@@ -154,7 +159,7 @@ def _row_features(
     partition: Mapping,
     scale: str,
     weights: np.ndarray | None,
-    learned: _LearnedColumns | None,
+    learned: _LearnedColumns | _LearnedWords | None,
 ) -> dict:
     """Return the raw rows and the preparations of every training size and fold."""
     tree: dict = {"inputs": _rows_by_role(inputs, partition)}
@@ -175,6 +180,16 @@ def _row_features(
             preparation = fit_preparation(fitted, scale, weights)
             tree[size_group(size)][fold_group(fold)] = preparation.tree() | stored
     return tree
+
+
+def _learned_codes(
+    data: Mapping, partition: Mapping, seed: int
+) -> _LearnedColumns | _LearnedWords | None:
+    """Return what learns columns in every fold of a dataset; None where nothing does."""
+    for group, kind in {"learned_columns": _LearnedColumns, "descriptors": _LearnedWords}.items():
+        if group in data:
+            return kind(data, partition, seed)
+    return None
 
 
 class _LearnedColumns:
@@ -233,6 +248,34 @@ class _LearnedColumns:
             stored["encoders"] = encoded.tree()
         shares = [self._shares, *(np.full(width, width**-0.5) for width in encoded.widths)]
         return stored, normalised_weights(np.concatenate(shares))
+
+
+class _LearnedWords:
+    """The images of one split, whose folds learn the words that are counted."""
+
+    def __init__(self, data: Mapping, partition: Mapping, seed: int) -> None:
+        n_weak = max(partition["weak_sizes"], default=0)
+        self._rows = {**partition, "weak": partition["weak"][:n_weak]}
+        self._descriptors, self._seed = data["descriptors"], seed
+
+    def codes_and_weights(self, folds: np.ndarray, fold: int | None) -> tuple[dict, None]:
+        """Return ``codes`` (and ``words``) of a fold; columns have no weights."""
+        from workflow_lib.features.visual_words import Images
+        from workflow_lib.seeds import derive_seed
+
+        train = self._rows["train"][: len(folds)]
+        fitted = train if fold is None else train[folds != fold]
+        seed = derive_seed(self._seed, "codebook", len(folds), fold_group(fold))
+        words = Images(self._descriptors, fitted).codebook(seed)
+
+        def counts(rows: np.ndarray) -> np.ndarray:
+            return Images(self._descriptors, rows).counts(words)
+
+        stored: dict = {"codes": {"train": counts(train), "weak": counts(self._rows["weak"])}}
+        if fold is None:
+            stored["codes"]["test"] = counts(self._rows["test"])
+            stored["words"] = words
+        return stored, None
 
 
 def _text_features(

@@ -105,8 +105,12 @@ def _vectors_in(rows: np.ndarray, items: Mapping[str, Any]) -> list[np.ndarray]:
 
 def _counts_in(rows: np.ndarray, items: Mapping[str, Any]) -> np.ndarray:
     n_words = int(items["n_words"])
+    if rows.shape[1] == 0 or rows.shape[1] % n_words:
+        raise ValueError(
+            f"A row has {rows.shape[1]} counts: expected {n_words}, or as many for each part."
+        )
     if (rows < 0).any():
-        raise ValueError("A row has a negative count.")
+        raise ValueError(f"Row {np.flatnonzero((rows < 0).any(axis=1))[0]} has a negative count.")
     return rows.reshape(len(rows), -1, n_words).sum(axis=1)
 
 

@@ -1,0 +1,233 @@
+"""Reader of classes of images as bags of visual words, whose codebook every fold learns.
+
+The images are in class folders, of a folder or an archive. Their descriptors of small patches on a
+dense grid are kept; which words they are is learned in every fold, from its training images
+(`workflow_lib.features.visual_words`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, Strict
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.readers.image_classes import Name, different
+from workflow_lib.datasets.tables import check_sources, wrong_source
+from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.seeds import derive_seed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from workflow_lib.datasets.images import ImageEntry, OpenedImage
+
+REPEATED = "the image of an earlier row of its class"
+TWO_CLASSES = "an image with two classes"
+NOT_DRAWN = "images that were not drawn"
+WITHOUT_PATCH = "an image without any patch"
+
+PLACES_OF_A_PATCH = 4
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+
+
+class Options(Settings):
+    """Options of the reader ``image_words``."""
+
+    collection: Name | None = None
+    """A folder or an archive with the images that you supply yourself, relative to the folder of
+    the run. null (the default): it is the only source."""
+
+    members: Name | None = None
+    """Pattern of the ends of the paths of the images, such as `data/*/*/*.jpg`, whose last folder
+    is the class, so that a class may have several folders; ``*``, ``?`` and ``[...]``, upper and
+    lower case differ. null (the default): all images, in one folder for each class."""
+
+    classes: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
+    """The folders that are classes. Empty (the default): all."""
+
+    images_per_class: Annotated[int, Strict(), Field(ge=2)] | None = None
+    """Images of each class, drawn by the seed of the dataset once repeated images are left out.
+    null (the default): all."""
+
+    patch: Annotated[int, Strict(), Field(ge=8, multiple_of=PLACES_OF_A_PATCH)] = 16
+    """Pixels of a side of a patch, a multiple of 4."""
+
+    step: Count = 8
+    """Pixels between neighbouring patches."""
+
+    longer_side: Annotated[int, Strict(), Field(ge=16)] | None = None
+    """Pixels to which the longer side of an image is scaled down if it has more. null (the
+    default): images are not scaled."""
+
+    n_words: Annotated[int, Strict(), Field(ge=2, le=10_000)] = 175
+    """Words of a codebook, as in Perina et al. (2009)."""
+
+    parts: Annotated[int, Strict(), Field(ge=1, le=8)] = 2
+    """Parts of each side of an image whose words are counted separately; 2 for its quarters, 1 for
+    the whole image only."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row per image, sorted by class and name; `seed` draws ``images_per_class``.
+
+    ``inputs`` (n, 0), because the counts of words are learned in every fold from ``descriptors``
+    (`workflow_lib.features.visual_words`); ``items`` describes the counts. Classes are the folders
+    in ``classes``; their vectors are the unit vectors. Images whose pixels are those of an earlier
+    image of their class, all that two classes have in common, and those that cannot be read are
+    left out and counted in ``exclusions`` of ``report``, with those that are not drawn.
+
+    Raises
+    ------
+    UserError
+        When the collection cannot be read, a class is not in it, or fewer than
+        ``images_per_class`` images of a class are left.
+    """
+    import numpy as np
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree
+    from workflow_lib.datasets.images import image_entries, open_images
+    from workflow_lib.features.visual_words import quantised
+
+    path = _collection(options, sources)
+    entries = image_entries(path, members=options.members)
+    found = sorted({entry.class_name for entry in entries})
+    for name in options.classes:
+        if name not in found:
+            raise unknown_name(f"{path}, option classes", "class", name, found)
+    class_names = sorted(options.classes or found)
+    opened = open_images(path, entries, options.members)
+    usable, excluded = _different_images(opened, class_names)
+    drawn = _drawn(usable, class_names, options.images_per_class, seed, path)
+    values, parts, lengths, kept = [], [], [], []
+    for image in open_images(path, drawn, options.members):
+        described, places = _descriptors(image, options)
+        if not len(described):
+            excluded[WITHOUT_PATCH] = excluded.get(WITHOUT_PATCH, 0) + 1
+            continue
+        values.append(quantised(described))
+        parts.append(places)
+        lengths.append(len(described))
+        kept.append(image.entry)
+    excluded[NOT_DRAWN] = len(usable) - len(drawn)
+    if not kept:
+        raise wrong_source(str(path), "no image can be used", "images of at least two classes")
+    n_parts = options.parts**2
+    return class_dataset_tree(
+        np.empty((len(kept), 0)),
+        np.array([class_names.index(entry.class_name) for entry in kept]),
+        np.eye(len(class_names)),
+        class_names,
+        [],
+        class_names,
+        [f"{entry.class_name}/{entry.name}" for entry in kept],
+        place=str(path),
+        rows_read=sum(entry.class_name in class_names for entry in entries),
+        report={"exclusions": excluded},
+        items={"kind": "counts", "n_words": options.n_words},
+        descriptors={
+            "values": np.concatenate(values),
+            "parts": np.concatenate(parts),
+            "begins": np.concatenate([[0], np.cumsum(lengths)]),
+            "n_parts": n_parts,
+            "n_words": options.n_words,
+        },
+    )
+
+
+def _collection(options: Options, sources: Sequence[Path]) -> Path:
+    """Return the path of the images."""
+    if options.collection is None:
+        check_sources(sources, "image_words", "the images")
+        return sources[0]
+    check_sources(sources, "image_words")
+    path = Path(options.collection)
+    if not path.exists():
+        raise UserError(
+            place="option collection of a dataset with the reader 'image_words'",
+            found=f"no file or folder {path}",
+            expected="a folder or an archive of images in class folders",
+            remedy="place it there; the configuration of the dataset says where to find it",
+        )
+    return path
+
+
+def _different_images(
+    opened: Iterable[OpenedImage], class_names: Sequence[str]
+) -> tuple[list[ImageEntry], dict[str, int]]:
+    """Return the images of classes that can be used, and how many cannot, by reason.
+
+    Images of other classes count as well where an image has two of them.
+    """
+    first: dict[bytes, ImageEntry] = {}
+    classes_of: dict[bytes, set[str]] = {}
+    excluded = dict.fromkeys((REPEATED, TWO_CLASSES), 0)
+    seen: list[bytes] = []
+    for image in opened:
+        entry = image.entry
+        if image.pixels is None:
+            if entry.class_name in class_names:
+                excluded[image.reason] = excluded.get(image.reason, 0) + 1
+            continue
+        content = repr(image.pixels.shape).encode() + image.pixels.tobytes()
+        digest = hashlib.sha256(content).digest()
+        classes_of.setdefault(digest, set()).add(entry.class_name)
+        if entry.class_name in class_names:
+            seen.append(digest)
+            first.setdefault(digest, entry)
+    for digest in list(first):
+        if len(classes_of[digest]) > 1:
+            excluded[TWO_CLASSES] += seen.count(digest)
+            del first[digest]
+    excluded[REPEATED] = len(seen) - excluded[TWO_CLASSES] - len(first)
+    return list(first.values()), excluded
+
+
+def _drawn(
+    usable: Sequence[ImageEntry],
+    class_names: Sequence[str],
+    images_per_class: int | None,
+    seed: int,
+    path: Path,
+) -> list[ImageEntry]:
+    """Return the images that are rows, sorted."""
+    import numpy as np
+
+    if images_per_class is None:
+        return sorted(usable)
+    drawn: list[ImageEntry] = []
+    for name in class_names:
+        of_class = sorted(entry for entry in usable if entry.class_name == name)
+        if len(of_class) < images_per_class:
+            raise UserError(
+                place=f"{path}, option images_per_class: {images_per_class}",
+                found=f"{len(of_class)} different images of the class {name}",
+                expected="as many images of every class",
+                remedy="reduce images_per_class, or leave the class out of classes",
+            )
+        # Another class in the dataset changes no draw.
+        generator = np.random.default_rng(derive_seed(seed, "images", name))
+        chosen = generator.choice(len(of_class), images_per_class, replace=False)
+        drawn += [of_class[place] for place in sorted(chosen)]
+    return drawn
+
+
+def _descriptors(image: OpenedImage, options: Options) -> tuple[np.ndarray, np.ndarray]:
+    """Return the descriptors (m, 128) of an image, and the part (m,) in which each lies."""
+    import numpy as np
+
+    from workflow_lib.features.dense_sift import dense_sift
+
+    described, positions = dense_sift(
+        image.pixels,
+        (options.patch // PLACES_OF_A_PATCH,),
+        options.step,
+        options.longer_side,
+        keep_flat=True,
+    )
+    columns, rows = (positions * options.parts).astype(np.uint8).T
+    return described, rows * np.uint8(options.parts) + columns
