@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.features.item_rows import items_in
 
 # The usual codes in hexadecimal, with the segments g f e d c b a as the bits 6 to 0.
 CODES = [0x3F, 0x06, 0x5B, 0x4F, 0x66, 0x6D, 0x7D, 0x07, 0x7F, 0x6F]
@@ -45,3 +46,13 @@ def test_thumbnails_are_the_images_in_grey(tree):
     for channel in range(3):
         difference = thumbnails[..., channel] / 255 - load_digits().images / 16
         assert np.abs(difference).max() <= 0.5 / 255 + 1e-12
+
+
+@pytest.mark.parametrize(("inputs", "kind"), [("rows", "vectors"), ("ink", "counts")])
+def test_images_are_sequences_of_rows_or_bags_of_ink(inputs, kind):
+    tree = read_dataset("digits_segments", {"inputs": inputs}, [], 0)
+    assert tree["items"]["kind"] == kind
+    found = np.reshape(items_in(tree["inputs"], tree["items"]), (1797, 8, 8))
+    largest = 16 if inputs == "ink" else 1
+    np.testing.assert_array_equal(found, load_digits().images / 16 * largest)
+    assert len(json.loads(tree["names"]["inputs"])) == tree["inputs"].shape[1]

@@ -284,6 +284,7 @@ def test_options_are_typed_and_no_others_are_taken(reader, tmp_path):
 IMPOSSIBLE = {
     "arff": [{"targets": 0}, {"targets": True}],
     "csv": [{"outputs": []}, {"outputs": ["y"], "delimiter": "ab"}],
+    "digits_segments": [{"inputs": "columns"}],
     "drug_activity": [
         {"least_lines": 0},
         {"radius": -1},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workflow_lib.config.base import Settings
 
@@ -34,33 +34,48 @@ SEGMENTS_OF_DIGITS = (
 
 
 class Options(Settings):
-    """Options of the reader ``digits_segments``; there are none."""
+    """Options of the reader ``digits_segments``."""
+
+    inputs: Literal["pixels", "rows", "ink"] = "pixels"
+    """`pixels`: 64 numbers. `rows`: a sequence of the 8 rows of an image, vectors of 8 numbers, for
+    methods of sequences. `ink`: a bag of ink, whose 64 words are the places, and whose counts from
+    0 to 16 the ink in them, for methods of bags."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per image; `sources` and `seed` are not used.
 
     ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
-    the top. The class of a row is its digit, whose vector (7,) is 1 for segments that light up and
-    0 for the others. ``thumbnails`` (1797, 8, 8, 3): the images in grey.
+    the top; sequences (1797, 65) or counts (1797, 64) have the group ``items``
+    (`workflow_lib.features.item_rows`). The class of a row is its digit, whose vector (7,) is 1 for
+    segments that light up and 0 for the others. ``thumbnails`` (1797, 8, 8, 3): the images in grey.
     """
     import numpy as np
     from sklearn.datasets import load_digits
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
+    from workflow_lib.features.item_rows import vector_rows
 
     digits = load_digits()
     pixels = digits.data / _WHITE
     vectors = [[float(segment in lit) for segment in SEGMENTS] for lit in SEGMENTS_OF_DIGITS]
     grey = np.rint(255 * pixels).astype(np.uint8).reshape(-1, 8, 8, 1)
+    names = [f"row_{row}_column_{column}" for row in range(8) for column in range(8)]
+    inputs, groups = pixels, {}
+    if options.inputs == "rows":
+        inputs, names = vector_rows(pixels.reshape(-1, 8, 8)), ["n_rows", *names]
+        groups["items"] = {"kind": "vectors", "n_numbers": 8}
+    elif options.inputs == "ink":
+        inputs, groups["items"] = digits.data, {"kind": "counts", "n_words": 64}
     return class_dataset_tree(
-        pixels,
+        inputs,
         digits.target.astype(np.int64),
         np.array(vectors),
         [str(digit) for digit in range(len(vectors))],
-        [f"row_{row}_column_{column}" for row in range(8) for column in range(8)],
+        names,
         [f"segment_{segment}" for segment in SEGMENTS],
         [f"image_{row:04d}" for row in range(len(pixels))],
         place="the digits of scikit-learn",
         thumbnails=np.repeat(grey, 3, axis=3),
+        **groups,
     )
