@@ -237,3 +237,14 @@ def test_bags_have_no_positions():
 def test_bad_settings_are_refused(settings):
     with pytest.raises(ValueError, match="must be"):
         TopicModel(**settings).fit(bags())
+
+
+def test_few_bags_and_words_that_were_never_seen_have_finite_scores():
+    counts = bags(3, n_words=6)
+    counts[:, 5] = 0
+    model = TopicModel(4, max_iter=5).fit(counts)
+    new = np.array([[0, 0, 0, 0, 0, 9], [1, 0, 0, 2, 0, 300]])
+    for kind in ("free_energy", "fisher", "expected_counts"):
+        for level in ("state", "symbol"):
+            assert np.isfinite(ScoreSpace(model, kind, level).transform(new)).all()
+    np.testing.assert_allclose(model.proportions(new).sum(axis=1), 1.0)
