@@ -208,9 +208,8 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 READERS = reader_names()
 OF_FILES = (
     *("arff", "csv", "drug_activity", "earnings_calls", "fasta", "haxby", "image_classes"),
-    *("labelled_sequences", "sequence_halves", "stock_covariances", "zipped_table"),
-    *("arff", "csv", "drug_activity", "earnings_calls", "haxby", "image_classes"),
-    *("image_words", "labelled_sequences", "stock_covariances", "zipped_table"),
+    *("image_words", "labelled_sequences", "sequence_halves", "stock_covariances"),
+    "zipped_table",
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 

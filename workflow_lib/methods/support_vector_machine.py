@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -106,8 +106,10 @@ class Method(base.Method):
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
         kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
-        K = data.inputs.training_gram(*kernel)
-        return Fitted(_machines(data, K, data.labels, chosen["cost"]), kernel)
+        unit = _unit(data, kernel)
+        K = data.inputs.training_gram(*kernel) / unit
+        machines = _machines(data, K, data.labels, chosen["cost"])
+        return Fitted(replace(machines, dual=machines.dual / unit), kernel)
 
     def _heldout_scores(
         self, data: FitData, grid: Mapping[str, Sequence[float]], names: Sequence[str]
@@ -125,11 +127,13 @@ class Method(base.Method):
 
     def _fold_grams(self, data: FitData, kernel: InputKernel) -> Iterator[Grams]:
         """Yield the two Gram matrices of each fold."""
+        unit = _unit(data, kernel)
         if data.inputs.learns:
-            yield from data.inputs.fold_grams(*kernel)
+            for K, K_heldout in data.inputs.fold_grams(*kernel):
+                yield K / unit, K_heldout / unit
             return
         # One matrix holds those of all folds, and computing it can cost more than the machines.
-        K = data.inputs.training_gram(*kernel)
+        K = data.inputs.training_gram(*kernel) / unit
         for fold in data.fold_numbers:
             heldout = data.folds == fold
             yield K[np.ix_(~heldout, ~heldout)], K[np.ix_(heldout, ~heldout)]
@@ -155,6 +159,15 @@ class Fitted(base.Fitted):
 
         fitted = arrays["dual_coefficients"], arrays["intercept"], arrays["known"]
         return cls(SupportVectorMachines(*fitted), kernel_in(arrays)[0])
+
+
+def _unit(data: FitData, kernel: InputKernel) -> float:
+    """Return what Gram matrices are divided by.
+
+    An inner product grows with the number of columns; divided by it, costs mean the same for any
+    number.
+    """
+    return float(data.inputs.n_columns) if kernel.name == "linear" else 1.0
 
 
 def _machines(data: FitData, K: np.ndarray, labels: np.ndarray, cost: float):

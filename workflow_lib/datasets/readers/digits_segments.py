@@ -42,6 +42,11 @@ class Options(Settings):
     0 to 16 the ink in them, for methods of bags."""
 
 
+def kind_of_inputs(options: Options) -> str:
+    """Return ``vectors`` for rows of an image, ``counts`` for ink, else ``numbers``."""
+    return {"rows": "vectors", "ink": "counts"}.get(options.inputs, "numbers")
+
+
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per image; `sources` and `seed` are not used.
 

@@ -69,6 +69,11 @@ class Options(Settings):
     default leaves out sequences of one letter, in which no letter follows another."""
 
 
+def kind_of_inputs(options: Options) -> str:
+    """Return ``letters``."""
+    return "letters"
+
+
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per sequence; `seed` is not used.
 

@@ -72,6 +72,11 @@ class Options(Settings):
     the whole image only."""
 
 
+def kind_of_inputs(options: Options) -> str:
+    """Return ``counts``, of visual words."""
+    return "counts"
+
+
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per image, sorted by class and name; `seed` draws ``images_per_class``.
 

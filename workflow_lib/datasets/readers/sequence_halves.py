@@ -59,6 +59,11 @@ class Options(Settings):
     leaves out those in which no known letter follows another."""
 
 
+def kind_of_inputs(options: Options) -> str:
+    """Return ``letters``."""
+    return "letters"
+
+
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per different half; `seed` draws what is cropped.
 

@@ -129,6 +129,11 @@ class Options(Settings):
     """The character between two cells of a text file; null: detected from the header."""
 
 
+def kind_of_inputs(options: Options) -> str:
+    """Return ``letters`` where a column of sequences is the input, else ``numbers``."""
+    return "letters" if options.sequence else "numbers"
+
+
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the labelled, weak and unpaired rows of a table; `sources` and `seed` are not used.
 
