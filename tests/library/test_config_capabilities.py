@@ -454,6 +454,11 @@ def test_the_kernel_of_the_experiment_counts():
             "of a table are of classes, and the task is regression",
         ),
         (
+            {"task": "classes"},
+            {"tables": [{"name": "a", "kind": "error", "errors": ["arrmse"], "caption": "b"}]},
+            "of a table are of outputs that are numbers, and the task is classes",
+        ),
+        (
             {},
             {"figures": [{"name": "a", "kind": "weight_map", "caption": "b"}]},
             "weight_map needs inputs with places on a slice",

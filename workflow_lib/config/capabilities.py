@@ -23,7 +23,7 @@ from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
 from workflow_lib.datasets.reading import kind_of_inputs
 from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
-from workflow_lib.error_measures import CLASS_MEASURES
+from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
@@ -307,6 +307,12 @@ EXPERIMENT_REQUIREMENTS = (
         "{task}",
     ),
     Requirement(
+        {"task": {"classes"}},
+        {"names_errors_of_numbers": {False}},
+        "the errors " + ", ".join(ERROR_MEASURES) + " of a table are of outputs that are numbers, "
+        "and the task is classes",
+    ),
+    Requirement(
         {"shows_answer": {True}},
         {"reader": {OWN_READER}, "task": {"regression", "series"}},
         "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
@@ -524,6 +530,12 @@ def experiment_facts(
         "shows_classes": "component_names" in tables,
         "shows_measures_of_classes": any(
             set(table.errors) & set(CLASS_MEASURES) for table in experiment.tables or ()
+        ),
+        # The default of the key names errors of numbers; tables of classes replace it.
+        "names_errors_of_numbers": any(
+            set(table.errors) & set(ERROR_MEASURES)
+            for table in experiment.tables or ()
+            if "errors" in table.model_fields_set
         ),
         "shows_answer": "typical_rows" in tables,
         "has_weak_table": "weak" in tables,
