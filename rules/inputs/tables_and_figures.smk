@@ -1,14 +1,11 @@
 """Which tables and figures there are, and what each of them shows."""
 
-from workflow_lib.config.models import OTHER_SOURCES
+from workflow_lib.config.published import published_tables
 from workflow_lib.config.values import numbers_of
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import figure_title
 
-PUBLISHED = {
-    int(path.stem.removeprefix("table-")): str(path)
-    for path in sorted(Path(CONFIG, "paper_tables").glob("table-*.csv"))
-} | {name: str(Path(CONFIG, "paper_tables", f"{name}.csv")) for name in OTHER_SOURCES}
+PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}
 """The files of published numbers, by the number of the table of the paper or the name of the file."""
 
 

@@ -356,6 +356,19 @@ def test_decimals_are_of_tables_of_errors(folder):
     assert load_configuration(folder, RUN).experiments["first"].tables[0].decimals == 2
 
 
+def test_published_tables_are_those_of_the_folder(folder):
+    table = {"name": "a", "kind": "error", "caption": "b", "paper_table": "someone-2"}
+    write(folder, "experiments/first", EXPERIMENT | {"tables": [table]})
+    (folder / "paper_tables").mkdir()
+    (folder / "paper_tables" / "someone-1.csv").write_text("table\n")
+    assert message_of(folder).startswith(
+        "experiment 'first', table 'a', key paper_table: there is no published table named "
+        "'someone-2'. Expected one of: someone-1. To fix it: write 'someone-1'."
+    )
+    (folder / "paper_tables" / "someone-2.csv").write_text("table\n")
+    assert load_configuration(folder, RUN)
+
+
 def test_syntax_error_of_a_used_file(folder):
     write(folder, "datasets/people", "title: People\nreader: [csv\n")
     assert message_of(folder).startswith("config/datasets/people.yaml, line 3: ")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workflow_lib.report.paper_contents import read_contents
-from workflow_lib.report.published_tables import PRINTED_TWICE, published_layouts
+from workflow_lib.report.published_tables import published_layouts
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "config" / "paper_tables"
@@ -26,6 +26,8 @@ BEHIND_A_STAR = {3: "1e-5"}
 
 NUMBER = re.compile(r"(?<![\w.+^-])\d+(?:\.\d+)?(?:e-\d+)?(?![\w.-])")
 """A number that is no part of a name such as IOKR2, 2-GMM, Caltech101 or wOFER+700."""
+
+PERINA = ROOT.parent / "shared" / "papers" / "fess-perina-2009.txt"
 
 THESIS = ROOT.parent / "shared" / "papers" / "structured-output-blaschko.txt"
 
@@ -209,9 +211,54 @@ def test_tables_that_are_printed_twice_have_the_same_numbers():
         rows = list(csv.DictReader(file))
     first, second = (
         [(row["value"], row["spread"]) for row in rows if row["table"] == table]
-        for table in PRINTED_TWICE
+        for table in ("Blaschko (2014) 4.1", "Blaschko (2014) 4.2")
     )
     assert first == second
     (layout, *_) = published_layouts([TABLES / "blaschko-4.csv"], {}, "other data")
     assert layout.title == "Published: table 4.1 of Blaschko (2014)"
     assert any("identical numbers" in note for note in layout.notes)
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (TABLES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def perina_text() -> str:
+    """Return the text with points in numbers, and no empty lines."""
+    text = re.sub(r"(\d),(\d)", r"\1.\2", PERINA.read_text(encoding="utf-8"))
+    return re.sub(r"\n+", "\n", text)
+
+
+@pytest.mark.skipif(not PERINA.is_file(), reason="the paper is not at hand")
+def test_the_numbers_of_promoters_are_those_of_the_text():
+    rows = rows_of("perina-1")
+    text = perina_text()
+    line = " ".join(f"{row['value']}%" for row in rows)
+    names = "\n".join(row["row"] for row in rows[1:])
+    assert f"Accuracy\n\u03bbHMM\n{line}\n{names}\nTable 1:" in text
+
+
+@pytest.mark.skipif(not PERINA.is_file(), reason="the paper is not at hand")
+@pytest.mark.parametrize(("name", "n_methods"), [("perina-2", 5), ("perina-2-graz", 5)])
+def test_the_numbers_of_images_are_those_below_their_heading(name, n_methods):
+    columns: dict[str, list[str]] = {}
+    for row in rows_of(name):
+        number = f"{row['value']}%" + (f" ({row['spread']})" if row["spread"] else "")
+        # As in the text: of Lazebnik et al. [16] the number of the reference.
+        heading = re.sub(r".*(\[\d+\])", r"\1", row["row"])
+        columns.setdefault(heading, []).append(number)
+    assert len(columns) == n_methods
+    text = perina_text()
+    for heading, numbers in columns.items():
+        assert "\n".join([heading, *numbers]) in text
+
+
+def test_rows_of_a_published_table_without_a_method_of_ours_are_shown():
+    methods = {"lda-fess": {"label": "FESS of topics"}}
+    (layout,) = published_layouts([TABLES / "perina-2.csv"], methods, None)
+    assert layout.title == "Published: table 2 (scenes) of Perina et al. (2009)"
+    (block,) = layout.blocks
+    labels = [row[0] if isinstance(row, tuple) else row.label for row in block.rows]
+    assert labels[1] == "FESS (here: FESS of topics)" and labels[-1] == "Lazebnik et al. [16]"
+    assert "Accuracies are in percent." in layout.notes

@@ -22,10 +22,11 @@ from workflow_lib.config.models import (
     RunSettings,
 )
 from workflow_lib.config.problems import raise_errors
+from workflow_lib.config.published import published_tables
 from workflow_lib.config.requests import TableRequest, as_typed
 from workflow_lib.config.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.config.values import ALL
-from workflow_lib.errors import UserError, nearest_name
+from workflow_lib.errors import UserError, nearest_name, unknown_name
 from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
 
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
@@ -480,6 +481,17 @@ def _experiment_errors(
                 remedy=f"raise training_sizes{where} or lower n_folds",
             )
         )
+    sources = [source for source in published_tables(files.folder) if isinstance(source, str)]
+    errors += [
+        unknown_name(
+            f"{place}, table '{table.name}', key paper_table",
+            "published table",
+            table.paper_table,
+            sources,
+        )
+        for table in experiment.tables
+        if isinstance(table.paper_table, str) and table.paper_table not in sources
+    ]
     return errors
 
 

@@ -46,11 +46,6 @@ Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 ErrorName = Literal[(*ERROR_MEASURES, *CLASS_MEASURES)]
 
-OTHER_SOURCES = ("blaschko-4",)
-"""Files of published tables that are not of Djerrab et al. (2018)."""
-
-SourceName = Literal[OTHER_SOURCES]
-
 
 class TableSettings(Settings):
     """A table of an experiment."""
@@ -81,17 +76,18 @@ class TableSettings(Settings):
         "arrmse",
         "rrmse",
     )
-    """Errors that a table of kind `error` shows, one block each; see [Errors](#errors). Of classes
-    it shows those of classes, by default the accuracy."""
+    """Errors that a table of kind `error` shows, one block each; see [Errors](#errors). A table of
+    classes names those of classes; its default is the accuracy."""
 
     caption: Text
     """The sentence above the table."""
 
-    paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | SourceName | None = None
-    """Number of the table of Djerrab et al. (2018) that it reproduces, or the name of tables of
-    another source (`blaschko-4`: Tables 4.1 to 4.3 of Blaschko 2014). Its published numbers, where
-    `config/paper_tables` has them, are shown next to ours, or below ours where sizes or outputs
-    differ; null (the default) for a table that is not in the paper."""
+    paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | Name | None = None
+    """Number of the table of Djerrab et al. (2018) that it reproduces, or the name of a file of
+    another source in `config/paper_tables`, such as `perina-1` (Table 1 of Perina et al. 2009) or
+    `blaschko-4` (Tables 4.1 to 4.3 of Blaschko 2014). Its published numbers, where that folder has
+    them, are shown next to ours, or below ours where sizes, splits or outputs differ; null (the
+    default) for a table that is not in the paper."""
 
     decimals: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
     """Decimals of our errors, or of accuracies in per cent, in the report and in LaTeX; the CSV has

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,8 +14,13 @@ from workflow_lib.report.table_markup import Block, Layout
 PAPER = "Djerrab et al. (2018)"
 """The source of tables that name none; other tables are named as ``Blaschko (2014) 4.1``."""
 
-PRINTED_TWICE = ("Blaschko (2014) 4.1", "Blaschko (2014) 4.2")
-"""Tables that their source prints with the same numbers, though their captions differ."""
+_OF_ANOTHER_SOURCE = re.compile(r"(.*\(\d{4}\)) (.+)")
+
+
+def source_and_name(table: str) -> tuple[str, str]:
+    """Return the source of a published table, with its year in brackets, and its name there."""
+    named = _OF_ANOTHER_SOURCE.fullmatch(table)
+    return (named[1], named[2]) if named else (PAPER, table)
 
 
 def published_layouts(
@@ -25,7 +31,8 @@ def published_layouts(
     Rows and columns have the names and the order of the printed table; a row whose method has
     another label here says so. The numbers keep the digits they were printed with.
 
-    The notes say that the data differ where those of the run stand in for others.
+    The notes are those of the file and of the unit, and say that the data differ where those of the
+    run stand in for others.
     """
     by_table: dict[str, list[Published]] = {}
     for number in read_published_apart(paths):
@@ -45,19 +52,14 @@ def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layo
         label = method_label(method, methods) if method in methods else row
         name = row if label == row else f"{row} (here: {label})"
         rows.append((name, [found.get(column, MISSING) for column in columns]))
-    source, _, name = numbers[0].table.rpartition(" ")
-    title = f"Published: table {name} of {source or PAPER}"
+    source, name = source_and_name(numbers[0].table)
+    title = f"Published: table {name} of {source}"
     return Layout(title, "Method", columns, [Block("", rows)], _notes(numbers, stand_in_for))
 
 
 def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
     notes = ["Published numbers are shown as they were printed."]
-    if numbers[0].table in PRINTED_TWICE:
-        first, second = (table.rpartition(" ")[2] for table in PRINTED_TWICE)
-        notes.append(
-            f"Tables {first} and {second} of the source are printed with identical numbers, though "
-            f"their settings are said to be selected differently."
-        )
+    notes += dict.fromkeys(number.note for number in numbers if number.note)
     if {number.unit for number in numbers} == {"s"}:
         notes.append("Seconds are those of the machine of the authors.")
     if {number.unit for number in numbers} == {PERCENT}:

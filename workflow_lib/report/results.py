@@ -45,7 +45,8 @@ class Published(NamedTuple):
     ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` or ``norm_rrmse``
     for these errors, ``accuracy_percent`` for accuracies and ``RRMSE`` for the mean over
     coordinates. ``spread`` is NaN where the table prints none.
-    ``training_size`` is None where the number belongs to no training size of a run.
+    ``training_size`` is None where the number belongs to no training size of a run, and ``method``
+    empty where we have no method like it. ``note`` is a sentence about the table, empty by default.
     """
 
     table: str
@@ -58,6 +59,7 @@ class Published(NamedTuple):
     components: str
     training_size: int | None
     weak_size: int
+    note: str = ""
 
 
 def read_scores(path: str | Path) -> pd.DataFrame:
@@ -106,8 +108,8 @@ def read_published(paths: Iterable[str | Path]) -> list[Published]:
     """Return the published numbers of several files that correspond to those of a run.
 
     Columns: table, row, column, value, spread, unit, method, components, training_size and,
-    optionally, weak_size (0 when there is no such column). Rows whose method or training size
-    is empty have no counterpart in a run and are left out; `read_published_apart` gives those
+    optionally, weak_size (0 when there is no such column) and note. Rows whose method or training
+    size is empty have no counterpart in a run and are left out; `read_published_apart` gives those
     without a training size.
 
     Raises UserError as `read_scores` does.
@@ -118,8 +120,8 @@ def read_published(paths: Iterable[str | Path]) -> list[Published]:
 def read_published_apart(paths: Iterable[str | Path]) -> list[Published]:
     """Return the published numbers of several files that are shown in a table of their own.
 
-    They have a method and no training size, because their rows and columns are not those of a
-    run. Raises UserError as `read_scores` does.
+    They have no training size, because their rows, columns or splits are not those of a run.
+    Raises UserError as `read_scores` does.
     """
     return _published(paths, apart=True)
 
@@ -184,15 +186,15 @@ def write_frame(path: str | Path, frame: pd.DataFrame) -> None:
 
 
 def _published(paths: Iterable[str | Path], apart: bool) -> list[Published]:
-    """Return the published numbers that have a method, with or without a training size."""
-    defaults = {"weak_size": "0"}
+    """Return the published numbers without a training size, or those with one and a method."""
+    defaults = {"weak_size": "0", "note": ""}
     names = [name for name in Published._fields if name not in defaults]
     optional = ("spread", "training_size", "weak_size")
     found = []
     for path in paths:
         expected = _PUBLISHED | {"weak_size": _COUNT}
         rows = _read(path, names, expected, defaults=defaults, optional=optional)
-        rows = rows[(rows["method"] != "") & (rows["training_size"].isna() == apart)]
+        rows = rows[(apart | (rows["method"] != "")) & (rows["training_size"].isna() == apart)]
         rows = rows.replace({"components": {"": SELECTED}}).fillna({"weak_size": 0})
         rows = rows.astype({"weak_size": int} | ({} if apart else {"training_size": int}))
         rows = rows.assign(training_size=None) if apart else rows

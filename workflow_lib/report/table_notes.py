@@ -10,7 +10,8 @@ import pandas as pd
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
-from workflow_lib.report.labels import method_label, range_in_words
+from workflow_lib.report.labels import join_words, method_label, range_in_words
+from workflow_lib.report.published_tables import source_and_name
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
@@ -135,7 +136,9 @@ def _published_notes(cells: Sequence[Cell]) -> list[str]:
     published = {cell.quantity for cell in cells if is_published(cell)}
     if not published:
         return []
-    notes = ["Published numbers are those of Djerrab et al. (2018) on the data of their authors."]
+    tables = {cell.published_table for cell in cells if is_published(cell)}
+    sources = join_words(sorted({source_and_name(table)[0] for table in tables}))
+    notes = [f"Published numbers are those of {sources} on the data of their authors."]
     notes += [sentence for error, sentence in READINGS.items() if error in published]
     if has_differences(cells):
         compared = [cell for cell in cells if not math.isnan(cell.published_difference)]
