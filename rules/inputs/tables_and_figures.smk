@@ -150,11 +150,16 @@ def all_figures(suffix):
     ]
 
 
+def named_in_figure(wildcards):
+    """Return the methods that a figure names, of those of its experiment."""
+    methods = settings.methods_of(experiment_of_figure(wildcards))
+    return [method for method in FIGURES[wildcards.figure][1].methods if method in methods]
+
+
 def shown_in_figure(wildcards):
     """Return the methods that a figure shows: those that it names, else all of its experiment."""
-    methods = settings.methods_of(experiment_of_figure(wildcards))
-    named = FIGURES[wildcards.figure][1].methods
-    return [method for method in named if method in methods] or methods
+    experiment = experiment_of_figure(wildcards)
+    return named_in_figure(wildcards) or settings.methods_of(experiment)
 
 
 def dataset_versions(experiment):
@@ -218,6 +223,7 @@ def settings_of_figure(wildcards):
     known = {
         "methods": method_fields(methods, *kind.method_fields),
         "metric": shown_metric(name),
+        "named_methods": method_fields(named_in_figure(wildcards), *kind.method_fields),
         "output_scale": dataset.outputs.scale,
         "seed": derive_seed(settings.run.seed, "figure", kind.name),
         "shown_methods": method_fields(shown, *kind.method_fields),

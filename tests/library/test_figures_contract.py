@@ -119,11 +119,21 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
     files = write_class_results(folder)
     files["predictions"] = [path for paths in files["predictions"].values() for path in paths]
     files["regressions"] = list(files["regressions"].values())
+    files["all_regressions"] = []
+    for path in files["splits"]:
+        curves = {
+            name: np.array([[1.0, 0.3], [4.0, 0.2]]) for name in ("cost", "score_space__n_states")
+        }
+        tree = {"linear": curves, "chosen": {"linear": {}}, "error_rates": {"linear": curves}}
+        item = {"training_size": 5, "weak_size": 0, "components": "selected"}
+        item |= {"validation_curves": tree}
+        files["all_regressions"].append(path.parent / next(iter(CLASS_METHODS)) / "regression.h5")
+        write_artifact(files["all_regressions"][-1], {"n-5": item}, "regression")
     rows = [(method, "selected", 0, base_accuracy) for method in CLASS_METHODS]
     files["scores"] = add_rankings(write_accuracies(folder / "scores.csv", rows))
     files["family_scores"] = [files["scores"]] * 2
     files["coordinates"] = write_coordinates(folder / "coordinates.csv", rows)
-    shown = {"methods": CLASS_METHODS, "shown_methods": CLASS_METHODS}
+    shown = {"methods": CLASS_METHODS, "shown_methods": CLASS_METHODS, "named_methods": {}}
     return files, shown | {"metric": "accuracy"}
 
 

@@ -17,10 +17,13 @@ from workflow_lib.fitting.selection import Choice
 from workflow_lib.fitting.validation_curves import (
     CHOSEN,
     ENTRY,
+    ERROR_RATES,
     NO_KERNEL,
+    USED_INPUTS,
     GridErrors,
     KernelErrors,
     ValidationCurves,
+    chosen_error_rate,
     joined_curves,
 )
 from workflow_lib.report.figures.validation_curve import draw
@@ -141,3 +144,17 @@ def test_curves_of_a_feature_learner_join_those_of_its_method():
     assert set(joined["rbf"]) == {"width", "n_components"}
     assert joined[CHOSEN]["rbf"] == {"width": [0.1], "n_components": [5.0]}
     assert set(joined_curves({}, learner, {"n_components": 5})) == {NO_KERNEL, CHOSEN}
+
+
+def test_error_rates_are_those_of_the_lowest_error_and_are_joined():
+    inner, learner = GridErrors(), GridErrors()
+    axes = {"cost": [0.1, 1.0], "width": [1.0, 2.0]}
+    inner.add("linear", axes, [5.0, 4.0, 3.0, 6.0], error_rates=[0.1, 0.2, 0.3, 0.4])
+    learner.add(NO_KERNEL, {"n_states": [2, 4]}, [3.0, 7.0], error_rates=[0.3, 0.6])
+    tree = inner.tree([("linear", {"cost": 1.0, "width": 1.0})])
+    assert chosen_error_rate(tree) == 0.3 and chosen_error_rate({}) is None
+    joined = joined_curves(tree, learner, {"n_states": 2})[ERROR_RATES]["linear"]
+    np.testing.assert_array_equal(joined["cost"], [[0.1, 0.2], [1.0, 0.3]])
+    np.testing.assert_array_equal(joined["width"], [[1.0, 0.3], [2.0, 0.2]])
+    np.testing.assert_array_equal(joined["n_states"], [[2.0, 0.3], [4.0, 0.6]])
+    assert USED_INPUTS not in tree

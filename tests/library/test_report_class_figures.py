@@ -31,7 +31,12 @@ def best_of(paths):
 
 def confusion(paths, models="models", **options):
     arguments = paths["dataset"], paths["splits"], paths["predictions"], paths.get(models)
+    options = {"named_methods": {}} | options
     return confusion_figure.draw(*arguments, title="Toy", methods=CLASS_METHODS, **options)
+
+
+def texts_outside_cells(axis):
+    return [text for text in axis.texts if text.get_gid() != confusion_figure.SHARE]
 
 
 def sheet(paths, models="models"):
@@ -111,7 +116,8 @@ def test_the_matrix_is_ordered_by_component(tmp_path):
     frames = [patch for patch in axis.patches if isinstance(patch, Rectangle)]
     corners = [(frame.get_x(), frame.get_width()) for frame in frames]
     assert corners == [(-0.5, 2), (1.5, 2), (3.5, 2)]
-    assert [text.get_text() for text in axis.texts] == ["1", "2", "3", "component"]
+    outside = [text.get_text() for text in texts_outside_cells(axis)]
+    assert outside == ["1", "2", "3", "component"]
 
 
 def test_without_a_mixture_classes_are_in_their_own_order(tmp_path):
@@ -119,7 +125,25 @@ def test_without_a_mixture_classes_are_in_their_own_order(tmp_path):
     names = [text.get_text() for text in axis.get_yticklabels()]
     assert names == [f"class {number}" for number in range(6)]
     assert not axis.patches
-    assert not axis.texts
+    assert not texts_outside_cells(axis)
+    # The share of the most frequent prediction of each class is in its cell.
+    cells = {tuple(map(int, text.get_position())): text.get_text() for text in axis.texts}
+    shares = np.asarray(axis.images[0].get_array())
+    assert len(cells) == shares.size
+    assert cells[0, 0] == f"{shares[0, 0]:.0f}"
+
+
+def test_each_named_method_has_a_matrix(tmp_path):
+    paths = write_class_results(tmp_path)
+    figure = confusion(paths, named_methods=dict.fromkeys(["wofer-gmm", "class-krr"]))
+    first, second = image_axes(figure)
+    assert first.get_title("left").startswith("wOFER-GMM, 100 weak rows\naccuracy 77.8")
+    alone = {"class-krr": paths["predictions"]["class-krr"]}
+    best = best_predictions(paths["labels"], paths["splits"], alone, CLASS_METHODS)
+    order = [int(t.get_text().removeprefix("class ")) for t in first.get_yticklabels()]
+    expected = 100 * confusion_shares(best.truth, best.predicted, 6)[np.ix_(order, order)]
+    np.testing.assert_allclose(np.asarray(second.images[0].get_array()), expected)
+    assert figure.get_suptitle() == "Toy\n2 examples per class, 2 splits pooled"
 
 
 def test_the_title_says_what_was_run(tmp_path):
@@ -144,7 +168,7 @@ def test_no_text_of_the_matrix_overlaps(tmp_path, n_classes, n_components):
         axis, bar = figure.axes
         ticks = [[text.get_window_extent() for text in axis.get_yticklabels()]]
         ticks.append([text.get_window_extent() for text in axis.get_xticklabels()])
-        above = [text.get_window_extent() for text in axis.texts]
+        above = [text.get_window_extent() for text in texts_outside_cells(axis)]
         whole = [figure._suptitle.get_window_extent(), axis.get_window_extent()]
         whole += [bar.get_tightbbox(), axis.xaxis.label.get_window_extent()]
         for group in (*ticks, whole + above, [*ticks[0], axis.yaxis.label.get_window_extent()]):

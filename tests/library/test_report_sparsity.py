@@ -20,8 +20,8 @@ SHOWN = {"lasso": {"label": "lasso", "color": "#0072B2", "marker": "o"}}
 def test_numbers_are_those_of_the_lowest_error_of_each_value():
     errors = GridErrors()
     axes = {"alpha": [0.1, 1.0], "share": [0.2, 0.8]}
-    errors.add(NO_KERNEL, axes, [5.0, 4.0, 3.0, 6.0], [50, 40, 30, 60])
-    errors.add(NO_KERNEL, {"alpha": [1.0], "share": [0.5]}, 2.0, 7.0)
+    errors.add(NO_KERNEL, axes, [5.0, 4.0, 3.0, 6.0], used_inputs=[50, 40, 30, 60])
+    errors.add(NO_KERNEL, {"alpha": [1.0], "share": [0.5]}, 2.0, used_inputs=7.0)
     used = errors.entry(NO_KERNEL, {"alpha": 0.1})[ENTRY][USED_INPUTS][NO_KERNEL]
     np.testing.assert_array_equal(used["alpha"], [[0.1, 40.0], [1.0, 7.0]])
     np.testing.assert_array_equal(used["share"], [[0.2, 30.0], [0.5, 7.0], [0.8, 40.0]])
@@ -42,7 +42,8 @@ def test_points_are_means_over_splits(tmp_path):
     paths = []
     for split, add in enumerate((0.0, 0.2)):
         errors = GridErrors()
-        errors.add("linear", {"alpha_rest": [0.1, 1.0, 9.0]}, np.array([5, 4, 6]) + add, [8, 2, 0])
+        axes = {"alpha_rest": [0.1, 1.0, 9.0]}
+        errors.add("linear", axes, np.array([5, 4, 6]) + add, used_inputs=[8, 2, 0])
         item = {"training_size": 20, "weak_size": 0, "components": "selected"}
         item |= errors.entry("linear", {"alpha_rest": 1.0})
         paths.append(tmp_path / f"{split}.h5")

@@ -106,10 +106,14 @@ def _what_figures_show() -> str:
 
 
 def _figures_of_named_methods() -> str:
-    kinds = [f"`{kind}`" for kind, module in FIGURES.items() if "shown_methods" in module.settings]
+    shown, named = (
+        " or ".join(f"`{kind}`" for kind, module in FIGURES.items() if setting in module.settings)
+        for setting in ("shown_methods", "named_methods")
+    )
     return (
-        f"Methods that a figure of kind {' or '.join(kinds)} shows; by default all of the "
-        "experiment, which are too many for a figure of many coordinates."
+        f"Methods that a figure of kind {shown} shows; by default all of the experiment, which are "
+        f"too many for a figure of many coordinates. Of kind {named}: methods shown instead of the "
+        "best one."
     )
 
 

@@ -139,8 +139,8 @@ def _subsets(
         if not len(own):
             raise UserError(
                 place=f"{model_file}, per_class: true",
-                found=f"class '{names[label]}' has no row among those that train when fold {fold} of "
-                f"{len(folds)} training rows is held out",
+                found=f"class '{names[label]}' has no row among those that train when fold {fold} "
+                f"of {len(folds)} training rows is held out",
                 expected="at least two training rows of each class, in different folds",
                 remedy="raise training_sizes, use split: stratified or per_class, or leave out the "
                 "class",

@@ -72,6 +72,15 @@ def scaled_squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
     return float(max(1.0 - (product / squares) * (product / (Z**2).sum()), 0.0))
 
 
+def error_rate(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Return the share of rows (n,) whose highest class score (n, K) is not that of their class.
+
+    It is not what parameters are chosen by (see `scaled_squared_error`), but unlike the errors of
+    scores it can be compared between methods.
+    """
+    return float((scores.argmax(axis=1) != labels).mean())
+
+
 @dataclass(frozen=True)
 class ScoreChoice:
     """A grid point of kernel ridge regression on class indicators, and its out-of-fold scores.
@@ -150,7 +159,8 @@ def _best_scores(
     for kernel, alphas in grid.items():
         by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
         errors = [squared_error(scores, labels) for scores in by_alpha]
-        curves.add_penalties(kernel, {}, alphas, errors)
+        rates = [error_rate(scores, labels) for scores in by_alpha]
+        curves.add_penalties(kernel, {}, alphas, errors, error_rates=rates)
         for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
             if best is None or error < best.score * (1.0 - SMALLEST_GAIN):
@@ -227,9 +237,10 @@ def selected_point(
     best = least_error(errors)
     point, heldout = tried[best]
     curves = GridErrors()
-    for (each, _), error in zip(tried, errors, strict=True):
+    for (each, scores), error in zip(tried, errors, strict=True):
         axes = {name: [value] for name, value in each.items()}
-        curves.add(each.get("kernel", kernel), axes, error)
+        rate = error_rate(scores, labels)
+        curves.add(each.get("kernel", kernel), axes, error, error_rates=rate)
     chosen = curves.entry(point.get("kernel", kernel), point)
     return {"score": errors[best]} | point | chosen, heldout
 

@@ -24,6 +24,9 @@ CHOSEN = "chosen"
 USED_INPUTS = "used_inputs"
 """The group of the numbers of inputs that linear fits use, beside those of the kernels."""
 
+ERROR_RATES = "error_rates"
+"""The group of the shares of held-out rows whose class is wrong, beside those of the kernels."""
+
 NO_KERNEL = "no kernel"
 """The group of the curves of a method without a kernel on the inputs."""
 
@@ -40,9 +43,9 @@ class GridErrors:
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, dict[float, float]]] = {}
-        self._used: dict[str, dict[str, dict[float, float]]] = {}
+        self._beside: dict[str, dict[str, dict[str, dict[float, float]]]] = {}
 
-    def add(self, kernel: str, axes: Mapping[str, Sequence], errors, used_inputs=None) -> None:
+    def add(self, kernel: str, axes: Mapping[str, Sequence], errors, **beside) -> None:
         """Add the errors of all combinations of values; those that are not finite are left out.
 
         Parameters
@@ -53,9 +56,10 @@ class GridErrors:
             The values of each hyper-parameter, in the order of the axes of the errors.
         errors : float or array
             With as many entries as there are combinations, the last hyper-parameter fastest.
-        used_inputs : float or array, optional
-            As many numbers of inputs that a linear fit uses, its coefficients of others being zero;
-            kept for the lowest error of each value.
+        **beside : float or array, or None
+            As many other numbers, kept for the lowest error of each value: `USED_INPUTS`, numbers
+            of inputs that a linear fit uses, its coefficients of others being zero, or
+            `ERROR_RATES` of classes. None (or left out): there are none.
         """
         errors = np.reshape(errors, [len(values) for values in axes.values()])
         errors = np.where(np.isfinite(errors), errors, np.inf)
@@ -63,21 +67,23 @@ class GridErrors:
             others = tuple(axis for axis in range(errors.ndim) if axis != place)
             lowest = zip(values, errors.min(axis=others).tolist(), strict=True)
             kept = {float(value): error for value, error in lowest if is_on_axis(value)}
-            if used_inputs is not None:
-                self._add_used(kernel, name, axes, place, errors, used_inputs)
+            for group, numbers in beside.items():
+                if numbers is not None:
+                    self._add_beside(group, kernel, name, axes, place, errors, numbers)
             self.lower(kernel, name, kept, kept.values())
 
-    def _add_used(self, kernel, name, axes, place, errors, used_inputs) -> None:
-        """Keep the numbers of inputs where an error is lower than the one known."""
-        used = np.reshape(used_inputs, errors.shape)
+    def _add_beside(self, group, kernel, name, axes, place, errors, numbers) -> None:
+        """Keep the numbers of a group where an error is lower than the one known."""
+        numbers = np.reshape(numbers, errors.shape)
         by_value = (
-            np.moveaxis(each, place, 0).reshape(errors.shape[place], -1) for each in (errors, used)
+            np.moveaxis(each, place, 0).reshape(errors.shape[place], -1)
+            for each in (errors, numbers)
         )
         known = self._found.get(kernel, {}).get(name, {})
-        curve = self._used.setdefault(kernel, {}).setdefault(name, {})
-        for value, of_value, numbers in zip(axes[name], *by_value, strict=True):
+        curve = self._beside.setdefault(group, {}).setdefault(kernel, {}).setdefault(name, {})
+        for value, of_value, candidates in zip(axes[name], *by_value, strict=True):
             if is_on_axis(value) and of_value.min() < known.get(float(value), math.inf):
-                curve[float(value)] = float(numbers[of_value.argmin()])
+                curve[float(value)] = float(candidates[of_value.argmin()])
 
     def lower(
         self, kernel: str, name: str, values: Iterable[float], errors: Iterable[float]
@@ -93,9 +99,9 @@ class GridErrors:
 
         For each kernel by its name a group with an array (k, 2) for each hyper-parameter with two
         values at least: the values in ascending order, each with its error. The group `CHOSEN`
-        holds, for each kernel that was chosen, the values (c,) of the choices of it, and the group
-        `USED_INPUTS` arrays (k, 2) of values and numbers of inputs, where fits have them. The tree
-        is empty where nothing was chosen from several values.
+        holds, for each kernel that was chosen, the values (c,) of the choices of it, and the groups
+        `USED_INPUTS` and `ERROR_RATES` arrays (k, 2) of values and such numbers, where fits have
+        them. The tree is empty where nothing was chosen from several values.
 
         Parameters
         ----------
@@ -122,16 +128,18 @@ class GridErrors:
             kernel: {name: np.array(values) for name, values in of_kernel.items()}
             for kernel, of_kernel in of_choices.items()
         }
-        used = {
-            kernel: {
-                name: np.array(sorted(numbers.items()))
-                for name, numbers in of_kernel.items()
-                if name in tree.get(kernel, ())
-            }
-            for kernel, of_kernel in self._used.items()
-        }
-        used = {kernel: of_kernel for kernel, of_kernel in used.items() if of_kernel}
-        return tree | {CHOSEN: arrays} | ({USED_INPUTS: used} if used else {}) if tree else {}
+        return tree | {CHOSEN: arrays} | self._tree_beside(tree) if tree else {}
+
+    def _tree_beside(self, tree: Mapping) -> dict:
+        """Return the other numbers of the hyper-parameters with a curve, by group."""
+        found: dict = {}
+        for group, kernels in self._beside.items():
+            for kernel, of_kernel in kernels.items():
+                for name, numbers in of_kernel.items():
+                    if name in tree.get(kernel, ()):
+                        pairs = np.array(sorted(numbers.items()))
+                        found.setdefault(group, {}).setdefault(kernel, {})[name] = pairs
+        return found
 
     def entry(self, kernel: str, chosen: Mapping[str, Any]) -> dict[str, dict | None]:
         """Return the tree with one choice, None for an empty one, under its name in an item."""
@@ -153,12 +161,17 @@ class KernelErrors(GridErrors):
         self._unit = unit
 
     def add_penalties(
-        self, kernel: InputKernel, axes: Mapping[str, Sequence], alphas: Sequence[float], errors
+        self,
+        kernel: InputKernel,
+        axes: Mapping[str, Sequence],
+        alphas: Sequence[float],
+        errors,
+        **beside,
     ) -> None:
-        """Add the errors of all combinations of other values and of penalties, the last fastest."""
+        """As `add`, of all combinations of other values and of penalties, the last fastest."""
         width = {"width": [kernel.width]}
         penalties = {"alpha_rest": rounded(np.array(alphas) / self._unit(kernel)).tolist()}
-        self.add(kernel.name, {**width, **axes, **penalties}, errors)
+        self.add(kernel.name, {**width, **axes, **penalties}, errors, **beside)
 
     def entry_of(
         self, kernel: InputKernel, alpha: float | None, others: Mapping[str, Any]
@@ -176,6 +189,15 @@ def is_on_axis(value: Any) -> bool:
     return is_number and math.isfinite(value)
 
 
+def chosen_error_rate(tree: Mapping) -> float | None:
+    """Return the error rate of the chosen grid point of a tree with one choice, None without."""
+    for kernel, rates in tree.get(ERROR_RATES, {}).items():
+        for name, values in tree[CHOSEN].get(kernel, {}).items():
+            if name in rates:
+                return dict(rates[name].tolist())[float(values[0])]
+    return None
+
+
 def joined_curves(tree: Mapping, further: GridErrors, chosen: Mapping[str, Any]) -> dict:
     """Return a tree of curves with those, under `NO_KERNEL`, of what was chosen around it.
 
@@ -185,11 +207,13 @@ def joined_curves(tree: Mapping, further: GridErrors, chosen: Mapping[str, Any])
     if not own or not tree:
         return own or dict(tree)
     kernels = {kernel: {**tree.get(kernel, {}), **own[NO_KERNEL]} for kernel in tree[CHOSEN]}
-    values = {
-        kernel: {**of_kernel, **own[CHOSEN][NO_KERNEL]}
-        for kernel, of_kernel in tree[CHOSEN].items()
-    }
-    return {**tree, **kernels, CHOSEN: values}
+    joined = {**tree, **kernels}
+    for group in (group for group in own if group != NO_KERNEL):
+        joined[group] = {
+            kernel: {**tree.get(group, {}).get(kernel, {}), **own[group][NO_KERNEL]}
+            for kernel in tree[CHOSEN]
+        }
+    return joined
 
 
 class _Column(NamedTuple):

@@ -17,7 +17,13 @@ from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
-from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors, joined_curves
+from workflow_lib.fitting.validation_curves import (
+    ENTRY,
+    NO_KERNEL,
+    GridErrors,
+    chosen_error_rate,
+    joined_curves,
+)
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
@@ -75,7 +81,8 @@ class OnChangedInputs(base.Method):
             score = selection.entries.get("score")
             score = np.inf if score is None else score
             names = {self.prefix + name: [value] for name, value in point.items()}
-            curves.add(NO_KERNEL, names, score)
+            rate = chosen_error_rate(selection.entries.get(ENTRY) or {})
+            curves.add(NO_KERNEL, names, score, error_rates=rate)
             if best is None or score < best[0] * (1.0 - SMALLEST_GAIN):
                 best = score, point, selection
         if best is None:

@@ -21,7 +21,7 @@ from workflow_lib.config.method_file import EmbeddingMethod
 from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError
-from workflow_lib.fitting.class_selection import scaled_squared_error
+from workflow_lib.fitting.class_selection import error_rate, scaled_squared_error
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import (
@@ -452,7 +452,8 @@ class _Search:
             score = error if np.isfinite(error) else np.inf
             tried = _Choice(candidate, count, score, heldout)
             axes = {name: [value] for name, value in tried.settings().items()}
-            self.curves.add(NO_KERNEL, axes, score, n_used)
+            rate = self.targets.error_rate(heldout)
+            self.curves.add(NO_KERNEL, axes, score, used_inputs=n_used, error_rates=rate)
             if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
                 best = tried
         if best is None:
@@ -577,6 +578,9 @@ class _Outputs:
         """Return the relative error of predictions of the training rows."""
         return heldout_error(self._data.outputs, heldout, self._data.folds, self._metric)
 
+    def error_rate(self, heldout: np.ndarray) -> None:
+        """Return None: outputs that are numbers have no wrong classes."""
+
 
 class _Labels:
     """Classes as the targets of classifiers."""
@@ -600,3 +604,7 @@ class _Labels:
     def error(self, heldout: np.ndarray) -> float:
         """Return the `scaled_squared_error` of the scores."""
         return scaled_squared_error(heldout, self._labels)
+
+    def error_rate(self, heldout: np.ndarray) -> float:
+        """Return the share of rows whose highest score is not that of their class."""
+        return error_rate(heldout, self._labels)

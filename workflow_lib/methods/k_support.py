@@ -130,7 +130,7 @@ class Method(base.Method):
         curves = GridErrors()
         n_used = np.array(list(used.values())) / len(data.fold_numbers)
         tried = {"k": list(scores), "alpha_rest": relative}
-        curves.add("linear", tried, list(scores.values()), n_used)
+        curves.add("linear", tried, list(scores.values()), used_inputs=n_used)
         chosen = {"k": k, "alpha_rest": relative[index]}
         return base.Selection(heldout, entries | curves.entry("linear", chosen))
 

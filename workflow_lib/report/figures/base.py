@@ -64,6 +64,7 @@ dataset, and of those on classes with the same methods;
 SETTINGS = (
     "methods",
     "metric",
+    "named_methods",
     "output_scale",
     "seed",
     "shown_methods",
@@ -72,8 +73,9 @@ SETTINGS = (
     "version_titles",
     "weak_size",
 )
-"""What else figures may be given. `methods` are all of the experiment and `shown_methods` those
-that the figure names, both as mappings to their `METHOD_FIELDS`; the sizes are the largest;
+"""What else figures may be given. `methods` are all of the experiment, `named_methods` those that
+the figure names and `shown_methods` the same, or all where it names none, as mappings to their
+`METHOD_FIELDS`; the sizes are the largest;
 `version_titles` are those of the datasets of `version_scores`."""
 
 _REQUIRED = ("SHOWS", "CAPTION", "draw")

@@ -1,4 +1,4 @@
-"""The confusion matrix of the best method."""
+"""The confusion matrix of the best method, or of each method that the figure names."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name, w
 SHOWS = "the confusion matrix of classes"
 PREDICTS = "classes"
 CAPTION = (
-    "The confusion matrix of the best method at the largest training size, over the test rows of "
-    "all splits."
+    "The confusion matrix of the best method at the largest training size, or of each method that "
+    "the figure names, over the test rows of all splits: the share of the test rows of a true "
+    "class with each predicted class. Accuracies are means over the splits with their sample "
+    "standard deviation."
 )
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
@@ -41,6 +43,15 @@ TICKS = (0, 5, 20, 50, 100)
 MOST_NAMES = 110
 """Of more classes than this, only every second, every third and so on is named."""
 
+MOST_NUMBERS = 10
+"""Up to so many classes the shares are written in the cells."""
+
+DARK = 35.0
+"""The share from which on a cell is so dark that its number is white."""
+
+SHARE = "share"
+"""The id of the numbers in the cells."""
+
 
 def draw(
     dataset: str | Path,
@@ -50,26 +61,32 @@ def draw(
     *,
     title: str,
     methods: Mapping[str, Mapping],
+    named_methods: Mapping[str, Mapping],
 ):
     """Return the figure: a row for each true class, a column for each predicted one.
 
     A color is the share of the test rows of a class, over all splits, with that predicted class;
     the shares of a row sum to 1. Drawn is the method with the highest mean accuracy at the largest
-    training size. Classes are in the order of their components, between which there are lines: a
-    method that finds the right component errs only within the squares on the diagonal.
+    training size, or a matrix for each of the `named_methods`, of which each is then the row with
+    the highest accuracy. Classes are in the order of their components, between which there are
+    lines: a method that finds the right component errs only within the squares on the diagonal.
 
     Without a mixture (`models` None) classes are in their own order.
 
     Raises UserError if the outputs are not classes, or no method has predictions of classes.
     """
     classes = read_classes(dataset)
-    best = best_predictions(classes.labels, splits, predictions, methods)
+    candidates = [{name: predictions.get(name, ())} for name in named_methods] or [predictions]
+    found = [best_predictions(classes.labels, splits, each, methods) for each in candidates]
     order, components = np.arange(len(classes.names)), None
     if models is not None:
-        memberships, _ = class_memberships(models, classes.vectors, best.n_train)
+        memberships, _ = class_memberships(models, classes.vectors, found[0].n_train)
         order, components = order_by_component(memberships)
-    shares = confusion_shares(best.truth, best.predicted, len(order))[np.ix_(order, order)]
-    return _draw(shares, [classes.names[place] for place in order], components, title, best)
+    shares = [
+        confusion_shares(each.truth, each.predicted, len(order))[np.ix_(order, order)]
+        for each in found
+    ]
+    return _draw(shares, [classes.names[place] for place in order], components, title, found)
 
 
 def confusion_shares(
@@ -96,13 +113,13 @@ def component_bounds(components: np.ndarray) -> list[tuple[int, int, int]]:
 
 
 def _draw(
-    shares: np.ndarray,
+    matrices: Sequence[np.ndarray],
     names: Sequence[str],
     components: np.ndarray | None,
     title: str,
-    best: ClassPredictions,
+    found: Sequence[ClassPredictions],
 ):
-    """Return the matrix with its names, lines between components and color bar."""
+    """Return the matrices with their names, lines between components and color bar."""
     import matplotlib
     from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
@@ -111,32 +128,62 @@ def _draw(
     colors = matplotlib.colormaps[COLORS].with_extremes(bad="#eeeeee")
     with applied_style():
         # Few classes leave space for larger names.
-        side = max(3.2, min(0.125 * n_classes, 10.5))
-        figure = Figure(figsize=(side + 3.2, side + 2.4), layout="constrained")
-        axis = figure.subplots()
+        is_one = len(found) == 1
+        side = max(3.2 if is_one else 2.2, min(0.125 * n_classes, 10.5))
+        n_columns = min(len(found), 2)
+        n_rows = math.ceil(len(found) / n_columns)
+        more = (0.0, 0.0) if is_one else (0.7 * (n_columns - 1), 1.2 * (n_rows - 1))
+        inches = n_columns * side + 3.2 + more[0], n_rows * side + 2.4 + more[1]
+        figure = Figure(figsize=inches, layout="constrained")
+        axes = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
         # Most shares are small: their root distinguishes them from zero.
         look = {"cmap": colors, "norm": PowerNorm(0.5, 0, 100), "interpolation": "nearest"}
-        image = axis.imshow(100 * np.ma.masked_invalid(shares), **look)
         size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
         every = math.ceil(n_classes / MOST_NAMES)
         shown = range(0, n_classes, every)
         labels = [plain_name(names[place]) for place in shown]
-        upright = max(map(len, labels)) > 3
-        axis.set_xticks(list(shown), labels, rotation=90 if upright else 0, fontsize=size)
-        axis.set_yticks(list(shown), labels, fontsize=size)
-        axis.tick_params(length=0, pad=2)
-        axis.grid(False)
-        axis.set_xlabel("predicted class")
-        axis.set_ylabel("true class")
-        axis.spines[:].set(visible=True, color="#888888", linewidth=0.6)
-        if components is not None:
-            _draw_components(axis, components, size)
-        bar = figure.colorbar(image, ax=axis, shrink=0.6, aspect=28, pad=0.015, ticks=list(TICKS))
+        # Letters are about two thirds as wide as high.
+        upright = max(map(len, labels)) * 0.67 * size > 72 * side / len(labels)
+        for axis, shares, each in zip(axes.flat, matrices, found, strict=False):
+            image = axis.imshow(100 * np.ma.masked_invalid(shares), **look)
+            axis.set_xticks(list(shown), labels, rotation=90 if upright else 0, fontsize=size)
+            axis.set_yticks(list(shown), labels, fontsize=size)
+            axis.tick_params(length=0, pad=2)
+            axis.grid(False)
+            axis.spines[:].set(visible=True, color="#888888", linewidth=0.6)
+            if components is not None:
+                _draw_components(axis, components, size)
+            if n_classes <= MOST_NUMBERS:
+                _write_shares(axis, 100 * shares, size)
+            if not is_one:
+                title_pad = 6 if components is None else 18
+                axis.set_title(_accuracy(each, "\n"), fontsize=9, pad=title_pad)
+        for axis in axes.flat[len(found) :]:
+            axis.axis("off")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("true class")
+        for axis in axes.flat[max(len(found) - n_columns, 0) : len(found)]:
+            axis.set_xlabel("predicted class")
+            axis.tick_params(labelbottom=True)
+        bar = figure.colorbar(
+            image, ax=list(axes.flat), shrink=0.6, aspect=28, pad=0.015, ticks=list(TICKS)
+        )
         bar.set_label("share of the test rows of a class (%)", fontsize=9)
         bar.ax.tick_params(labelsize=8)
         bar.minorticks_off()
-        write_title(figure, _heading(title, best))
+        write_title(figure, _heading(title, found))
     return figure
+
+
+def _write_shares(axis, percent: np.ndarray, size: float) -> None:
+    """Write the shares in the cells, white in dark ones; none of a class without test rows."""
+    for (row, column), share in np.ndenumerate(percent):
+        if not math.isnan(share):
+            color = "white" if share >= DARK else "#111111"
+            where = {"ha": "center", "va": "center", "fontsize": size, "gid": SHARE}
+            axis.text(
+                column, row, f"{share:.0f}" if share >= 1 else f"{share:.1g}", color=color, **where
+            )
 
 
 def _draw_components(axis, components: np.ndarray, size: float) -> None:
@@ -158,11 +205,18 @@ def _draw_components(axis, components: np.ndarray, size: float) -> None:
     axis.annotate("component", (-0.5, -0.5), (-4, 4), ha="right", **look)
 
 
-def _heading(title: str, best: ClassPredictions) -> str:
-    """Return the title with the method, its accuracy and what was run."""
-    accuracy = format_percent(100 * best.accuracy, 100 * best.deviation, unit=True)
+def _accuracy(found: ClassPredictions, between: str = ": ") -> str:
+    """Return a method and its accuracy."""
+    accuracy = format_percent(100 * found.accuracy, 100 * found.deviation, unit=True)
+    return f"{found.label}{between}accuracy {accuracy}"
+
+
+def _heading(title: str, found: Sequence[ClassPredictions]) -> str:
+    """Return the title with a single method, its accuracy, and what was run."""
+    best = found[0]
     n_splits = len(best.truth)
     pooled = f", {count_of(n_splits, 'split')} pooled" if n_splits > 1 else ", 1 split"
     quantity = "accuracy_of_rows" if best.examples == best.n_train else "accuracy"
     size = QUANTITIES[quantity].size_in_words(best.examples)
-    return f"{title}\n{best.label}: accuracy {accuracy}\n{size}{pooled}"
+    of_method = f"{_accuracy(best)}\n" if len(found) == 1 else ""
+    return f"{title}\n{of_method}{size}{pooled}"

@@ -10,10 +10,10 @@ import numpy as np
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.fitting.validation_curves import ENTRY, USED_INPUTS
-from workflow_lib.report.figures.validation_curve import curves_of_splits, usual_kernel
 from workflow_lib.report.labels import PLUS_MINUS, count_of, method_label
 from workflow_lib.report.lines import Line, draw_panels
 from workflow_lib.report.style import WIDTH, applied_style, line_style
+from workflow_lib.report.validation_lines import curves_of_splits, usual_kernel
 
 SHOWS = "the cross-validated error against the number of inputs that linear methods use"
 CAPTION = (
