@@ -137,7 +137,7 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier
 
 def test_kernels_of_machines_compete(tmp_path):
     classes = Classes(tmp_path, "standard")
-    alone = {name: classes.run(SVM, kernel=name) for name in ("linear", "rbf")}
+    alone = {name: classes.run(SVM, kernels=[name]) for name in ("linear", "rbf")}
     both = classes.run(SVM, kernels=["linear", "rbf"])
     for name, item in both.items():
         scores = {kernel: items[name]["score"] for kernel, items in alone.items()}
@@ -146,6 +146,11 @@ def test_kernels_of_machines_compete(tmp_path):
         expected = alone[item["kernel"]][name]
         np.testing.assert_array_equal(item["test_targets"], expected["test_targets"])
         assert ("width" in item) == ("width" in expected)
+    # The cost of the linear kernel is divided by the number of inputs.
+    plain = classes.run(SVM, kernel="linear", grid=GRID | {"cost": [2.0]})
+    relative = classes.run(SVM, kernels=["linear"], grid=GRID | {"cost": [2.0 * N_INPUTS]})
+    for name, item in plain.items():
+        np.testing.assert_array_equal(relative[name]["test_targets"], item["test_targets"])
 
 
 def test_forests_are_selected_out_of_bag(tmp_path):

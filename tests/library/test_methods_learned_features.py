@@ -82,7 +82,7 @@ def test_a_fold_learns_from_its_training_rows_and_unlabelled_ones_only(tmp_path)
         assert isinstance(method, OnLearnedFeatures)
         paths = {name: stages.path(name) for name in ("dataset", "split", "features")}
         data = FitData(SplitData(paths), FitSpec(30, n_unlabelled))
-        inputs = method._data(data, {"n_components": 2}).inputs
+        inputs = method.data(data, {"n_components": 2}).inputs
         return inputs._preparation(fold).features.transformer.components_
 
     np.testing.assert_array_equal(components(stages, 2), components(other, 2))

@@ -74,7 +74,7 @@ class OnChangedInputs(base.Method):
                 changed = self.data(data, point)
                 changed.inputs.learn_all()
             except Exception as error:
-                failures.append(f"{self.step}, {written_point(point)}: {error}")
+                failures.append(f"{self.named()}({written_point(point)}): {error}")
                 print(f"left out: {failures[-1]}")
                 continue
             selection = self._method.select(changed)
@@ -93,6 +93,10 @@ class OnChangedInputs(base.Method):
         tree = joined_curves(selection.entries.get(ENTRY) or {}, curves, chosen)
         entries = selection.entries | chosen | {ENTRY: tree or None}
         return replace(selection, entries=entries, parts=tuple(parts))
+
+    def named(self) -> str:
+        """Return what makes the inputs, as the log names it."""
+        return self.step
 
     @abstractmethod
     def data(self, data: FitData, point: Point) -> FitData:

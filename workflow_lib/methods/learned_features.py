@@ -72,6 +72,10 @@ class OnLearnedFeatures(OnChangedInputs):
         sizes = sorted({0, *split.weak_sizes})
         return [replace(spec, weak_size=size) for spec in specs for size in sizes]
 
+    def named(self) -> str:
+        """Return the class of the transformer."""
+        return self._transformer
+
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         learned = self.changed(data, selection.entries)
         return _on_features(self._method.fit(learned, selection), learned)

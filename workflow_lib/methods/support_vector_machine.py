@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -53,8 +53,11 @@ class Parameters(MethodFile):
 
     kernel: Annotated[tuple[Literal["linear", "rbf"], ...], AfterValidator(without_repeats)] = ()
     """Candidate kernels on the inputs, selected by cross-validation with the costs; `rbf` takes
-    each of `grid.width`. With one labelled example per class, where nothing can be selected, it is
-    the first that is not linear. Empty (the default): the kernel of the experiment."""
+    each of `grid.width`. The values of `grid.cost` are then divided by the size of each kernel (the
+    number of inputs for `linear`, the width for widths below 1), so that one grid suits few and
+    many inputs. With one labelled example per class, where nothing can be selected, it is
+    the first that is not linear. Empty (the default): the kernel of the experiment, and costs that
+    are not rescaled."""
 
     grid: MachineGrid
     """Candidate hyper-parameters."""
@@ -106,34 +109,37 @@ class Method(base.Method):
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
         kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
-        unit = _unit(data, kernel)
-        K = data.inputs.training_gram(*kernel) / unit
-        machines = _machines(data, K, data.labels, chosen["cost"])
-        return Fitted(replace(machines, dual=machines.dual / unit), kernel)
+        K = data.inputs.training_gram(*kernel)
+        cost = chosen["cost"] / self._kernel_grid(data, [kernel.name], ()).unit(kernel)
+        return Fitted(_machines(data, K, data.labels, cost), kernel)
+
+    def _kernel_grid(self, data: FitData, names: Sequence[str], widths) -> KernelGrid:
+        """Return kernels whose unit divides the costs."""
+        return KernelGrid(names, widths, (), data.inputs.n_columns, bool(self.kernels))
 
     def _heldout_scores(
         self, data: FitData, grid: Mapping[str, Sequence[float]], names: Sequence[str]
     ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each grid point with the class scores (n, K) of the training rows held out."""
-        for kernel in KernelGrid(names, grid["width"], ()).kernels():
+        kernels = self._kernel_grid(data, names, grid["width"])
+        for kernel in kernels.kernels():
             named = {"kernel": kernel.name} if self.kernels else {}
             grams = list(self._fold_grams(data, kernel))
             for cost in grid["cost"]:
                 scores = np.empty((data.size, data.n_classes))
                 for fold, (K, K_heldout) in enumerate(grams):
                     labels = data.labels[data.folds != fold]
-                    scores[data.folds == fold] = _machines(data, K, labels, cost).scores(K_heldout)
+                    machines = _machines(data, K, labels, cost / kernels.unit(kernel))
+                    scores[data.folds == fold] = machines.scores(K_heldout)
                 yield named | {"width": kernel.width, "cost": cost}, scores
 
     def _fold_grams(self, data: FitData, kernel: InputKernel) -> Iterator[Grams]:
         """Yield the two Gram matrices of each fold."""
-        unit = _unit(data, kernel)
         if data.inputs.learns:
-            for K, K_heldout in data.inputs.fold_grams(*kernel):
-                yield K / unit, K_heldout / unit
+            yield from data.inputs.fold_grams(*kernel)
             return
         # One matrix holds those of all folds, and computing it can cost more than the machines.
-        K = data.inputs.training_gram(*kernel) / unit
+        K = data.inputs.training_gram(*kernel)
         for fold in data.fold_numbers:
             heldout = data.folds == fold
             yield K[np.ix_(~heldout, ~heldout)], K[np.ix_(heldout, ~heldout)]
@@ -159,15 +165,6 @@ class Fitted(base.Fitted):
 
         fitted = arrays["dual_coefficients"], arrays["intercept"], arrays["known"]
         return cls(SupportVectorMachines(*fitted), kernel_in(arrays)[0])
-
-
-def _unit(data: FitData, kernel: InputKernel) -> float:
-    """Return what Gram matrices are divided by.
-
-    An inner product grows with the number of columns; divided by it, costs mean the same for any
-    number.
-    """
-    return float(data.inputs.n_columns) if kernel.name == "linear" else 1.0
 
 
 def _machines(data: FitData, K: np.ndarray, labels: np.ndarray, cost: float):
