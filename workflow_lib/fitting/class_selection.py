@@ -214,10 +214,10 @@ def least_error(errors: Sequence[float]) -> int:
 def selected_point(
     tried: Iterable[tuple[dict, np.ndarray]],
     labels: np.ndarray,
-    as_indicators: Callable[[np.ndarray], np.ndarray] = lambda scores: scores,
+    error_of: Callable[[np.ndarray, np.ndarray], float] = squared_error,
     kernel: str = NO_KERNEL,
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the grid point with the least `squared_error`, and its class scores.
+    """Return the grid point with the least error, and its class scores.
 
     Of equal points the first is chosen. With the point are its error, as ``score``, and the
     validation curves of the errors, as entries of an item.
@@ -227,13 +227,13 @@ def selected_point(
     tried : iterable of (grid point, array (n, K))
         Each with the class scores of the training rows, each without its fold.
     labels : int array (n,)
-    as_indicators : function, optional
-        Returns scores in the units of indicators.
+    error_of : function, optional
+        Returns the error of class scores (n, K) for labels (n,).
     kernel : str, optional
         The kernel on the inputs of points that do not name one, as ``kernel``.
     """
     tried = list(tried)
-    errors = [squared_error(as_indicators(heldout), labels) for _, heldout in tried]
+    errors = [error_of(heldout, labels) for _, heldout in tried]
     best = least_error(errors)
     point, heldout = tried[best]
     curves = GridErrors()

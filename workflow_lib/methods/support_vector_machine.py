@@ -12,7 +12,12 @@ from pydantic import AfterValidator
 from workflow_lib.config.grids import AnyPositive, Grid, OneExample, SomePositive
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.values import Positive, without_repeats
-from workflow_lib.fitting.class_selection import selected_point, single_values
+from workflow_lib.fitting.class_selection import (
+    scaled_squared_error,
+    selected_point,
+    single_values,
+    squared_error,
+)
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
@@ -71,7 +76,9 @@ class Method(base.Method):
     """Select the kernel width and the cost of a violated margin, and fit the machines.
 
     The scores are decision functions; the grid point is that with the least `squared_error` of
-    those of held-out rows, in units in which the margins are 0 and 1.
+    those of held-out rows, in units in which the margins are 0 and 1. Where kernels compete it is
+    that with the least `scaled_squared_error`: the margins of a machine of low cost are wide, and
+    an error in units of them would choose a cost that is too low.
 
     With one example per class a held-out class has no example left, and nothing can be selected:
     `one_example` is used instead, and the item has no score.
@@ -101,9 +108,8 @@ class Method(base.Method):
             names = [kernel_without_selection(names)]
         tried = self._heldout_scores(data, grid, names)
         # A row at its margin has the value 1 for its own class and -1 for the others.
-        entries, heldout = selected_point(
-            tried, data.labels, lambda scores: (scores + 1.0) / 2.0, self.kernel
-        )
+        error_of = scaled_squared_error if self.kernels else _error_of_margins
+        entries, heldout = selected_point(tried, data.labels, error_of, self.kernel)
         return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -165,6 +171,11 @@ class Fitted(base.Fitted):
 
         fitted = arrays["dual_coefficients"], arrays["intercept"], arrays["known"]
         return cls(SupportVectorMachines(*fitted), kernel_in(arrays)[0])
+
+
+def _error_of_margins(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Return the `squared_error` in units in which the margins are 0 and 1."""
+    return squared_error((scores + 1.0) / 2.0, labels)
 
 
 def _machines(data: FitData, K: np.ndarray, labels: np.ndarray, cost: float):
