@@ -53,7 +53,9 @@ RUN = {
     "n_splits": 2,
     "splits_per_job": 2,
     "n_folds": 3,
-    "experiments": ["clusters", "measurements", "digits", "calls", "levers", "objects", "assay"],
+    "experiments": [
+        *("clusters", "measurements", "digits", "calls", "levers", "objects", "assay", "sequences"),
+    ],
     "report": {"title": "A small run", "author": "The tests"},
 }
 
@@ -191,6 +193,21 @@ EXPERIMENTS["objects"] = {
     ],
 }
 
+EXPERIMENTS["sequences"] = {
+    "title": "Sequences",
+    "dataset": "digits-rows",
+    "split": "stratified",
+    "metric": "accuracy",
+    "methods": ["fisher-one-model", "map-hmm"],
+    "training_sizes": [30],
+    "test_size": 20,
+    "n_splits": 1,
+    "tables": [{"name": "right", "kind": "error", "caption": "Sequences that are right."}],
+    "figures": [
+        {"name": "states", "kind": "score_over_states", "caption": "Scores over states."},
+    ],
+}
+
 EXPERIMENTS["assay"] = {
     "title": "Assay",
     "dataset": "assay",
@@ -265,6 +282,10 @@ GRIDS = {
     "ofer-stack": {},
     "class-krr": {"alpha": [0.001, 0.1], "width": [3]},
     "m-svm": {"width": [3], "cost": [1.0]},
+    "m-svm-kernels": {"width": [1], "cost": [1.0]},
+    "fess": {},
+    "fisher-one-model": {},
+    "map-hmm": {},
     "sem-krr": {"alpha": [0.001, 0.1], "width": [3]},
     "self-training": {"alpha": [0.001], "width": [3], "n_components": [2]},
     "wofer-class-block": {

@@ -7,6 +7,7 @@ import pytest
 
 from workflow_lib import HiddenMarkovModel, ScoreSpace
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.embeddings.score_columns import ScoreColumns
 from workflow_lib.embeddings.score_space_storage import model_from_tree
 from workflow_lib.errors import UserError
@@ -255,3 +256,12 @@ def test_what_cannot_be_scored_is_refused(tmp_path):
     run.labels[:] = 0
     with pytest.raises(UserError, match="class 'b' has no row among those that train"):
         run.models()
+
+
+def test_unknown_arguments_of_a_model_are_named_before_anything_runs():
+    values = {"summary": "A model.", "kind": "hidden_markov", "grid": {"n_states": [2]}}
+    assert InputModelSettings(**values).faults() == []
+    wrong = {"n_state": 2, "emission": "gaussian", "n_states": 3}
+    faults = InputModelSettings(**values, settings=wrong).faults()
+    assert [key for key, *_ in faults] == [f"settings.{name}" for name in wrong]
+    assert faults[0][3] == "write 'n_states'"

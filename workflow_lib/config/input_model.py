@@ -9,7 +9,10 @@ from pydantic import Field
 from workflow_lib.config.base import Settings
 from workflow_lib.config.values import Flag, Text
 from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
-from workflow_lib.named_class import NamedClass, combinations
+from workflow_lib.errors import nearest_name
+
+OF_THE_DATA = ("emission", "n_symbols", "random_state")
+"""Arguments that follow from the data, or from the seed of the run."""
 
 
 class InputModelSettings(Settings):
@@ -36,13 +39,31 @@ class InputModelSettings(Settings):
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
     """Values of arguments that compete, each with everything that a method itself selects."""
 
-    def named_class(self) -> NamedClass:
-        """Return the class of the model with its arguments."""
-        return NamedClass(
-            "kind",
-            input_model_kinds()[self.kind].model,
-            ("fit", "score_samples", "get_params", "set_params"),
-            "a generative model of inputs",
-            self.settings,
-            combinations(self.grid),
-        )
+    def faults(self) -> list[tuple[str, str, str, str]]:
+        """Return the faults in the names of arguments: key, found, expected and remedy."""
+        known = [
+            name for name in input_model_kinds()[self.kind].arguments() if name not in OF_THE_DATA
+        ]
+        faults = [
+            (
+                f"{key}.{name}",
+                f"a model of the kind {self.kind} has no argument '{name}' to set",
+                f"one of: {', '.join(sorted(known))}",
+                f"write '{nearest_name(name, known)}'"
+                if nearest_name(name, known)
+                else "remove it",
+            )
+            for key, arguments in (("settings", self.settings), ("grid", self.grid))
+            for name in arguments
+            if name not in known
+        ]
+        faults += [
+            (
+                f"settings.{name}",
+                "the argument stands in settings and in grid",
+                "each argument in one of the two",
+                "remove it from one of them",
+            )
+            for name in sorted(self.settings.keys() & self.grid.keys())
+        ]
+        return faults

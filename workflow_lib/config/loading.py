@@ -657,7 +657,7 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
         UserError(f"{place}, key {key}", found, expected, remedy)
         for key, found, expected, remedy in faults
     ]
-    of_inputs = [] if reasons or of_inputs is None else of_inputs.named_class().faults()
+    of_inputs = [] if reasons or of_inputs is None else of_inputs.faults()
     files.errors += [
         UserError(
             f"{files.place('input_model', method.score_space.models)}, key {key}",

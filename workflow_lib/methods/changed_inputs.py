@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workflow_lib.errors import UserError
+from workflow_lib.fitting.class_selection import error_rate
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
@@ -81,8 +83,7 @@ class OnChangedInputs(base.Method):
             score = selection.entries.get("score")
             score = np.inf if score is None else score
             names = {self.prefix + name: [value] for name, value in point.items()}
-            rate = chosen_error_rate(selection.entries.get(ENTRY) or {})
-            curves.add(NO_KERNEL, names, score, error_rates=rate)
+            curves.add(NO_KERNEL, names, score, error_rates=self._error_rate(data, selection))
             if best is None or score < best[0] * (1.0 - SMALLEST_GAIN):
                 best = score, point, selection
         if best is None:
@@ -110,6 +111,13 @@ class OnChangedInputs(base.Method):
             if all(entries[f"{self.prefix}{name}"] == plain(value) for name, value in point.items())
         )
         return self.data(data, point)
+
+    def _error_rate(self, data: FitData, selection: base.Selection) -> float | None:
+        """Return the share of held-out rows whose class is wrong; None where it is not known."""
+        predicts_scores = sys.modules[type(self._method).__module__].TASKS == ("classes",)
+        if predicts_scores and selection.heldout is not None:
+            return error_rate(selection.heldout, data.labels)
+        return chosen_error_rate(selection.entries.get(ENTRY) or {})
 
     def _refusal(self, failure: str) -> UserError:
         return UserError(

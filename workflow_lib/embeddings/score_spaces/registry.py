@@ -24,6 +24,15 @@ class InputModelKind(NamedTuple):
     items: tuple[str, ...]
     """The kinds of items that it takes (`workflow_lib.features.item_rows`)."""
 
+    def arguments(self) -> list[str]:
+        """Return the names of the arguments of the class, from its source."""
+        package, *folders, name = self.model.split(".")
+        path = Path(__file__).parents[2].joinpath(*folders).with_suffix(".py")
+        tree = ast.parse(path.read_bytes(), str(path))
+        own = next(each for each in tree.body if getattr(each, "name", None) == name)
+        made = next(each for each in own.body if getattr(each, "name", None) == "__init__")
+        return [argument.arg for argument in made.args.args[1:]]
+
 
 @cache
 def input_model_kinds() -> dict[str, InputModelKind]:
