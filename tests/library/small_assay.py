@@ -45,7 +45,7 @@ def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
 
 
 def config_with_methods(folder: Path) -> Path:
-    """Make a config folder with only the methods and models of the project."""
-    for kind in ("methods", "models"):
+    """Make a config folder with only the methods and their models of the project."""
+    for kind in ("methods", "models", "input_models"):
         shutil.copytree(ROOT / "config" / kind, folder / kind)
     return folder

@@ -480,7 +480,9 @@ def test_a_report_of_classes_is_one_page(tmp_path):
     write_manifest(tmp_path / "run.json", run_manifest({}, {}, tmp_path))
     arguments = paths["dataset"], paths["splits"], paths["predictions"], paths["models"]
     figure = tmp_path / "c.svg", tmp_path / "c.png"
-    save_figure(confusion.draw(*arguments, title="Toy", methods=CLASS_METHODS), *figure)
+    save_figure(
+        confusion.draw(*arguments, title="Toy", methods=CLASS_METHODS, named_methods={}), *figure
+    )
     kinds = ("error", "weak", "coordinates", "weak_weight", "component_names", "time")
     settings = {
         "title": "Toy classes",
