@@ -100,6 +100,7 @@ def runnable_methods(
         description=proposal.name,
         task=proposal.task,
         reader="table",
+        options=proposal.options,
         inputs=proposal.inputs,
         outputs={"scale": proposal.outputs_scale},
         licence=".",
@@ -139,7 +140,10 @@ def runnable_methods(
             continue
         model = files.get("model", method.model, COMMAND) if method.model else None
         raise_errors(files.errors)
-        reasons = capabilities.check(method, model, dataset, experiment)
+        space = method.score_space
+        of_inputs = files.get("input_model", space.models, COMMAND) if space else None
+        raise_errors(files.errors)
+        reasons = capabilities.check(method, model, dataset, experiment, input_model=of_inputs)
         # Members are checked as methods of their own.
         not_saved = why_not_saved(name, {name: method.model_dump(exclude={"members"})})
         if not_saved:
