@@ -34,6 +34,7 @@ try:
         CONFIG,
         config,
         [OWN_SETTINGS, *map(settings_file, workflow.overwrite_configfiles)],
+        imports_classes=workflow.is_main_process,
     )
 except UserError as error:
     raise WorkflowError(str(error)) from None

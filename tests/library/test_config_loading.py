@@ -111,6 +111,13 @@ def test_weak_methods_are_added_when_there_are_weak_sizes(folder):
     assert configuration.left_out == {"first": {}}
 
 
+def test_jobs_leave_the_classes_of_methods_to_the_process_that_started_them(folder):
+    learner = {"feature_learner": {"transformer": "no_such_package.Transformer"}}
+    write(folder, "methods/ridge", RIDGE | learner)
+    assert "cannot be imported" in message_of(folder)
+    load_configuration(folder, RUN, imports_classes=False)
+
+
 def test_a_dataset_name_is_an_experiment(folder):
     configuration = load_configuration(folder, RUN | {"experiments": ["people"]})
     experiment = configuration.experiments["people"]

@@ -155,6 +155,23 @@ def test_held_out_rows_change_no_model_and_no_score_of_their_fold(tmp_path):
         np.testing.assert_allclose(*pair, rtol=1e-5, atol=1e-5)
 
 
+def test_held_out_vectors_change_no_model_of_their_fold(tmp_path):
+    random = np.random.default_rng(3)
+    series, labels = random.normal(size=(N, 4, 2)), np.arange(N) % 2
+    items = {"kind": "vectors", "n_numbers": 2}
+    first = Run(tmp_path / "a", vector_rows(series), labels, items)
+    held_out = first.train[first.folds == 2]
+    series[held_out] = 100.0 + 5.0 * series[held_out]
+    second = Run(tmp_path / "b", vector_rows(series), labels, items)
+    one, other = (run.models()["point-1"] for run in (first, second))
+    for name in ("means_", "variances_", "transitions_"):
+        own, changed = (tree["fold-2"]["model-000"][name] for tree in (one, other))
+        np.testing.assert_allclose(own, changed, rtol=1e-5, atol=1e-7)
+    assert not np.allclose(
+        one["fold-0"]["model-000"]["means_"], other["fold-0"]["model-000"]["means_"]
+    )
+
+
 @pytest.mark.parametrize("kind", ["free_energy", "fisher", "top"])
 def test_scores_are_the_standardised_columns_of_the_space(letters, kind):
     trees = letters.models()["point-1"]["fold-0"]

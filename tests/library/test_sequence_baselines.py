@@ -8,7 +8,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from workflow_lib.baselines.position_naive_bayes import PositionNaiveBayes
 from workflow_lib.embeddings.sequence_length import SequenceLength
-from workflow_lib.embeddings.sequence_scores import WordShares
+from workflow_lib.embeddings.word_shares import WordShares
 from workflow_lib.features.item_rows import letter_rows
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 

@@ -237,6 +237,8 @@ class ConfigurationFiles:
     ----------
     folder : Path
         The folder that holds ``datasets/``, ``models/``, ``methods/`` and ``experiments/``.
+    imports_classes : bool, default=True
+        Whether classes that methods name are imported and checked.
 
     Attributes
     ----------
@@ -244,8 +246,8 @@ class ConfigurationFiles:
         The faults of the files requested so far.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, imports_classes: bool = True) -> None:
+        self.folder, self.imports_classes = folder, imports_classes
         self.errors: list[UserError] = []
         self._loaded: dict[tuple[str, str], Settings | None] = {}
         self._names = {kind: self._find_names(kind) for kind in SETTINGS_OF_KIND}

@@ -42,7 +42,7 @@ class InputModelSettings(Settings):
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return the faults in the names of arguments: key, found, expected and remedy."""
         known = [
-            name for name in input_model_kinds()[self.kind].arguments() if name not in OF_THE_DATA
+            name for name in input_model_kinds()[self.kind].arguments if name not in OF_THE_DATA
         ]
         faults = [
             (

@@ -253,7 +253,10 @@ class Configuration:
 
 
 def load_configuration(
-    folder: Path | str, merged: dict[str, Any], sources: Sequence[str] = DEFAULT_SOURCES
+    folder: Path | str,
+    merged: dict[str, Any],
+    sources: Sequence[str] = DEFAULT_SOURCES,
+    imports_classes: bool = True,
 ) -> Configuration:
     """Check the configuration of a run and load the files that it names.
 
@@ -267,6 +270,9 @@ def load_configuration(
         The run's configuration: ``config.yaml`` updated by ``--configfile`` and ``--config``.
     sources : sequence of str, default=("config/config.yaml", "--configfile")
         The origins of `merged` in addition to ``--config``, as messages name them.
+    imports_classes : bool, default=True
+        Whether classes that methods name, such as estimators, are imported and checked. Jobs leave
+        this to the process that started them, because it can take longer than all else.
 
     Returns
     -------
@@ -283,7 +289,7 @@ def load_configuration(
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
     # The name of a table is also that of its experiment; its fault is reported once.
     raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
-    files = ConfigurationFiles(Path(folder))
+    files = ConfigurationFiles(Path(folder), imports_classes)
     replaced = replaced_experiments(files, run, place)
     experiments, methods, left_out = {}, {}, {}
     for name in experiments_to_run(run, replaced):
@@ -652,7 +658,7 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
     remedy = f"change it or its model, {files.place('model', method.model)}" if model else ""
     place = files.place("method", name)
     files.errors += [UserError(place, reason, remedy=remedy) for reason in reasons]
-    faults = [] if reasons else method.faults()
+    faults = [] if reasons or not files.imports_classes else method.faults()
     files.errors += [
         UserError(f"{place}, key {key}", found, expected, remedy)
         for key, found, expected, remedy in faults

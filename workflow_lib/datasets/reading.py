@@ -49,7 +49,7 @@ def load_reader(name: str) -> ModuleType:
     UserError
         When there is no such reader; the message lists the existing readers.
     """
-    if name not in reader_names():
+    if name.startswith("_") or not _FOLDER.joinpath(f"{name}.py").is_file():
         raise unknown_name("reader of a dataset", "reader", name, reader_names())
     return importlib.import_module(f"workflow_lib.datasets.readers.{name}")
 
@@ -64,13 +64,9 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
 
     Options that are refused give ``numbers``: what is wrong with them is reported elsewhere.
     """
-    if reader not in reader_names():
-        return NUMBERS
-    module = load_reader(reader)
-    if not hasattr(module, "kind_of_inputs"):
-        return NUMBERS
     try:
-        return module.kind_of_inputs(checked_options(reader, options))
+        kind_of = getattr(load_reader(reader), "kind_of_inputs", None)
+        return kind_of(checked_options(reader, options)) if kind_of else NUMBERS
     except UserError:
         return NUMBERS
 

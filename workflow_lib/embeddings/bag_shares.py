@@ -7,14 +7,15 @@ item may be counted separately.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from workflow_lib.embeddings.sequence_scores import Standardised
+from workflow_lib.embeddings.standardised import Standardised
 from workflow_lib.features.item_rows import items_in
 
 
 class WordHistogram(Standardised):
     """Shares of the words of whole items; an empty bag has zeros.
+
+    Rows are counts (n, parts times W).
 
     Parameters
     ----------
@@ -32,29 +33,7 @@ class WordHistogram(Standardised):
     def __init__(self, n_words: int | None = None) -> None:
         self.n_words = n_words
 
-    def fit(self, X, y=None) -> WordHistogram:
-        """Standardise the columns of rows `X` (n, parts times W); `y` is ignored.
-
-        Raises
-        ------
-        ValueError
-            As `transform`.
-        """
-        self._standardise(self._columns(X))
-        return self
-
-    def transform(self, X) -> np.ndarray:
-        """Return the standardised columns (n, m) of rows `X` (n, parts times W).
-
-        Raises
-        ------
-        ValueError
-            If a count is negative, or the number of columns is no multiple of W.
-        """
-        check_is_fitted(self)
-        return (self._columns(X) - self.mean_) / self.scale_
-
-    def _columns(self, rows: np.ndarray) -> np.ndarray:
+    def columns(self, rows):
         counts = items_in(rows, {"kind": "counts", "n_words": self.n_words})
         return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
 
@@ -64,7 +43,8 @@ class WordPyramid(WordHistogram):
 
     The kernel of a pyramid with the finest level 1 is half that of the whole image plus half that
     of its cells (Lazebnik, Schmid & Ponce 2006, eq. 3). So the standardised columns of all parts
-    are divided by the root of the number of parts: both levels have the same total variance.
+    are divided by the root of the number of parts: both levels have the same total variance. There
+    are (1 + parts) times W columns.
 
     Parameters
     ----------
@@ -73,19 +53,13 @@ class WordPyramid(WordHistogram):
     """
 
     def transform(self, X) -> np.ndarray:
-        """Return the columns ((1 + parts) times W) of rows `X` (n, parts times W).
-
-        Raises
-        ------
-        ValueError
-            As `WordHistogram.transform`, or if the words of parts are not counted.
-        """
+        """As of the base class, with the columns of parts divided."""
         columns = super().transform(X)
         columns[:, self.n_words :] /= np.sqrt(columns.shape[1] / self.n_words - 1.0)
         return columns
 
-    def _columns(self, rows: np.ndarray) -> np.ndarray:
-        whole = super()._columns(rows)
+    def columns(self, rows):
+        whole = super().columns(rows)
         rows = np.asarray(rows, dtype=np.float64)
         if rows.shape[1] == whole.shape[1]:
             raise ValueError("A pyramid needs counts of the words of parts of an item.")

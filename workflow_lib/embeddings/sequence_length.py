@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.embeddings.sequence_scores import Standardised
+from workflow_lib.embeddings.standardised import Standardised
 from workflow_lib.features.item_rows import sequences_in
 
 
 class SequenceLength(Standardised):
     """The standardised number of letters of a sequence.
+
+    Rows are letters (n, longest length) of `workflow_lib.features.item_rows`.
 
     Parameters
     ----------
@@ -28,11 +30,6 @@ class SequenceLength(Standardised):
     def __init__(self, log: bool = False) -> None:
         self.log = log
 
-    def fit(self, X, y=None) -> SequenceLength:
-        """Standardise the lengths of rows `X` (n, longest length); `y` is ignored."""
-        self._standardise(self._columns(sequences_in(X)))
-        return self
-
-    def _columns(self, sequences: list[np.ndarray]) -> np.ndarray:
-        lengths = np.array([[len(sequence)] for sequence in sequences], dtype=np.float64)
+    def columns(self, rows):
+        lengths = np.array([[float(len(sequence))] for sequence in sequences_in(rows)])
         return np.log(lengths) if self.log else lengths

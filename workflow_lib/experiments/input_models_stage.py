@@ -62,7 +62,7 @@ def run(
     """
     module, points = registry.load(kind), combinations(grid)
     model_class = imported_class(module.MODEL)
-    data = read_artifact(dataset, "dataset", ("inputs",))
+    data = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))
     items = data["items"]
     arguments = {**module.arguments_of(items), **settings}
     partition = read_artifact(split, "split")

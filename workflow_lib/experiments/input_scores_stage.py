@@ -54,7 +54,7 @@ def run(
     UserError
         If the rows have no scores of this kind.
     """
-    items = read_artifact(dataset, "dataset", ("inputs",))["items"]
+    items = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))["items"]
     partition = read_artifact(split, "split")
     prepared = read_artifact(features, "features")
     fitted = read_artifact(models, "input_models")

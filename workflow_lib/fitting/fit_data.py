@@ -64,8 +64,8 @@ class SplitData:
     @cached_property
     def dataset(self) -> dict:
         """Tree of the "dataset" artifact, of which methods use the outputs."""
-        left_out = ("inputs",) if self._is_large else ()
-        return read_artifact(self.paths["dataset"], "dataset", left_out)
+        streamed = ("inputs",) if self._is_large else ()
+        return read_artifact(self.paths["dataset"], "dataset", (*streamed, "descriptors/values"))
 
     @cached_property
     def features(self) -> dict:

@@ -135,6 +135,33 @@ def plain(value: Any) -> Any:
     return value if is_number else str(value)
 
 
+class FittedOnChangedInputs(base.Fitted):
+    """A fitted method that predicts from inputs that another step makes.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Of the method, on these inputs.
+    """
+
+    def __init__(self, fitted: base.Fitted) -> None:
+        self.fitted = fitted
+        self.has_training_error = fitted.has_training_error
+
+    @abstractmethod
+    def on(self, rows: Any) -> Any:
+        """Return rows with these inputs instead of their own."""
+
+    def predict(self, rows):
+        return self.fitted.predict(self.on(rows))
+
+    def predictions(self, rows):
+        return self.fitted.predictions(self.on(rows))
+
+    def entries(self):
+        return self.fitted.entries()
+
+
 class RowsOfFeatures:
     """Rows for which a fitted method predicts, with other vectors as inputs.
 

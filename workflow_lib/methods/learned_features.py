@@ -1,8 +1,7 @@
 """Features learned from the inputs, as a step before any method.
 
 The transformer of a fit is learned from the prepared inputs of the training rows of its fold, and
-from those of weak rows, never from outputs, held-out rows or test rows; one that says that it
-`needs_classes` from the training rows and their classes. Its columns are centred and
+from those of weak rows, never from outputs, held-out rows or test rows. Its columns are centred and
 divided by one number, the root of their mean variance, so that their relative lengths are kept and
 the widths of kernels mean the same as for standardised inputs. The method then takes these columns
 as its inputs.
@@ -22,7 +21,11 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import size_group
 from workflow_lib.fitting.prepared_inputs import PreparedRows
 from workflow_lib.methods import base
-from workflow_lib.methods.changed_inputs import OnChangedInputs, RowsOfFeatures
+from workflow_lib.methods.changed_inputs import (
+    FittedOnChangedInputs,
+    OnChangedInputs,
+    RowsOfFeatures,
+)
 from workflow_lib.methods.registry import LEARNER
 from workflow_lib.named_class import imported_class, new_estimator, written_point
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
@@ -110,7 +113,7 @@ def _on_features(fitted: base.Fitted, data: FitData) -> Fitted:
     return Fitted(fitted, data.inputs.features(), known)
 
 
-class Fitted(base.Fitted):
+class Fitted(FittedOnChangedInputs):
     """A fitted method that predicts from learned features.
 
     Parameters
@@ -123,30 +126,21 @@ class Fitted(base.Fitted):
     """
 
     def __init__(self, fitted: base.Fitted, features: Features, known: np.ndarray) -> None:
-        self._fitted, self._features, self._known = fitted, features, known
-        self.has_training_error = fitted.has_training_error
+        super().__init__(fitted)
+        self._features, self._known = features, known
 
-    def predict(self, rows):
-        return self._fitted.predict(self._on(rows))
-
-    def predictions(self, rows):
-        return self._fitted.predictions(self._on(rows))
-
-    def entries(self):
-        return self._fitted.entries()
+    def on(self, rows):
+        return RowsOfFeatures(rows, self._features.of(rows.test_rows()), self._known)
 
     def to_arrays(self):
         stored = self._features.tree() | {"known": self._known}
-        return self._fitted.to_arrays() | {LEARNER: stored}
+        return self.fitted.to_arrays() | {LEARNER: stored}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping, of_method: type[base.Fitted]) -> Fitted:
         """As of the base class; `of_method` is the class of the fitted method on the features."""
         stored = arrays[LEARNER]
         return cls(of_method.from_arrays(arrays), Features.from_tree(stored), stored["known"])
-
-    def _on(self, rows: Any) -> RowsOfFeatures:
-        return RowsOfFeatures(rows, self._features.of(rows.test_rows()), self._known)
 
 
 class Features(NamedTuple):
@@ -196,7 +190,6 @@ def learned_features(
     X: np.ndarray,
     preparation: InputPreparation,
     n_labelled: int,
-    classes: np.ndarray | None = None,
 ) -> Features:
     """Return the features that a transformer learns from raw inputs.
 
@@ -210,14 +203,11 @@ def learned_features(
         Learned from the labelled rows.
     n_labelled : int
         Rows whose features have the mean zero and the mean variance one.
-    classes : int array (n_labelled,) or None, default=None
-        Classes of the labelled rows, for a transformer that says that it `needs_classes`: it
-        learns from these rows alone.
 
     Raises
     ------
     ValueError
-        If the transformer needs classes and there are none, or its features are not finite.
+        If its features are not finite.
     """
     from sklearn.base import clone
 
@@ -235,12 +225,7 @@ def learned_features(
             shift = shift * preparation.weights[scaled]
     prepared, shift = prepared[:, kept], shift[kept]
     known = _without_rounding(prepared + shift)
-    if getattr(transformer, "needs_classes", False):
-        if classes is None:
-            raise ValueError("it learns from classes, and the task has none")
-        fitted = clone(transformer).fit(known[:n_labelled], classes)
-    else:
-        fitted = clone(transformer).fit(known)
+    fitted = clone(transformer).fit(known)
     found = _transformed(fitted, prepared[:n_labelled] + shift)
     if not np.isfinite(found).all():
         raise ValueError("its features are not finite")
@@ -276,8 +261,7 @@ class _SplitOnFeatures(SplitData):
         """As `SplitData.inputs`."""
         if size not in self._inputs:
             folds = self.partition["folds"][size_group(size)]
-            classes = self.labels[:size] if "classes" in self.dataset else None
-            arguments = self._transformer, self._n_unlabelled, classes
+            arguments = self._transformer, self._n_unlabelled
             self._inputs = {size: LearnedInputs(self.features, folds, size, *arguments)}
         return self._inputs[size]
 
@@ -292,8 +276,6 @@ class LearnedInputs(PreparedRows):
     transformer : transformer
     n_unlabelled : int
         Weak rows whose inputs are learned from.
-    classes : int array (n,) or None
-        Classes of the training rows.
     """
 
     def __init__(
@@ -303,12 +285,10 @@ class LearnedInputs(PreparedRows):
         training_size: int,
         transformer: Any,
         n_unlabelled: int,
-        classes: np.ndarray | None,
     ) -> None:
         super().__init__(features, folds, training_size)
         self.learns = True
         self._transformer, self._n_unlabelled = transformer, n_unlabelled
-        self._classes = classes
         self._by_fold: dict[int | None, _PreparedFeatures] = {}
 
     def learn_all(self) -> None:
@@ -327,8 +307,7 @@ class LearnedInputs(PreparedRows):
             rows = self._rows("train", fitted, fold)
             weak = self._rows("weak", slice(self._n_unlabelled), fold)
             known = np.vstack([rows, weak])
-            classes = None if self._classes is None else self._classes[fitted]
-            found = learned_features(self._transformer, known, preparation, len(rows), classes)
+            found = learned_features(self._transformer, known, preparation, len(rows))
             self._by_fold[fold] = _PreparedFeatures(preparation, found)
         return self._by_fold[fold]
 

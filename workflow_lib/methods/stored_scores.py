@@ -15,7 +15,11 @@ from workflow_lib.fitting.fit_data import FitData, RowsOfTest, SplitData
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.score_inputs import SplitOnScores, point_group
 from workflow_lib.methods import base
-from workflow_lib.methods.changed_inputs import OnChangedInputs, RowsOfFeatures
+from workflow_lib.methods.changed_inputs import (
+    FittedOnChangedInputs,
+    OnChangedInputs,
+    RowsOfFeatures,
+)
 from workflow_lib.methods.registry import SCORES
 from workflow_lib.named_class import combinations
 
@@ -65,7 +69,7 @@ class OnStoredScores(OnChangedInputs):
         return self._scores[1]
 
 
-class Fitted(base.Fitted):
+class Fitted(FittedOnChangedInputs):
     """A fitted method that predicts from scores.
 
     Parameters
@@ -88,32 +92,23 @@ class Fitted(base.Fitted):
         data: FitData | None,
         known: np.ndarray | None = None,
     ) -> None:
-        self._fitted, self._map, self._data, self._known = fitted, score_map, data, known
-        self.has_training_error = fitted.has_training_error
+        super().__init__(fitted)
+        self._map, self._data, self._known = score_map, data, known
 
-    def predict(self, rows):
-        return self._fitted.predict(self._on(rows))
-
-    def predictions(self, rows):
-        return self._fitted.predictions(self._on(rows))
-
-    def entries(self):
-        return self._fitted.entries()
+    def on(self, rows):
+        if isinstance(rows, RowsOfTest):
+            return type(rows)(self._data)
+        return RowsOfFeatures(rows, scores_of(rows.test_rows(), self._map), self._known)
 
     def to_arrays(self):
         known = self._data.inputs.refit_rows()[0]
-        return self._fitted.to_arrays() | {SCORES: {"map": self._map, "known": known}}
+        return self.fitted.to_arrays() | {SCORES: {"map": self._map, "known": known}}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping, of_method: type[base.Fitted]) -> Fitted:
         """As of the base class; `of_method` is the class of the fitted method on the scores."""
         stored = arrays[SCORES]
         return cls(of_method.from_arrays(arrays), stored["map"], None, stored["known"])
-
-    def _on(self, rows: Any) -> Any:
-        if isinstance(rows, RowsOfTest):
-            return type(rows)(self._data)
-        return RowsOfFeatures(rows, scores_of(rows.test_rows(), self._map), self._known)
 
 
 def scores_of(rows: np.ndarray, score_map: Mapping) -> np.ndarray:

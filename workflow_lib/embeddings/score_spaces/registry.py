@@ -24,14 +24,8 @@ class InputModelKind(NamedTuple):
     items: tuple[str, ...]
     """The kinds of items that it takes (`workflow_lib.features.item_rows`)."""
 
-    def arguments(self) -> list[str]:
-        """Return the names of the arguments of the class, from its source."""
-        package, *folders, name = self.model.split(".")
-        path = Path(__file__).parents[2].joinpath(*folders).with_suffix(".py")
-        tree = ast.parse(path.read_bytes(), str(path))
-        own = next(each for each in tree.body if getattr(each, "name", None) == name)
-        made = next(each for each in own.body if getattr(each, "name", None) == "__init__")
-        return [argument.arg for argument in made.args.args[1:]]
+    arguments: tuple[str, ...]
+    """The names of the arguments of the class."""
 
 
 @cache
@@ -45,8 +39,19 @@ def input_model_kinds() -> dict[str, InputModelKind]:
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
         }
         if found.keys() >= set(LITERALS):
-            kinds[path.stem] = InputModelKind(*(ast.literal_eval(found[k]) for k in LITERALS))
+            model, items = (ast.literal_eval(found[name]) for name in LITERALS)
+            kinds[path.stem] = InputModelKind(model, items, _arguments_of(model))
     return kinds
+
+
+def _arguments_of(model: str) -> tuple[str, ...]:
+    """Return the names of the arguments of a class of this library, from its source."""
+    _, *folders, name = model.split(".")
+    path = Path(__file__).parents[2].joinpath(*folders).with_suffix(".py")
+    body = ast.parse(path.read_bytes(), str(path)).body
+    own = next(each for each in body if getattr(each, "name", None) == name)
+    made = next(each for each in own.body if getattr(each, "name", None) == "__init__")
+    return tuple(argument.arg for argument in made.args.args[1:])
 
 
 def load(kind: str) -> ModuleType:

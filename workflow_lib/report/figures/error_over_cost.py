@@ -15,7 +15,8 @@ from workflow_lib.report.error_rate_lines import draw_error_rates
 SHOWS = "the cross-validated error rate against the cost of support vector machines"
 CAPTION = (
     "The share of training rows whose class is wrong for a machine without their fold, against "
-    "the cost of a margin violation, at the largest training size; a line is a method. Points are "
+    "the cost of a margin violation, at the largest training size; a line is a method. Where "
+    "kernels compete, costs are relative to the size of the kernel. Points are "
     "means over the splits, bars their sample standard deviation. Of the other hyper-parameters "
     "those are taken that would be selected at this cost; what learns the inputs has its selected "
     "settings. Rings are at the selected costs, the larger the more splits selected them; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.embeddings.sequence_scores import WordShares
+from workflow_lib.embeddings.word_shares import WordShares
 from workflow_lib.features.item_rows import letter_rows, sequences_in
 
 
@@ -32,7 +32,7 @@ def test_rows_hold_sequences_of_any_length():
 def test_words_are_counted_per_word_of_known_letters():
     rows = letter_rows(["AACNA", "CA", "T"], "ACGT")
     learner = WordShares(word_length=2, n_symbols=4).fit(rows)
-    counts = learner._columns(sequences_in(rows))
+    counts = learner.columns(rows)
     np.testing.assert_allclose(counts[0, [0, 1, 4]], [0.5, 0.5, 0.0])
     np.testing.assert_allclose(counts[1, [0, 1, 4]], [0.0, 0.0, 1.0])
     # A sequence shorter than a word has none.
