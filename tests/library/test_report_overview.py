@@ -231,3 +231,11 @@ def test_a_reference_without_error_has_no_finite_differences(tmp_path):
     assert row_of(found, "c", "m-rf").difference_percent == 0.0
     draw_headline(found).savefig(tmp_path / "headline.svg")
     assert "the reference being 0" in " ".join("".join(finding) for finding in findings(found))
+
+
+def test_without_the_usual_reference_the_first_method_is_it(tmp_path):
+    items = [("m-rf", "selected", 0, worse_error), ("ofer-gmm", "selected", 0, better_error)]
+    path = write_scores(tmp_path / "first.csv", items)
+    found = overview({"first": read_scores(path)}, {"first": EXPERIMENTS["first"]}, METHODS)
+    assert set(found["reference"]) == {METHODS["m-rf"]["label"]}
+    assert row_of(found, "first", "ofer-gmm").difference_percent < 0
