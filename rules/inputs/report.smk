@@ -57,6 +57,7 @@ def ranked_experiments():
             "stand_in_for": stand_in(name),
             "is_made": "synthetic" in settings.dataset_of(name).reader,
             "metric": shown_metric(name),
+            "methods": list(experiment.methods),
         }
         for name, experiment in settings.experiments.items()
     }

@@ -236,6 +236,10 @@ def test_a_reference_without_error_has_no_finite_differences(tmp_path):
 def test_without_the_usual_reference_the_first_method_is_it(tmp_path):
     items = [("m-rf", "selected", 0, worse_error), ("ofer-gmm", "selected", 0, better_error)]
     path = write_scores(tmp_path / "first.csv", items)
-    found = overview({"first": read_scores(path)}, {"first": EXPERIMENTS["first"]}, METHODS)
-    assert set(found["reference"]) == {METHODS["m-rf"]["label"]}
-    assert row_of(found, "first", "ofer-gmm").difference_percent < 0
+    settings = {"first": EXPERIMENTS["first"] | {"methods": ["ofer-gmm", "m-rf"]}}
+    scores = {"first": read_scores(path)}
+    found = overview(scores, settings, METHODS)
+    assert set(found["reference"]) == {METHODS["ofer-gmm"]["label"]}
+    assert row_of(found, "first", "m-rf").difference_percent > 0
+    points = curve_points(scores, settings, found)
+    assert set(points.loc[points["is_reference"], "method"]) == {"ofer-gmm"}

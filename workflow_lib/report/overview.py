@@ -36,6 +36,16 @@ class Finding(NamedTuple):
         return f"{self.before}{self.link}{self.after}"
 
 
+def reference_of(settings: Mapping) -> str:
+    """Return the method of an experiment with which the others are compared.
+
+    It is that of the ``metric`` or, in an experiment without it, the first of its ``methods``.
+    """
+    usual = QUANTITIES[settings.get("metric") or "arrmse"].reference
+    methods = settings.get("methods") or [usual]
+    return usual if usual in methods else methods[0]
+
+
 def overview(
     scores: Mapping[str, pd.DataFrame],
     experiments: Mapping[str, Mapping],
@@ -43,9 +53,8 @@ def overview(
 ) -> pd.DataFrame:
     """Return a row for each experiment and method, in the order of both.
 
-    The reference of an experiment without the usual one is its first method.
-    `experiments` have ``title`` (of the dataset), ``stand_in_for`` and ``metric``, and `methods`
-    ``label`` and ``weak_outputs``. Columns: ``experiment``, ``title``, ``is_stand_in``,
+    `experiments` have ``title`` (of the dataset), ``stand_in_for``, ``metric`` and ``methods``, and
+    `methods` ``label`` and ``weak_outputs``. Columns: ``experiment``, ``title``, ``is_stand_in``,
     ``training_size``, ``n_splits``, ``method``, ``label``, ``is_ceiling``, ``error`` (mean over the
     splits; the error rate of classes), ``reference``, ``reference_error``, ``difference_percent``
     (of the error from that of the reference, relative to it; infinite where this is 0),
@@ -57,9 +66,7 @@ def overview(
     for name, settings in experiments.items():
         metric = settings.get("metric") or "arrmse"
         every = outside_studies(scores[name])
-        reference, present = QUANTITIES[metric].reference, list(every["method"])
-        if reference not in present:
-            reference = present[0]
+        reference = reference_of(settings)
         size, n_train = list(rows_of_sizes(every).items())[-1]
         cells = error_table(
             every[every["training_size"] == size],

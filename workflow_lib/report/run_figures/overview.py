@@ -11,7 +11,7 @@ import pandas as pd
 
 from workflow_lib.report.inches import GREY, INK, draw_box, page, shortened, write
 from workflow_lib.report.labels import count_of, format_signed
-from workflow_lib.report.overview import best_of, overview, shared_methods
+from workflow_lib.report.overview import best_of, overview, reference_of, shared_methods
 from workflow_lib.report.quantities import QUANTITIES, shown_means
 from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import applied_style, line_style, save_figure, scale_sizes
@@ -67,13 +67,16 @@ def curve_points(
     best, rows = best_of(found).set_index("experiment"), []
     for name, settings in experiments.items():
         metric = settings.get("metric") or "arrmse"
-        measured, columns = QUANTITIES[metric], shown_means(outside_studies(scores[name]), metric)
+        reference, columns = (
+            reference_of(settings),
+            shown_means(outside_studies(scores[name]), metric),
+        )
         of_experiment = found[found["experiment"] == name]
         labels = dict(zip(of_experiment["method"], of_experiment["label"], strict=True))
         equal = of_experiment.loc[of_experiment["outcome"] == "equal", "label"]
-        if measured.reference in labels and len(equal):
-            labels[measured.reference] = " = ".join([labels[measured.reference], *equal])
-        for method in dict.fromkeys([measured.reference, best.loc[name, "method"]]):
+        if reference in labels and len(equal):
+            labels[reference] = " = ".join([labels[reference], *equal])
+        for method in dict.fromkeys([reference, best.loc[name, "method"]]):
             for size, column in columns.items():
                 variant = _drawn(column, method)
                 if variant is None:
@@ -87,7 +90,7 @@ def curve_points(
                         "metric": metric,
                         "method": method,
                         "label": labels[method],
-                        "is_reference": method == measured.reference,
+                        "is_reference": method == reference,
                         "training_size": size,
                         "mean": mean,
                         "deviation": deviation,
