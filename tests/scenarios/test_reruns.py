@@ -49,7 +49,7 @@ def splits_of(name: str) -> list[str]:
 # Methods whose modules import nothing of mixtures, and which combine no other methods.
 WITHOUT_MIXTURES = set(method_modules()) - {
     *("kernel_ridge", "class_ridge", "self_training", "stack"),
-    # Models of sequences of vectors start as mixtures.
+    # Models of sequences of vectors start from the clusters of its module.
     "most_probable_class",
 }
 
