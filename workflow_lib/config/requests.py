@@ -54,6 +54,10 @@ class TableRequest(Settings):
     """Column with sequences of letters (DNA, RNA, proteins), of any lengths, to predict `classes`
     from them alone; of a FASTA file `sequence`. None by default."""
 
+    bags: Typed | None = None
+    """Columns that count the words of a bag (visual words of an image, words of a text), to predict
+    `classes` from them alone: names or patterns such as `word_*`. None by default."""
+
     categories: Typed | None = None
     """Columns whose values are categories, even if they look like numbers; by default texts with
     few different values."""

@@ -40,9 +40,17 @@ METHODS = {
         "position-naive-bayes",
         "one-hot-letters",
     ),
+    "bags": (
+        "lda-fess",
+        "lda-fisher",
+        "map-lda",
+        "topic-proportions",
+        "word-histogram",
+        "m-rf-classes",
+    ),
 }
-"""Methods to compare, by task, and of sequences that belong to classes: those of the library, good
-other methods, and the mean."""
+"""Methods to compare, by task, and of sequences or bags that belong to classes: those of the
+library, good other methods, and the mean."""
 
 SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
 """Methods whose components are all training rows, and the largest number of rows for which they
@@ -115,7 +123,9 @@ def runnable_methods(
         weak_sizes=proposal.weak_sizes,
         unpaired_sizes=proposal.unpaired_sizes,
     )
-    usual = METHODS["sequences" if "sequence" in proposal.options else proposal.task]
+    items = {"sequence": "sequences", "bags": "bags"}
+    of_items = [kind for option, kind in items.items() if option in proposal.options]
+    usual = METHODS[of_items[0] if of_items else proposal.task]
     if len(set(proposal.facts.get("sequence_lengths", ()))) == 1:
         usual = METHODS_OF_EQUAL_LENGTHS + usual
     if "class_vectors" in proposal.options:

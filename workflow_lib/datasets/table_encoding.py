@@ -14,6 +14,7 @@ import numpy as np
 
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
 from workflow_lib.datasets.molecules import read_molecules
+from workflow_lib.datasets.table_bags import bag_counts
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.table_sequences import table_sequences
 from workflow_lib.datasets.tables import finite_number
@@ -149,6 +150,8 @@ class TableEncoding:
     sequence : str or None
         A column of sequences, which is then the only one; a row of
         `workflow_lib.features.item_rows` each, of the known `letters`, in `longest` columns.
+    bags : bool
+        Whether `numbers`, which are then the only columns, count the words of a bag.
     """
 
     numbers: tuple[str, ...]
@@ -162,6 +165,7 @@ class TableEncoding:
     sequence: str | None = None
     letters: str = ""
     longest: int = 0
+    bags: bool = False
 
     @classmethod
     def fit(
@@ -176,6 +180,7 @@ class TableEncoding:
         encoders: Mapping[str, str] | None = None,
         sequence: str | None = None,
         letters: str = "",
+        bags: bool = False,
     ) -> TableEncoding:
         """Return the encoding with the levels and words that occur in `table`.
 
@@ -221,7 +226,7 @@ class TableEncoding:
         indicators = tuple(missing_indicators)
         columns = tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators, learned
         if sequence is None:
-            return cls(*columns)
+            return cls(*columns, bags=bags)
         return cls(*columns, sequence, letters, max(map(len, table_sequences(table, sequence))))
 
     @property
@@ -267,10 +272,14 @@ class TableEncoding:
         Raises
         ------
         UserError
-            When a column is missing, or a cell is no number, molecule or sequence; naming the line.
+            When a column is missing, or a cell is no number, count, molecule or sequence; naming
+            the line.
         """
         if self.sequence is not None:
             return self._encoded_sequences(table)
+        if self.bags:
+            notes = [""] * table.n_rows
+            return EncodedRows(bag_counts(table, self.numbers), list(self.numbers), None, [], notes)
         notes: list[list[str]] = [[] for _ in range(table.n_rows)]
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:

@@ -43,6 +43,7 @@ from workflow_lib.datasets.proposed_sizes import (
     choose_unpaired_sizes,
 )
 from workflow_lib.datasets.row_roles import check_labelled
+from workflow_lib.datasets.table_bags import with_usable_bags
 from workflow_lib.datasets.table_file import MISSING_VALUES
 from workflow_lib.datasets.table_request import (
     COMMAND,
@@ -95,6 +96,9 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     request = checked_request(request)
     requested = requested_columns(request, table)
     excluded = {}
+    if requested.bags:
+        classes = requested.single["classes"]
+        table, excluded = with_usable_bags(table, requested.bags, classes)
     if requested.single["sequence"]:
         table, excluded = with_usable_sequences(
             table,
@@ -155,8 +159,11 @@ def _with_inputs_chosen(
         alone = f"The sequences in '{options['sequence']}'"
         options["letters"] = _letters(table, requested)
         options |= {key: [] for key in INPUT_LISTS}
+    if requested.bags:
+        alone = "The counts of words"
+        options |= {key: [] for key in INPUT_LISTS} | {"numbers": requested.bags, "bags": True}
     if alone:
-        taken = {*requested.outputs, *requested.single.values()}
+        taken = {*requested.outputs, *requested.bags, *requested.single.values()}
         unused = [name for name in rows.names if name not in taken]
         if unused:
             proposal.notes.append(f"{alone} replace all inputs: no other column is used.")
@@ -230,7 +237,7 @@ def _choose_task(proposal: Proposal) -> None:
     text, smiles = options.get("text"), options.get("smiles")
     if "gram" in options:
         proposal.inputs = {"scale": "none", "kernel": "precomputed"}
-    elif "sequence" in options:
+    elif "sequence" in options or "bags" in options:
         proposal.inputs = {"scale": "none", "kernel": "linear"}
     elif text or (smiles and others):
         proposal.inputs = {"scale": "tf-idf", "kernel": "rbf"}

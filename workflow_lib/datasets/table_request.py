@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COMMAND = "snakemake new"
 """The place of the keys of a request, for messages."""
 
-LISTS = ("outputs", "inputs", "exclude", "categories")
+LISTS = ("outputs", "inputs", "exclude", "categories", "bags")
 """Keys whose value is a list of columns: names or patterns, separated by commas."""
 
 COLUMNS = ("text", "smiles", "sequence", "group", "time", "same_group", "classes", "row_name")
@@ -63,10 +63,15 @@ CONTRADICTIONS = (
         for key in ("inputs", "exclude", "categories", "encode", "text", "smiles")
     ),
     *(
+        ("bags", key, "counts of words are the only inputs of their methods")
+        for key in ("inputs", "categories", "encode", "text", "smiles", "gram", "sequence")
+    ),
+    *(
         ("sequence", key, "sequences are the only inputs of their methods")
         for key in ("inputs", "exclude", "categories", "encode", "text", "smiles", "gram")
     ),
     ("sequence", "outputs", "methods of sequences predict classes"),
+    ("bags", "outputs", "methods of bags predict classes"),
     *(
         ("encode", key, "inputs with a text or molecules are compared by their inner products")
         for key in ("text", "smiles")
@@ -82,7 +87,7 @@ class RequestedColumns(NamedTuple):
 
     Attributes
     ----------
-    outputs, categories, exclude : list of str
+    outputs, categories, exclude, bags : list of str
         In the order of the table.
     inputs : list of str or None
         None for all columns without another role.
@@ -97,6 +102,7 @@ class RequestedColumns(NamedTuple):
     outputs: list[str]
     categories: list[str]
     exclude: list[str]
+    bags: list[str]
     inputs: list[str] | None
     insisted: set[str]
     single: dict[str, str | None]
@@ -251,6 +257,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         outputs=outputs,
         categories=of_categories,
         exclude=[name for name in lists["exclude"] if name not in outputs],
+        bags=_bags(request, lists, single),
         inputs=[name for name in lists["inputs"] if name not in outputs]
         if "inputs" in request
         else None,
@@ -258,6 +265,18 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         single=single,
         encode=_encoded_columns(request, table, {*outputs, *single.values()}),
     )
+
+
+def _bags(
+    request: Mapping[str, Any], lists: Mapping[str, list[str]], single: Mapping[str, str | None]
+) -> list[str]:
+    """Return the columns that count words: a pattern may match columns with another role."""
+    others = {*lists["exclude"], *single.values()}
+    words = [name for name in lists["bags"] if name not in others]
+    if "bags" in request and not words:
+        found = "every column that it matches has another role"
+        raise wrong_key("bags", found, "columns that count words", "fix bags")
+    return words
 
 
 def _encoders(value: str | Sequence[str]) -> dict[str, str]:

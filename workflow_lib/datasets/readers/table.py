@@ -57,6 +57,11 @@ class Options(Settings):
     numbers: tuple[Name, ...] = ()
     """Columns of numbers to predict from."""
 
+    bags: StrictBool = False
+    """Whether each of `numbers` counts a word of a bag, such as a text, an image or a basket,
+    instead of all other inputs, to predict `classes` by methods of bags. Rows that repeat a bag are
+    left out but the first, and all rows of a bag with two classes, or without a word."""
+
     missing_indicators: tuple[Name, ...] = ()
     """Columns among `numbers` that get a further input of 0 and 1 that indicates whether they are
     missing; none by default. Of columns that are missing in the same rows one suffices."""
@@ -130,8 +135,10 @@ class Options(Settings):
 
 
 def kind_of_inputs(options: Options) -> str:
-    """Return ``letters`` where a column of sequences is the input, else ``numbers``."""
-    return "letters" if options.sequence else "numbers"
+    """Return ``letters`` of a column of sequences, ``counts`` of words in bags, or ``numbers``."""
+    if options.sequence:
+        return "letters"
+    return "counts" if options.bags else "numbers"
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
@@ -194,8 +201,8 @@ def dataset_of(table: Table, options: Options) -> dict[str, Any]:
     from workflow_lib.datasets.row_roles import check_labelled, check_unpaired
 
     columns = _columns(table, options)
-    if options.sequence is not None:
-        return _sequence_tree(table, options, columns)
+    if options.sequence is not None or options.bags:
+        return _item_tree(table, options, columns)
     if options.classes is not None:
         return _class_tree(table, options, columns)
     outputs = table.matrix(columns["outputs"])
@@ -273,14 +280,19 @@ def _class_tree(
     )
 
 
-def _sequence_tree(
+def _item_tree(
     table: Table, options: Options, columns: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the tree of a table of sequences that belong to classes."""
+    """Return the tree of a table of sequences or bags that belong to classes."""
+    from workflow_lib.datasets.table_bags import with_usable_bags
     from workflow_lib.datasets.table_sequences import with_usable_sequences
 
-    named = columns["sequence"][0], columns["classes"][0], options.letters
-    usable, excluded = with_usable_sequences(table, *named)
+    (classes,) = columns["classes"]
+    if options.bags:
+        usable, excluded = with_usable_bags(table, columns["numbers"], classes)
+    else:
+        named = columns["sequence"][0], classes, options.letters
+        usable, excluded = with_usable_sequences(table, *named)
     tree = _class_tree(usable, options, columns)
     n_left_out, report = sum(excluded.values()), tree["report"]
     for count in ("rows_read", "rows_dropped"):
@@ -307,6 +319,8 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         ("same_group", "outputs"),
         ("ranges", "outputs"),
         ("sequence", "classes"),
+        ("bags", "classes"),
+        ("bags", "numbers"),
     )
     for option, other in needs:
         if getattr(options, option) and not getattr(options, other):
@@ -363,13 +377,16 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             expected="columns in numbers, categories, strings, text or smiles; gram; or sequence",
             remedy="remove gram or these columns" if named else "name columns to predict from",
         )
-    if columns["sequence"] and len(named) > 1:
-        raise UserError(
-            place=place,
-            found=f"sequence together with {', '.join(named[:-1])}",
-            expected="no other inputs beside sequences",
-            remedy="remove sequence or these columns",
-        )
+    of_inputs = [*named, *(["missing_indicators"] if columns["missing_indicators"] else [])]
+    for option, alone in (("sequence", "sequence"), ("bags", "numbers")):
+        others = [name for name in of_inputs if name != alone]
+        if getattr(options, option) and others:
+            raise UserError(
+                place=place,
+                found=f"{option} together with {', '.join(others)}",
+                expected=f"no other inputs beside those of {option}",
+                remedy=f"remove {option} or these columns",
+            )
     return columns
 
 
@@ -514,6 +531,7 @@ def _inputs(
         columns["encode"],
         next(iter(columns["sequence"]), None),
         options.letters,
+        options.bags,
     )
     groups: dict[str, Any] = {"encoding": encoding.tree()}
     if options.gram is not None:
@@ -521,6 +539,8 @@ def _inputs(
         return _Inputs(values, _row_names(rows, options), groups, {}, report)
     if encoding.sequence is not None:
         groups["items"] = {"kind": "letters", "n_symbols": len(options.letters)}
+    if options.bags:
+        groups["items"] = {"kind": "counts", "n_words": len(columns["numbers"])}
     weights = encoding.column_weights
     if weights is not None:
         groups["column_weights"] = weights
