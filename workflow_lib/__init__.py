@@ -10,6 +10,7 @@ from importlib import import_module
 _HOMES = {
     "GaussianModel": "workflow_lib.generative.gaussian",
     "GaussianMixtureModel": "workflow_lib.generative.mixture",
+    "OnlineGaussianMixtureModel": "workflow_lib.generative.online_mixture",
     "FisherEmbedding": "workflow_lib.embeddings.fisher",
     "TopicModel": "workflow_lib.generative.topic_model",
     "ScoreSpace": "workflow_lib.embeddings.score_space",

@@ -157,7 +157,7 @@ class GaussianMixtureModel(ParameterMixin):
                 self.tol,
                 generator,
             )
-        self._set_parameters(**_of_one_start(fit.parameters, centre))
+        self._set_parameters(**of_one_start(fit.parameters, centre))
         self.log_likelihoods_ = np.array(fit.log_likelihoods)
         return self
 
@@ -211,7 +211,7 @@ class GaussianMixtureModel(ParameterMixin):
         _, start = self._features_and_statistics(Y, centre, padded)
         floor = absolute_floor(Y, self.variance_floor)
         parameters = mixture_batches.maximisation(start, self.covariance_type, floor)
-        self._set_parameters(**_of_one_start(parameters, centre))
+        self._set_parameters(**of_one_start(parameters, centre))
         self.log_likelihoods_ = np.array([self.score_samples(Y).mean()])
         return self
 
@@ -239,7 +239,7 @@ class GaussianMixtureModel(ParameterMixin):
         (fit,) = mixture_batches.expectation_maximisation(
             values, start, self.covariance_type, floor, self.max_iter, self.tol
         )
-        return _of_one_start(fit.parameters, centre) | {"log_likelihoods": fit.log_likelihoods}
+        return of_one_start(fit.parameters, centre) | {"log_likelihoods": fit.log_likelihoods}
 
     def _posterior_of_blocks(self, Y):
         rows = RowReader(Y)
@@ -270,7 +270,7 @@ class GaussianMixtureModel(ParameterMixin):
         return np.concatenate(blocks)
 
 
-def _of_one_start(parameters, centre: np.ndarray) -> dict:
+def of_one_start(parameters, centre: np.ndarray) -> dict:
     """Return the parameters of a single start without its absent components, means moved back."""
     weights, means, covariances = (values[0] for values in parameters)
     present = weights > 0

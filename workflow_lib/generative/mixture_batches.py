@@ -390,13 +390,7 @@ def stepwise(
             statistics, scores = expectation(values, parameters, covariance_type)
             log_likelihood += float(scores[0])
             n_steps += 1
-            step = (n_steps + STEP_OFFSET) ** -STEP_EXPONENT
-            running = Statistics(
-                *(
-                    (1.0 - step) * before + step / len(batch) * now
-                    for before, now in zip(running, statistics)
-                )
-            )
+            running = moved(running, statistics, len(batch), falling_step(n_steps))
             parameters = maximisation(running, covariance_type, floor)
         log_likelihoods.append(log_likelihood / rows.n_rows)
         if len(log_likelihoods) > 1 and log_likelihoods[-1] - log_likelihoods[-2] < max(
@@ -410,6 +404,18 @@ def stepwise(
     parameters = maximisation(statistics, covariance_type, floor)
     _, scores = _expectation_of_all(rows, size, centre, parameters, covariance_type)
     return Fit(parameters, [*log_likelihoods, float(scores[0]) / rows.n_rows])
+
+
+def falling_step(n_steps: int) -> float:
+    """Return the weight of batch 1, 2, ... in the running statistics."""
+    return (n_steps + STEP_OFFSET) ** -STEP_EXPONENT
+
+
+def moved(running: Statistics, batch: Statistics, n_rows: int, step: float) -> Statistics:
+    """Return the statistics of an average row, moved towards those of a batch of `n_rows` rows."""
+    return Statistics(
+        *((1.0 - step) * before + step / n_rows * now for before, now in zip(running, batch))
+    )
 
 
 def _expectation_of_all(rows, size, centre, parameters, covariance_type):
