@@ -11,6 +11,7 @@ _HOMES = {
     "GaussianModel": "workflow_lib.generative.gaussian",
     "GaussianMixtureModel": "workflow_lib.generative.mixture",
     "OnlineGaussianMixtureModel": "workflow_lib.generative.online_mixture",
+    "FisherVectorNetwork": "workflow_lib.fisher_network",
     "FisherEmbedding": "workflow_lib.embeddings.fisher",
     "TopicModel": "workflow_lib.generative.topic_model",
     "ScoreSpace": "workflow_lib.embeddings.score_space",

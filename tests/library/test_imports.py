@@ -83,7 +83,7 @@ LAYERS = [
     },
     {"generative", "kernels", "regression"},
     {"embeddings", "output_models"},
-    {"ofer", "baselines"},
+    {"ofer", "fisher_network", "baselines"},
     {"fitting"},
     {"methods"},
     {"experiments"},

@@ -1,0 +1,207 @@
+"""The Fisher vector network: gradients by differences, frozen parts, invariants, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from workflow_lib import FisherVectorNetwork, GaussianMixtureModel
+from workflow_lib.embeddings import fisher_layer
+from workflow_lib.embeddings.fisher_layer import Coordinates
+from workflow_lib.embeddings.fisher_vectors import FisherVectors
+
+
+def random_coordinates(n_components=3, dimension=4):
+    random = np.random.default_rng(0)
+    shape = n_components, dimension
+    alpha, means = random.normal(size=n_components), random.normal(size=shape)
+    return Coordinates(alpha, means, random.uniform(0.5, 1.5, shape))
+
+
+def random_bags(sizes=(5, 1, 9), dimension=4):
+    random = np.random.default_rng(1)
+    return [random.normal(size=(size, dimension)) for size in sizes]
+
+
+def labelled_bags(n_bags=40, n_labelled=12, n_rows=30):
+    """Return bags of three clusters, whose shares depend on the class, and y with -1."""
+    random = np.random.default_rng(0)
+    centres, shares = np.array([[0, 0], [4, 0], [0, 4]]), [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]
+    y = np.arange(n_bags) % 2
+    bags = [
+        centres[random.choice(3, n_rows, p=shares[label])] + random.normal(size=(n_rows, 2))
+        for label in y
+    ]
+    return bags, np.where(np.arange(n_bags) < n_labelled, y, -1)
+
+
+def network(**settings):
+    return FisherVectorNetwork(**{"n_components": 3, "n_epochs": 2} | settings)
+
+
+def differences(function, values, step=1e-6):
+    found = np.zeros_like(values)
+    for place in np.ndindex(values.shape):
+        shift = np.zeros_like(values)
+        shift[place] = step
+        found[place] = (function(values + shift) - function(values - shift)) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize("length", [False, True])
+@pytest.mark.parametrize("root", [False, True])
+def test_gradients_of_the_layer_equal_differences(root, length):
+    bags, coordinates = random_bags(), random_coordinates()
+    directions = np.random.default_rng(2).normal(size=(3, 3 + 2 * 12))
+    passed = fisher_layer.forward(bags, coordinates, root, length)
+    found = fisher_layer.backward(passed, coordinates, directions, root, length)
+    for name in Coordinates._fields:
+
+        def value(values, name=name):
+            moved = coordinates._replace(**{name: values})
+            return (fisher_layer.forward(bags, moved, root, length).vectors * directions).sum()
+
+        expected = differences(value, getattr(coordinates, name))
+        np.testing.assert_allclose(found[name], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_gradients_of_the_hybrid_cost_equal_differences():
+    bags, y = labelled_bags(10, 6)
+    model = network(n_epochs=1, unlabelled_weight=0.3, learning_rate=1e-2).fit(bags, y)
+    found = model._cost_and_gradients(model._scaled(bags), y, None)[2]
+
+    def with_coordinates(values, name):
+        model._coordinates, kept = model._coordinates._replace(**{name: values}), model._coordinates
+        cost = model.objective(bags, y)
+        model._coordinates = kept
+        return cost
+
+    def with_weights(values, name):
+        kept = getattr(model, name)
+        setattr(model, name, values)
+        cost = model.objective(bags, y)
+        setattr(model, name, kept)
+        return cost
+
+    for name in Coordinates._fields:
+        expected = differences(
+            lambda v, n=name: with_coordinates(v, n),
+            model._coordinates[Coordinates._fields.index(name)],
+        )
+        np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-7)
+    for name, own in (("coef", "coef_"), ("intercept", "intercept_")):
+        expected = differences(lambda v, n=own: with_weights(v, n), getattr(model, own))
+        np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-7)
+
+
+def test_the_untrained_network_is_a_linear_machine_on_fisher_vectors():
+    bags, y = labelled_bags()
+    mixture = GaussianMixtureModel(3, "diag").fit(np.concatenate(bags))
+    model = network(model=mixture, n_epochs=0, root=False, length=False).fit(bags, y)
+    vectors = model.transform(bags)
+    plain = FisherVectors(mixture)
+    expected = [plain.gradients(plain.statistics(bag)) for bag in bags]
+    np.testing.assert_allclose(vectors[:, 3:], expected, rtol=1e-9, atol=1e-12)
+    shares = [mixture.responsibilities(bag).mean(axis=0) for bag in bags]
+    weights = mixture.weights_
+    np.testing.assert_allclose(vectors[:, :3], (shares - weights) / np.sqrt(weights), atol=1e-12)
+    known = y != -1
+    machine = LinearSVC(C=1 / (model.penalty * known.sum()), tol=1e-9, max_iter=10**6)
+    machine.fit(vectors[known], y[known])
+    scores = model.decision_function(bags)
+    np.testing.assert_allclose(scores[:, 1], machine.decision_function(vectors), atol=1e-4)
+    np.testing.assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-4)
+    # It is the minimum of the cost of the linear layer.
+    gradients = model._cost_and_gradients(model._scaled(bags), y, None)[2]
+    np.testing.assert_allclose(gradients["coef"], 0.0, atol=1e-5)
+    np.testing.assert_allclose(gradients["intercept"], 0.0, atol=1e-5)
+
+
+def test_vectors_have_the_length_of_the_paper():
+    coordinates = random_coordinates(64, 512)
+    assert fisher_layer.forward(random_bags((2,), 512), coordinates).vectors.shape == (1, 65_600)
+
+
+def test_vectors_depend_on_the_distribution_of_the_rows_alone():
+    bags, coordinates = random_bags(), random_coordinates()
+    vectors = fisher_layer.forward(bags, coordinates).vectors
+    others = {
+        "order": [bag[::-1] for bag in bags],
+        "repetition": [np.repeat(bag, 3, axis=0) for bag in bags],
+    }
+    for changed in others.values():
+        found = fisher_layer.forward(changed, coordinates).vectors
+        np.testing.assert_allclose(found, vectors, atol=1e-7)
+    shifted = coordinates._replace(alpha=coordinates.alpha + 5.0)
+    np.testing.assert_allclose(fisher_layer.forward(bags, shifted).vectors, vectors, atol=1e-7)
+    moved = Coordinates(coordinates.alpha, 3 * coordinates.means + 1, 3 * coordinates.deviations)
+    found = fisher_layer.forward([3 * bag + 1 for bag in bags], moved).vectors
+    np.testing.assert_allclose(found, vectors, atol=1e-6)
+    order = [2, 0, 1]
+    permuted = Coordinates(*(values[order] for values in coordinates))
+    found = fisher_layer.forward(bags, permuted).vectors
+    np.testing.assert_allclose(found[:, :3], vectors[:, :3][:, order], atol=1e-7)
+    blocks = [part[:, 3:].reshape(3, 2, 3, 4) for part in (found, vectors)]
+    np.testing.assert_allclose(blocks[0], blocks[1][:, :, order], atol=1e-7)
+
+
+def test_unlabelled_bags_without_weight_and_ascents_change_no_bit():
+    bags, y = labelled_bags()
+    settings = {"start_bags": "labelled", "unlabelled_weight": 0.0, "learning_rate": 1e-3}
+    alone = network(**settings).fit([b for b, label in zip(bags, y) if label != -1], y[y != -1])
+    both = network(**settings).fit(bags, y)
+    np.testing.assert_array_equal(both.decision_function(bags), alone.decision_function(bags))
+    for more in ({"m_steps": 1}, {"unlabelled_weight": 0.1}):
+        changed = network(**settings | more).fit(bags, y)
+        assert (changed.decision_function(bags) != alone.decision_function(bags)).any()
+
+
+@pytest.mark.parametrize("batches", ["halves", "mixed"])
+def test_training_lowers_the_cost_and_is_reproducible(batches):
+    bags, y = labelled_bags()
+    settings = {"batches": batches, "learning_rate": 1e-3, "m_steps": 2, "n_epochs": 20}
+    before = network(n_epochs=0).fit(bags, y)
+    model = network(**settings).fit(bags, y)
+    assert model.objective(bags, y) < before.objective(bags, y)
+    assert model.history_[-1]["loss"] < model.history_[0]["loss"]
+    truth = np.arange(len(y)) % 2
+    assert (model.predict(bags) == truth).mean() > 0.9
+    again = network(**settings).fit(bags, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.mixture_.means_, model.mixture_.means_)
+    total = model.mixture_.score_samples(np.concatenate(bags)).mean()
+    assert model.history_[-1]["log_likelihood"] == pytest.approx(total, abs=0.1)
+
+
+def test_the_start_of_the_paper_and_single_steps():
+    bags, y = labelled_bags()
+    paper = {"start": "k_means", "start_bags": "labelled", "classifier": "zero"}
+    model = network(**paper).partial_fit(bags[:4], y[:4]).partial_fit(bags[20:24], y[20:24])
+    assert len(model.history_) == 2 and np.isnan(model.history_[1]["loss"])
+    assert model.predict(bags).shape == (40,)
+
+
+def test_bad_input_is_refused():
+    bags, y = labelled_bags()
+    with pytest.raises(
+        ValueError, match=r"Bag 1 must be rows of numbers; found the shape \(0, 2\)"
+    ):
+        network().fit([bags[0], np.empty((0, 2))], [0, 1])
+    with pytest.raises(ValueError, match="Bag 1 has 1 columns; expected 2"):
+        network().fit([bags[0], bags[1][:, :1]], [0, 1])
+    with pytest.raises(ValueError, match="Bag 0 holds NaN"):
+        network().fit([bags[0] * np.nan, bags[1]], [0, 1])
+    with pytest.raises(ValueError, match="labelled bags of two classes; found 1"):
+        network().fit(bags[:2], [0, -1])
+    with pytest.raises(ValueError, match="y must have one class for each of 2 bags"):
+        network().fit(bags[:2], [0])
+    with pytest.raises(ValueError, match=r"The classes \[2\] are not among \[0, 1\]"):
+        network().partial_fit(bags[:2], [0, 1]).partial_fit(bags[:2], [0, 2])
+    with pytest.raises(ValueError, match="learning_rate=1e[+]300 or m_step_rate=0.01 is too large"):
+        network(learning_rate=1e300).fit(bags, y)
+    for settings in ({"penalty": 0.0}, {"batch_size": 0}, {"start": "best"}):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            network(**settings).fit(bags, y)
+    # A bag of one row is a bag.
+    assert network(n_epochs=1).fit([bag[:1] for bag in bags], y).predict(bags).shape == (40,)

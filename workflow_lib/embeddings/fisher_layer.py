@@ -1,0 +1,236 @@
+"""Fisher vectors of bags as a layer: the vectors, and their gradients in the mixture's parameters.
+
+With the responsibilities q_k(x) of component k of a diagonal mixture, of weights
+w = softmax(alpha), means mu and deviations sigma, and with the means S0 = q, S1 = q x and
+S2 = q x^2 over a bag, the Fisher vector (Sanchez, Perronnin, Mensink & Verbeek 2013, eq. (16) to
+(18)) has the blocks
+
+- alpha: (S0 - w) / sqrt(w), C numbers,
+- mu: (S1 - mu S0) / (sigma sqrt(w)), C d numbers,
+- sigma: (S2 - 2 mu S1 + (mu^2 - sigma^2) S0) / (sigma^2 sqrt(2 w)), C d numbers.
+
+The last two are those of `workflow_lib.embeddings.fisher_vectors`, which describes many bags under
+a mixture that stays. Here the mixture is trained: a gradient in the vectors becomes one in alpha,
+mu and sigma, directly and through the responsibilities (Palasek & Patras 2017, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from workflow_lib.generative.online_mixture import (
+    expected_gradient,
+    expected_log_joint,
+    softmax,
+)
+
+SMALLEST_ROOT = 1e-6
+"""Roots below have the derivative of this one: that of the root is infinite at 0."""
+
+
+class Coordinates(NamedTuple):
+    """alpha (C,), means (C, d) and deviations (C, d) of a mixture."""
+
+    alpha: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+
+
+class Pass(NamedTuple):
+    """What `forward` computed, for `backward`.
+
+    Attributes
+    ----------
+    rows : array (N, d)
+        The rows of all bags.
+    bounds : int array (n + 1,)
+        Where each bag begins and ends.
+    posterior : array (N, C)
+    sums : tuple of arrays (n, C), (n, C, d), (n, C, d)
+        S0, S1 and S2 of each bag.
+    raw, rooted, lengths : arrays (n, p), (n, p), (n, 1)
+        The Fisher vectors, their signed roots (or the vectors again), and the lengths by which
+        they are divided (or ones).
+    """
+
+    rows: np.ndarray
+    bounds: np.ndarray
+    posterior: np.ndarray
+    sums: tuple[np.ndarray, np.ndarray, np.ndarray]
+    raw: np.ndarray
+    rooted: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """The result (n, C + 2 C d) of the layer."""
+        return self.rooted / self.lengths
+
+
+def posterior_of(rows: np.ndarray, coordinates: Coordinates) -> np.ndarray:
+    """Return the responsibilities (N, C) of rows (N, d)."""
+    alpha, means, deviations = coordinates
+    precisions = deviations**-2.0
+    joint = rows**2 @ (-0.5 * precisions.T)
+    joint += rows @ (means * precisions).T
+    joint += alpha - np.log(deviations).sum(axis=1) - 0.5 * (means**2 * precisions).sum(axis=1)
+    joint -= joint.max(axis=1, keepdims=True)
+    np.exp(joint, out=joint)
+    joint /= joint.sum(axis=1, keepdims=True)
+    return joint
+
+
+def forward(
+    bags: Sequence[np.ndarray], coordinates: Coordinates, root: bool = True, length: bool = True
+) -> Pass:
+    """Return the Fisher vectors of bags, and what their gradients need.
+
+    Parameters
+    ----------
+    bags : sequence of n arrays (m_i, d)
+        Near zero, so that squares cancel no digits; none is empty.
+    coordinates : Coordinates
+    root, length : bool, default=True
+        Whether signed square roots are taken, and whether vectors are then scaled to unit length
+        ("improved": Perronnin, Sanchez & Mensink 2010).
+    """
+    rows = np.concatenate(bags)
+    bounds = np.cumsum([0, *map(len, bags)])
+    posterior = posterior_of(rows, coordinates)
+    sums = _sums_of_bags(rows, posterior, bounds)
+    sizes = np.diff(bounds).astype(np.float64)
+    sums = tuple(total / sizes.reshape(-1, *[1] * (total.ndim - 1)) for total in sums)
+    raw = _scores(sums, coordinates)
+    rooted = np.sign(raw) * np.sqrt(np.abs(raw)) if root else raw
+    lengths = np.ones((len(bags), 1))
+    if length:
+        norms = np.linalg.norm(rooted, axis=1, keepdims=True)
+        lengths = np.where(norms > 0, norms, 1.0)
+    return Pass(rows, bounds, posterior, sums, raw, rooted, lengths)
+
+
+def backward(
+    passed: Pass,
+    coordinates: Coordinates,
+    gradients: np.ndarray,
+    root: bool = True,
+    length: bool = True,
+) -> dict[str, np.ndarray]:
+    """Return the gradient in alpha, the means and the deviations of a function of the vectors.
+
+    Parameters
+    ----------
+    passed : Pass
+        Of `forward` with the same settings.
+    coordinates : Coordinates
+    gradients : array (n, C + 2 C d)
+        Of the function in each vector.
+    root, length : bool, default=True
+    """
+    if length:
+        vectors = passed.vectors
+        along = (gradients * vectors).sum(axis=1, keepdims=True)
+        gradients = (gradients - along * vectors) / passed.lengths
+    if root:
+        gradients = gradients / (2.0 * np.maximum(np.abs(passed.rooted), SMALLEST_ROOT))
+    alpha, means, deviations = coordinates
+    weights = softmax(alpha)
+    n_components, dimension = means.shape
+    by_alpha = gradients[:, :n_components]
+    by_means, by_deviations = (
+        gradients[:, n_components:]
+        .reshape(len(gradients), 2, n_components, dimension)
+        .swapaxes(0, 1)
+    )
+    counts, first, second = passed.sums
+    scale = 1.0 / np.sqrt(weights)[:, None]
+    of_means = by_means * (scale / deviations)
+    of_deviations = by_deviations * (scale / (np.sqrt(2.0) * deviations**2))
+    # The vectors depend on the parameters beside the sums over the bag,
+    shares = (gradients * passed.raw)[:, n_components:].reshape(len(gradients), 2, *means.shape)
+    products = (by_alpha * passed.raw[:, :n_components]).sum(axis=0) + shares.sum(axis=(0, 1, 3))
+    in_weights = -by_alpha.sum(axis=0) / np.sqrt(weights) - 0.5 * products / weights
+    in_alpha = weights * (in_weights - weights @ in_weights)
+    in_means = (2.0 * of_deviations * (means * counts[..., None] - first)).sum(axis=0)
+    in_means -= (of_means * counts[..., None]).sum(axis=0)
+    squares = second - 2.0 * means * first + means**2 * counts[..., None]
+    in_deviations = -(shares[:, 0].sum(axis=0) + 2.0 * (of_deviations * squares).sum(axis=0))
+    in_deviations /= deviations
+    # and through the responsibilities, of which the sums are means.
+    in_counts = by_alpha / np.sqrt(weights) + (
+        of_deviations * (means**2 - deviations**2) - of_means * means
+    ).sum(axis=2)
+    in_first = of_means - 2.0 * of_deviations * means
+    sizes = np.diff(passed.bounds)
+    in_posterior = np.empty_like(passed.posterior)
+    for bag, (start, stop) in enumerate(zip(passed.bounds[:-1], passed.bounds[1:])):
+        rows, out = passed.rows[start:stop], in_posterior[start:stop]
+        np.matmul(rows, in_first[bag].T, out=out)
+        out += rows**2 @ of_deviations[bag].T
+        out += in_counts[bag]
+        out /= sizes[bag]
+    weighted = in_posterior * passed.posterior
+    weighted -= passed.posterior * weighted.sum(axis=1, keepdims=True)
+    totals = weighted.sum(axis=0), weighted.T @ passed.rows, weighted.T @ passed.rows**2
+    through = expected_gradient(*totals, *coordinates)
+    return {
+        "alpha": in_alpha + through["alpha"],
+        "means": in_means + through["means"],
+        "deviations": in_deviations + through["deviations"],
+    }
+
+
+def mean_sums(rows: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the means (C,), (C, d) and (C, d) of q, q x and q x^2 over all rows."""
+    n_rows = len(rows)
+    return (
+        posterior.mean(axis=0),
+        posterior.T @ rows / n_rows,
+        posterior.T @ rows**2 / n_rows,
+    )
+
+
+def bound(sums: Sequence[np.ndarray], posterior: np.ndarray, coordinates: Coordinates) -> float:
+    """Return F, the mean over rows of E log p(x, z) + H(q), for the sums of a posterior (N, C).
+
+    It is the mean log-likelihood where the posterior is that of the same parameters.
+    """
+    logarithms = np.log(np.maximum(posterior, np.finfo(np.float64).tiny))
+    entropy = -float((posterior * logarithms).sum()) / len(posterior)
+    return expected_log_joint(*sums, *coordinates) + entropy
+
+
+def ascent(sums: Sequence[np.ndarray], coordinates: Coordinates) -> Mapping[str, np.ndarray]:
+    """Return the gradient of the mean log-likelihood bound F with the responsibilities held."""
+    return expected_gradient(*sums, *coordinates)
+
+
+def _sums_of_bags(rows, posterior, bounds):
+    counts = np.add.reduceat(posterior, bounds[:-1], axis=0)
+    shape = (len(bounds) - 1, posterior.shape[1], rows.shape[1])
+    first, second = np.empty(shape), np.empty(shape)
+    squared = rows**2
+    for bag, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:])):
+        own = posterior[start:stop].T
+        np.matmul(own, rows[start:stop], out=first[bag])
+        np.matmul(own, squared[start:stop], out=second[bag])
+    return counts, first, second
+
+
+def _scores(sums, coordinates: Coordinates) -> np.ndarray:
+    counts, first, second = sums
+    alpha, means, deviations = coordinates
+    weights = softmax(alpha)
+    roots = np.sqrt(weights)
+    n_bags, n_components = counts.shape
+    out = np.empty((n_bags, n_components + 2 * means.size))
+    out[:, :n_components] = (counts - weights) / roots
+    scores = out[:, n_components:].reshape(n_bags, 2, *means.shape)
+    counts = counts[..., None]
+    scores[:, 0] = (first - means * counts) / (deviations * roots[:, None])
+    squares = second - 2.0 * means * first + (means**2 - deviations**2) * counts
+    scores[:, 1] = squares / (np.sqrt(2.0) * deviations**2 * roots[:, None])
+    return out
