@@ -7,8 +7,7 @@ dense grid are kept; which words they are is learned in every fold, from its tra
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,18 +15,13 @@ from pydantic import AfterValidator, Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.readers.image_classes import Name, different
-from workflow_lib.datasets.tables import check_sources, wrong_source
-from workflow_lib.errors import UserError, unknown_name
-from workflow_lib.seeds import derive_seed
+from workflow_lib.datasets.tables import wrong_source
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from workflow_lib.datasets.images import ImageEntry, OpenedImage
+    from workflow_lib.datasets.images import OpenedImage
 
-REPEATED = "the image of an earlier row of its class"
-TWO_CLASSES = "an image with two classes"
-NOT_DRAWN = "images that were not drawn"
 WITHOUT_PATCH = "an image without any patch"
 
 PLACES_OF_A_PATCH = 4
@@ -95,19 +89,14 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
-    from workflow_lib.datasets.images import image_entries, open_images
+    from workflow_lib.datasets.image_collections import collection_path, drawn_images
+    from workflow_lib.datasets.images import open_images
     from workflow_lib.features.visual_words import quantised
 
-    path = _collection(options, sources)
-    entries = image_entries(path, members=options.members)
-    found = sorted({entry.class_name for entry in entries})
-    for name in options.classes:
-        if name not in found:
-            raise unknown_name(f"{path}, option classes", "class", name, found)
-    class_names = sorted(options.classes or found)
-    opened = open_images(path, entries, options.members)
-    usable, excluded = _different_images(opened, class_names)
-    drawn = _drawn(usable, class_names, options.images_per_class, seed, path)
+    path = collection_path(options.collection, sources, "image_words")
+    drawn, class_names, n_read, excluded = drawn_images(
+        path, options.members, options.classes, options.images_per_class, seed
+    )
     values, parts, lengths, kept = [], [], [], []
     for image in open_images(path, drawn, options.members):
         described, places = _descriptors(image, options)
@@ -118,7 +107,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         parts.append(places)
         lengths.append(len(described))
         kept.append(image.entry)
-    excluded[NOT_DRAWN] = len(usable) - len(drawn)
     if not kept:
         raise wrong_source(str(path), "no image can be used", "images of at least two classes")
     n_parts = options.parts**2
@@ -131,7 +119,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         class_names,
         [f"{entry.class_name}/{entry.name}" for entry in kept],
         place=str(path),
-        rows_read=sum(entry.class_name in class_names for entry in entries),
+        rows_read=n_read,
         report={"exclusions": excluded},
         items={"kind": "counts", "n_words": options.n_words},
         descriptors={
@@ -142,83 +130,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             "n_words": options.n_words,
         },
     )
-
-
-def _collection(options: Options, sources: Sequence[Path]) -> Path:
-    """Return the path of the images."""
-    if options.collection is None:
-        check_sources(sources, "image_words", "the images")
-        return sources[0]
-    check_sources(sources, "image_words")
-    path = Path(options.collection)
-    if not path.exists():
-        raise UserError(
-            place="option collection of a dataset with the reader 'image_words'",
-            found=f"no file or folder {path}",
-            expected="a folder or an archive of images in class folders",
-            remedy="place it there; the configuration of the dataset says where to find it",
-        )
-    return path
-
-
-def _different_images(
-    opened: Iterable[OpenedImage], class_names: Sequence[str]
-) -> tuple[list[ImageEntry], dict[str, int]]:
-    """Return the images of classes that can be used, and how many cannot, by reason.
-
-    Images of other classes count as well where an image has two of them.
-    """
-    first: dict[bytes, ImageEntry] = {}
-    classes_of: dict[bytes, set[str]] = {}
-    excluded = dict.fromkeys((REPEATED, TWO_CLASSES), 0)
-    seen: list[bytes] = []
-    for image in opened:
-        entry = image.entry
-        if image.pixels is None:
-            if entry.class_name in class_names:
-                excluded[image.reason] = excluded.get(image.reason, 0) + 1
-            continue
-        content = repr(image.pixels.shape).encode() + image.pixels.tobytes()
-        digest = hashlib.sha256(content).digest()
-        classes_of.setdefault(digest, set()).add(entry.class_name)
-        if entry.class_name in class_names:
-            seen.append(digest)
-            first.setdefault(digest, entry)
-    for digest in list(first):
-        if len(classes_of[digest]) > 1:
-            excluded[TWO_CLASSES] += seen.count(digest)
-            del first[digest]
-    excluded[REPEATED] = len(seen) - excluded[TWO_CLASSES] - len(first)
-    return list(first.values()), excluded
-
-
-def _drawn(
-    usable: Sequence[ImageEntry],
-    class_names: Sequence[str],
-    images_per_class: int | None,
-    seed: int,
-    path: Path,
-) -> list[ImageEntry]:
-    """Return the images that are rows, sorted."""
-    import numpy as np
-
-    if images_per_class is None:
-        return sorted(usable)
-    drawn: list[ImageEntry] = []
-    for name in class_names:
-        of_class = sorted(entry for entry in usable if entry.class_name == name)
-        if len(of_class) < images_per_class:
-            raise UserError(
-                place=f"{path}, option images_per_class: {images_per_class}",
-                found=f"{len(of_class)} different images of the class {name}",
-                expected="as many images of every class",
-                remedy="reduce images_per_class, or leave the class out of classes",
-            )
-        # Another class in the dataset changes no draw.
-        generator = np.random.default_rng(derive_seed(seed, "images", name))
-        chosen = generator.choice(len(of_class), images_per_class, replace=False)
-        drawn += [of_class[place] for place in sorted(chosen)]
-    return drawn
 
 
 def _descriptors(image: OpenedImage, options: Options) -> tuple[np.ndarray, np.ndarray]:
