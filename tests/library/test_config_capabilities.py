@@ -343,6 +343,30 @@ def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, exper
     assert capabilities.check_method(method_of(method)[0], None) == []
 
 
+LETTERS = {"reader": "fasta", "task": "classes"}
+VECTORS = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "rows"}}
+BAGS = VECTORS | {"options": {"inputs": "ink"}}
+WORDS = {"feature_learner": {"transformer": "workflow_lib.embeddings.bag_shares.WordHistogram"}}
+WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "dataset", "reason"),
+    [
+        (ONE_HOT, LETTERS, "would take their codes for numbers"),
+        (ONE_HOT | {"items": "letters"}, LETTERS, None),
+        (ONE_HOT, VECTORS, None),
+        (ONE_HOT, BAGS, None),
+        (WORDS, BAGS, None),
+        (WORDS, LETTERS, "the method is for counts, and the reader fasta gives letters"),
+        (WORDS, VECTORS, "the method is for counts, and the reader digits_segments gives vectors"),
+    ],
+)
+def test_letters_are_no_numbers(method, dataset, reason):
+    reasons = reasons_of(method, None, dataset, EXPERIMENT | CLASSES)
+    assert [reason in message for message in reasons] == [True] * (reason is not None), reasons
+
+
 def test_state_space_models_are_for_series():
     assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
     (message,) = reasons_of(SERIES, STATE_SPACE)

@@ -343,6 +343,22 @@ COMBINATION_REQUIREMENTS = (
         )
         for kind, declared in input_model_kinds().items()
     ),
+    *(
+        Requirement(
+            {"items": {kind}},
+            {"kind_of_inputs": {kind}},
+            "the method is for {items}, and the reader {reader} gives {kind_of_inputs} with these "
+            "options",
+        )
+        for kind in ("letters", "vectors", "counts")
+    ),
+    Requirement(
+        {"kind_of_inputs": {"letters"}, "has_score_space": {False}, "items": {None}},
+        {"items": {"letters"}},
+        "the reader {reader} gives letters with these options, and the method would take their "
+        "codes for numbers; methods of letters have a score_space, or a feature_learner or "
+        "estimator of letters with items: letters",
+    ),
     Requirement(
         {"has_score_space": {True}},
         {"scale": {"none"}, "kernel": {"rbf", "linear"}, "is_large": {False}},
