@@ -102,21 +102,32 @@ def row_files():
 
 
 def refuse_without_name(command, is_named, then=""):
-    """Refuse a command about a table of the user's own that names none."""
-    if not is_named:
-        request = settings.request
-        refuse(
-            f"snakemake {command}",
-            "data=FILE names a new table" if request else "no table of your own is named",
-            "the name of a table that `snakemake new` has inspected",
-            f"snakemake --cores 2 {command} --config name={request.name if request else 'NAME'}"
-            f"{then}",
-        )
+    """Refuse a command about a table of the user's own that names none, or another dataset.
+
+    Of other datasets nothing is saved that could predict new rows.
+    """
+    if is_named:
+        return
+    request, name = settings.request, settings.run.name
+    usual = f"snakemake --cores 2 {command} --config name="
+    if name:
+        found = f"'{name}' is no table of your own, and no model of it is saved"
+        remedy = f"snakemake --cores 2 --config experiments='[{name}]', which compares the methods"
+    elif request:
+        found, remedy = "data=FILE names a new table", f"{usual}{request.name}{then}"
+    else:
+        found, remedy = "no table of your own is named", f"{usual}NAME{then}"
+    refuse(
+        f"snakemake {command}",
+        found,
+        "the name of a table that `snakemake new` has inspected",
+        remedy,
+    )
 
 
 def answer_asked_for(wildcards):
     """Return nothing but what all results need; refuse where no table is named."""
-    refuse_without_name("answer", settings.run.name)
+    refuse_without_name("answer", settings.run.name and user_tables())
     return []
 
 

@@ -283,6 +283,10 @@ MISTAKES = {
 REFUSED_ANSWERS = {
     "no table": ({"name": "blind"}, ["no table named 'blind'", "snakemake --cores 1 new --config"]),
     "no name": ({}, ["snakemake answer: no table of your own is named", "answer --config name="]),
+    "no table of your own": (
+        {"name": "clusters"},
+        ["snakemake answer: 'clusters' is no table of your own", "experiments='[clusters]'"],
+    ),
     "new table": (
         {"name": NAME, **BLEND},
         ["snakemake answer: data=FILE names a new table", f"answer --config name={NAME}"],
@@ -411,6 +415,10 @@ REFUSED_PREDICTIONS = {
     "no rows": ({"name": NAME}, ["key rows: no new rows are named", "rows=FILE"]),
     "no name": ({"rows": "rows.csv"}, ["snakemake predict: no table of your own is named"]),
     "no table": ({"name": "blind", "rows": "rows.csv"}, ["no table named 'blind'", "new --config"]),
+    "no table of your own": (
+        {"name": "clusters", "rows": "rows.csv"},
+        ["snakemake predict: 'clusters' is no table of your own", "no model of it is saved"],
+    ),
     "no file": (
         {"name": NAME, "rows": "rose.csv"},
         ["key rows: there is no file 'rose.csv'", "write 'rows.csv'"],
