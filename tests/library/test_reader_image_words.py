@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_archives import write_archive
 from test_images import encoded, picture
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.config.loading import load_configuration
 from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.embeddings.bag_shares import WordHistogram, WordPyramid
 from workflow_lib.experiments import features_stage
@@ -19,6 +21,7 @@ from workflow_lib.features.item_rows import items_in
 from workflow_lib.features.visual_words import Images
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 
+ROOT = Path(__file__).parents[2]
 OPTIONS = {"members": "all/*/*/*.png", "classes": ["ant", "bee"], "n_words": 5}
 N_WORDS = OPTIONS["n_words"]
 
@@ -180,6 +183,26 @@ def test_classes_and_numbers_of_images_are_checked(tmp_path):
     assert absent in refusal(read_dataset, "image_words", options, [], 0)
     options |= {"collection": str(path)}
     assert len(read_dataset("image_words", options, [], 0)["outputs"]) == 12
+
+
+@pytest.mark.parametrize("name", ["graz-bikes", "graz-people"])
+def test_photographs_of_graz_are_supplied_by_the_user(name, tmp_path, monkeypatch):
+    run = {"seed": 1, "n_splits": 2, "experiments": [name]}
+    settings = load_configuration(ROOT / "config", run).dataset_of(name)
+    monkeypatch.chdir(tmp_path)
+    message = refusal(read_dataset, "image_words", settings.options, [], 0)
+    assert "no file or folder resources/graz-02. Expected a folder or an archive" in message
+    assert "the configuration of the dataset says where to find it" in message
+    for place, (folder, number) in enumerate({"bikes": 3, "persons": 3, "none": 4}.items()):
+        Path("resources/graz-02", folder).mkdir(parents=True)
+        for image in range(number):
+            path = Path("resources/graz-02", folder, f"{image}.png")
+            path.write_bytes(encoded(picture(seed=10 * place + image)))
+    tree = read_dataset("image_words", settings.options, [], 0)
+    names = json.loads(tree["names"]["classes"])
+    assert names == sorted(settings.options["classes"]) and settings.positive_class in names
+    counts = np.bincount(tree["classes"]["labels"])
+    assert dict(zip(names, counts)) == {settings.positive_class: 3, "none": 4}
 
 
 @pytest.mark.parametrize("name", ["scenes-natural", "scenes-artificial"])

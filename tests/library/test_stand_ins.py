@@ -64,6 +64,7 @@ def test_sources_count_where_they_are_fetched_or_in_a_mirror(folder, monkeypatch
     [
         ({"folder": "given"}, ["given/labels.csv"]),
         ({"user_supplied": ["given/a.zip", "given/b.zip"]}, ["given/a.zip", "given/b.zip"]),
+        ({"collection": "given/images.zip"}, ["given/images.zip"]),
     ],
 )
 def test_supplied_files_count_where_the_dataset_says_that_they_belong(
@@ -71,10 +72,11 @@ def test_supplied_files_count_where_the_dataset_says_that_they_belong(
 ):
     # The options are those of readers whose other options do not matter here.
     readers = {"folder": "drug_activity_gram", "user_supplied": "image_classes"}
+    readers |= {"collection": "image_words"}
     (key,) = options
     more = {"features": ["hog"], "vectors": "names"} if key == "user_supplied" else {}
     content = DATASET | {"reader": readers[key], "options": options | more}
-    if key == "user_supplied":
+    if key != "folder":
         content |= {"task": "classes", "outputs": {"scale": "none"}}
     else:
         content |= {"inputs": {"scale": "none", "kernel": "precomputed"}}

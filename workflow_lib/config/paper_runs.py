@@ -72,7 +72,7 @@ def _experiment(folder: Path, name: object, is_comparable: bool) -> dict | None:
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for") if is_comparable else None,
         "reader": str(dataset.get("reader")),
-        "is_user_supplied": bool(options.get("folder") or options.get("user_supplied")),
+        "is_user_supplied": any(map(options.get, ("folder", "collection", "user_supplied"))),
     }
 
 

@@ -17,8 +17,8 @@ def has_files(name: str, dataset: DatasetSettings) -> bool:
     """Return whether all files of a dataset are on this machine.
 
     These are its sources, in ``resources/NAME`` or in a mirror folder, and those that the user
-    supplies: the files of the option ``user_supplied``, and at least one file in the folder of the
-    option ``folder``.
+    supplies: the files of the option ``user_supplied``, what the option ``collection`` names, and
+    at least one file in the folder of the option ``folder``.
     """
     mirrors = mirrors_from_environment()
     for source in dataset.sources:
@@ -27,6 +27,9 @@ def has_files(name: str, dataset: DatasetSettings) -> bool:
         if not any(place.is_file() for place in places):
             return False
     if not all(Path(path).is_file() for path in dataset.options.get("user_supplied", ())):
+        return False
+    collection = dataset.options.get("collection")
+    if collection is not None and not Path(collection).exists():
         return False
     folder = dataset.options.get("folder")
     if dataset.sources or folder is None:

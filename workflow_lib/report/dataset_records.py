@@ -35,7 +35,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         kind = "Observed, from the source below"
     elif settings["reader"] == "table":
         kind = "Your table"
-    elif settings.get("options", {}).get("folder"):
+    elif any(map(settings.get("options", {}).get, ("folder", "collection"))):
         kind = "Observed, files fetched by hand by the user"
     else:
         kind = "Observed, shipped with a library"
