@@ -10,7 +10,8 @@ import yaml
 from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib import saved_methods
-from workflow_lib.datasets import proposed_methods, run_costs
+from workflow_lib.datasets import proposed_methods, proposed_sizes, run_costs
+from workflow_lib.datasets.proposal import Proposal
 from workflow_lib.datasets.proposal_text import dataset_text, experiment_text, summary_lines
 from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
@@ -568,6 +569,36 @@ def test_more_of_anything_takes_longer():
         (["m-rf", "m-krr"], [20, 50], 100),
     ):
         assert run_costs.split_seconds(methods, sizes, n_inputs) > base
+
+
+def test_methods_of_sequences_share_their_models():
+    def seconds(*methods, length=57):
+        return run_costs.split_seconds(methods, [95], length)
+
+    both = seconds("nfess", "top-kernel")
+    assert seconds("nfess") < both < seconds("nfess") + seconds("top-kernel")
+    assert seconds("nfess", length=570) > 4 * seconds("nfess")
+    assert set(METHODS["sequences"]) <= set(run_costs.COSTS)
+
+
+@pytest.mark.parametrize(
+    ("what", "measured", "size", "n_inputs"),
+    [
+        ("sequences", 24, 95, 57),  # promoters
+        ("sequences", 215, 2056, 24),  # exons and introns
+        ("sequences", 720, 2300, 120),  # proteins of 16 to 905 letters
+        ("bags", 13, 100, 64),  # digits, ten classes
+    ],
+)
+def test_costs_are_near_the_measured_seconds_of_a_split(what, measured, size, n_inputs):
+    bags = ["lda-fess", "topic-proportions", "map-lda", "word-histogram", "m-svm"]
+    methods = bags if what == "bags" else [*METHODS["sequences"], "fess"]
+    assert measured / 2 < run_costs.split_seconds(methods, [size], n_inputs) < 2 * measured
+
+
+def test_the_length_of_sequences_counts_as_their_inputs():
+    facts = {"sequence_lengths": [16, 900]}
+    assert proposed_sizes.n_inputs(Proposal("proteins", {}, {}, [], {}, facts=facts)) == 120
 
 
 REQUESTED = {"encode": "maker=target", "outputs": "y*"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -143,8 +144,13 @@ def choose_splits(proposal: Proposal) -> None:
 
 
 def n_inputs(proposal: Proposal) -> int:
-    """Return the approximate number of inputs; for texts, the number of rows."""
+    """Return the approximate number of inputs; for texts, the number of rows.
+
+    For sequences it is their length, between the shortest and the longest their geometric mean.
+    """
     options = proposal.options
+    if lengths := proposal.facts.get("sequence_lengths"):
+        return round(math.sqrt(lengths[0] * lengths[-1]))
     if "gram" in options or options.get("text"):
         return proposal.facts["rows_labelled"]
     count = len(options["numbers"]) + len(options.get("missing_indicators", ()))

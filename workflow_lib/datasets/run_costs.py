@@ -1,8 +1,9 @@
 """Approximate duration of `answer` on a table, to propose as many splits as fit into five minutes.
 
 The numbers were measured on a machine with two cores, on synthetic tables of 60 to 500 rows, 10 to
-500 inputs and 3 to 60 outputs: the CPU seconds of every job are in ``results/timings/jobs``. They
-are rough: they serve to distinguish one minute from ten.
+500 inputs and 3 to 60 outputs; those of sequences and bags on real data of up to 2300 rows and on
+digits. The CPU seconds of every job are in ``results/timings/jobs``. They are rough: they serve to
+distinguish one minute from ten.
 """
 
 from __future__ import annotations
@@ -16,20 +17,46 @@ class Cost(NamedTuple):
     """CPU seconds of a method on a split, without those of starting its jobs.
 
     With q inputs, they are the sum over the training sizes n of
-    ``fixed + by_inputs * q * sqrt(n) + by_rows * (n / 100)^2``.
+    ``fixed + by_inputs * q * sqrt(n) + by_rows * (n / 100)^2 + each_row * n``
+    ``+ by_cells * q * (n + FEW_ROWS)``.
 
     Attributes
     ----------
     jobs : int
         Jobs of the same splits, each of which starts Python and loads the libraries.
-    fixed, by_inputs, by_rows : float
+    fixed, by_inputs, by_rows, by_cells, each_row : float
+    models : str
+        The generative model of its inputs in `MODEL_COSTS`, which serves all methods that name it;
+        "" for none.
     """
 
     jobs: int
     fixed: float
     by_inputs: float = 0.0
     by_rows: float = 0.0
+    by_cells: float = 0.0
+    each_row: float = 0.0
+    models: str = ""
 
+
+FEW_ROWS = 80
+"""Rows whose time a model of sequences takes in addition: it goes through the positions of all
+sequences together, in a loop that takes its time even for few."""
+
+MODEL_COSTS = {
+    "hmm": Cost(jobs=1, fixed=0.2, by_cells=8e-4),
+    "hmm-classes": Cost(jobs=1, fixed=0.2, by_cells=8e-4),
+    "topics": Cost(jobs=2, fixed=0.2, each_row=0.015),
+    "topics-classes": Cost(jobs=2, fixed=0.2, each_row=0.015),
+}
+"""Measured costs of the models of ``config/input_models``; the inputs of a sequence are its
+letters."""
+
+ON_SCORES = Cost(jobs=3, fixed=0.8, by_rows=0.03, by_cells=1.3e-5, models="hmm-classes")
+"""Measured costs of most methods with a ``score_space`` of sequences."""
+
+ON_TOPICS = Cost(jobs=3, fixed=0.4, by_rows=0.03, each_row=0.01, models="topics-classes")
+"""The same of bags."""
 
 COSTS = {
     "ofer-stack": Cost(jobs=1, fixed=0.02),
@@ -50,6 +77,25 @@ COSTS = {
     "m-svm": Cost(jobs=2, fixed=0.3, by_rows=0.025),
     # Measured with 20 inputs only.
     "m-rf-classes": Cost(jobs=2, fixed=0.2, by_inputs=7e-4),
+    "nfess": ON_SCORES,
+    "fess-symbol": ON_SCORES,
+    "fisher-class-models": ON_SCORES,
+    "top-kernel": ON_SCORES,
+    "fisher-one-model": ON_SCORES._replace(models="hmm"),
+    "nfess-mean-field": ON_SCORES._replace(by_cells=4e-5),
+    "fess": ON_SCORES._replace(fixed=1.4, by_rows=0.12),
+    "map-hmm": ON_SCORES._replace(jobs=2, fixed=0.3, by_rows=0.0),
+    "spectrum": Cost(jobs=2, fixed=0.7, by_rows=0.06),
+    "composition": Cost(jobs=2, fixed=0.4, by_rows=0.013),
+    "sequence-length": Cost(jobs=2, fixed=0.4, by_rows=0.035),
+    "one-hot-letters": Cost(jobs=2, fixed=0.7, by_rows=0.025),
+    "position-naive-bayes": Cost(jobs=2, fixed=0.15),
+    "lda-fess": ON_TOPICS,
+    # Of a thousand words it takes five times as long.
+    "lda-fisher": ON_TOPICS._replace(each_row=0.02, models="topics"),
+    "topic-proportions": ON_TOPICS._replace(models="topics"),
+    "map-lda": ON_TOPICS._replace(jobs=2, fixed=0.3, by_rows=0.0),
+    "word-histogram": Cost(jobs=2, fixed=0.5, by_rows=0.03),
 }
 """Measured costs by method, with the grids of ``config/methods`` and one thread. If those or the
 method change: run `answer` with ``splits=1`` on tables of 60 to 500 rows, with one training size
@@ -85,14 +131,23 @@ def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -
     sizes : sequence of int
         Training sizes, in rows.
     n_inputs : int
-        Number of inputs that encode the columns of the table.
+        Number of inputs that encode the columns of the table; of sequences their length.
     """
-    costs = [COSTS.get(name, OTHER_COST) for name in methods]
     return sum(
-        cost.fixed + cost.by_inputs * n_inputs * n**0.5 + cost.by_rows * (n / 100) ** 2
-        for cost in costs
+        cost.fixed
+        + cost.by_inputs * n_inputs * n**0.5
+        + cost.by_rows * (n / 100) ** 2
+        + cost.each_row * n
+        + cost.by_cells * n_inputs * (n + FEW_ROWS)
+        for cost in _costs(methods)
         for n in sizes
     )
+
+
+def _costs(methods: Sequence[str]) -> list[Cost]:
+    """Return the costs of methods, and of the models of their inputs, once for each model."""
+    costs = [COSTS.get(name, OTHER_COST) for name in methods]
+    return costs + [MODEL_COSTS[name] for name in sorted({cost.models for cost in costs} - {""})]
 
 
 def answer_minutes(
@@ -102,7 +157,7 @@ def answer_minutes(
 
     It includes another split, in which all rows are training rows, for the saved model.
     """
-    jobs = SPLIT_JOBS + sum(COSTS.get(name, OTHER_COST).jobs for name in methods)
+    jobs = SPLIT_JOBS + sum(cost.jobs for cost in _costs(methods))
     starts = JOB_SECONDS * jobs * (math.ceil(n_splits / SPLITS_PER_JOB) + 1)
     seconds = SINGLE_SECONDS + starts + (n_splits + 1) * split_seconds(methods, sizes, n_inputs)
     return seconds / (60 * CORES * USED_SHARE)
