@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -207,6 +208,32 @@ class FisherVectorNetwork(ParameterMixin):
         bags = self._scaled(_checked_bags(bags, len(self._centre)))
         return self._cost_and_gradients(bags, y, None)[0]
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return the trained network as arrays, from which `from_arrays` predicts."""
+        return {
+            **self._coordinates._asdict(),
+            "centre": self._centre,
+            "unit": self._unit,
+            "coef": self.coef_,
+            "intercept": self.intercept_,
+            "classes": self.classes_,
+            "root": self.root,
+            "length": self.length,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> FisherVectorNetwork:
+        """Return the network of `to_arrays`, which cannot be trained further."""
+        network = cls(
+            len(arrays["alpha"]), root=bool(arrays["root"]), length=bool(arrays["length"])
+        )
+        network._coordinates = Coordinates(*(arrays[name] for name in Coordinates._fields))
+        network._centre, network._unit = arrays["centre"], float(arrays["unit"])
+        network.coef_, network.intercept_ = arrays["coef"], arrays["intercept"]
+        network.classes_ = arrays["classes"]
+        network._publish()
+        return network
+
     # Start
 
     def _check_settings(self) -> None:
@@ -230,7 +257,8 @@ class FisherVectorNetwork(ParameterMixin):
         used = labelled if self.start_bags == "labelled" and len(labelled) else np.arange(len(y))
         mixture = self.model
         if mixture is None:
-            mixture = self._first_mixture([bags[bag] for bag in used], generator)
+            own = [bags[bag] for bag in used]
+            mixture = first_mixture(own, self.n_components, self.start, generator)
         elif mixture.covariance_type != "diag":
             raise ValueError("model must have covariance_type='diag'.")
         elif mixture.means_.shape[1] != bags[0].shape[1]:
@@ -258,24 +286,6 @@ class FisherVectorNetwork(ParameterMixin):
             vectors = self.transform([bags[bag] for bag in labelled])
             signs = self._signs(y[labelled])
             self.coef_, self.intercept_ = fit_squared_hinge(vectors, signs, self.penalty)
-
-    def _first_mixture(self, bags, generator) -> GaussianMixtureModel:
-        rows = np.concatenate(bags)
-        if len(rows) > MOST_ROWS:
-            rows = rows[np.sort(generator.choice(len(rows), MOST_ROWS, replace=False))]
-        if self.start == "em":
-            model = GaussianMixtureModel(
-                self.n_components, "diag", FLOOR, n_init=1, random_state=generator
-            )
-            return model.fit(rows)
-        model = OnlineGaussianMixtureModel(
-            self.n_components,
-            update="gradient",
-            m_steps=0,
-            variance_floor=FLOOR,
-            random_state=generator,
-        )
-        return model.partial_fit(rows)
 
     # Steps
 
@@ -388,6 +398,29 @@ class FisherVectorNetwork(ParameterMixin):
             (deviations * self._unit) ** 2,
         )
         self.mixture_ = mixture
+
+
+def first_mixture(
+    bags: Sequence[np.ndarray], n_components: int, start: str, generator: np.random.Generator
+) -> GaussianMixtureModel:
+    """Return the mixture of the rows of bags that a network starts from.
+
+    `start` is ``em``, a fit by EM, or ``k_means``: clusters by k-means++ and k-means, and one
+    variance of each column. Of more than MOST_ROWS rows so many are drawn.
+    """
+    rows = np.concatenate(bags)
+    if len(rows) > MOST_ROWS:
+        rows = rows[np.sort(generator.choice(len(rows), MOST_ROWS, replace=False))]
+    if start == "em":
+        model = GaussianMixtureModel(n_components, "diag", FLOOR, n_init=1, random_state=generator)
+        return model.fit(rows)
+    return OnlineGaussianMixtureModel(
+        n_components,
+        update="gradient",
+        m_steps=0,
+        variance_floor=FLOOR,
+        random_state=generator,
+    ).partial_fit(rows)
 
 
 def fit_squared_hinge(

@@ -27,6 +27,7 @@ from workflow_lib.experiments import (
     regression,
 )
 from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.features.bag_rows import bags_tree
 from workflow_lib.methods import registry
 from workflow_lib.methods.registry import method_modules, parameters_of
 
@@ -81,6 +82,7 @@ SETTINGS = {
     "widths": [0.3, 3.0],
 }
 OF_ONE = dict.fromkeys(("estimator", "stacked_features"), {"grid": {"alpha": [0.01, 1.0]}})
+OF_ONE["fisher_vector_network"] = {"n_components": 2, "n_dimensions": 3, "n_epochs": 2}
 """Settings of some regressors that differ."""
 
 
@@ -124,6 +126,8 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
         vectors = np.random.default_rng(3).normal(size=(N_CLASSES, 2))
         tree["outputs"] = vectors[data.labels]
         tree["classes"] = {"labels": data.labels, "vectors": vectors}
+    noise = np.random.default_rng(4).normal(size=(len(data.X), 5, data.X.shape[1]))
+    tree["bags"] = bags_tree(list(data.X[:, None] + noise))
     write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
     write_artifact(paths["split"], data.split, "split")
     source = (paths["dataset"], paths["split"])

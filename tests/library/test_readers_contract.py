@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import test_reader_awa
+import test_reader_image_bags
 import test_reader_image_classes
 import test_reader_image_words
 import test_reader_table
@@ -138,6 +139,11 @@ def of_image_classes(folder: Path) -> Sample:
     return Sample({"vectors": "texts"}, sources, read, features)
 
 
+def of_image_bags(folder: Path) -> Sample:
+    path = test_reader_image_bags.write_images(folder)
+    return Sample(test_reader_image_bags.OPTIONS, (path,), (path,), is_drawn=True)
+
+
 def of_image_words(folder: Path) -> Sample:
     path = test_reader_image_words.write_images(folder)
     options = test_reader_image_words.OPTIONS | {"images_per_class": 4}
@@ -191,6 +197,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "first_impressions": of_first_impressions,
     "haxby": of_haxby,
     "image_classes": of_image_classes,
+    "image_bags": of_image_bags,
     "image_words": of_image_words,
     "kogan10k": of_kogan10k,
     "labelled_sequences": of_labelled_sequences,
@@ -208,7 +215,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 READERS = reader_names()
 OF_FILES = (
     *("arff", "csv", "drug_activity", "earnings_calls", "fasta", "haxby", "image_classes"),
-    *("image_words", "labelled_sequences", "sequence_halves", "stock_covariances"),
+    *("image_bags", "image_words", "labelled_sequences", "sequence_halves", "stock_covariances"),
     "zipped_table",
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
@@ -230,7 +237,7 @@ def assert_is_dataset(tree: dict) -> None:
     inputs, outputs = inputs_of(tree), tree["outputs"]
     n_rows, n_outputs = outputs.shape
     assert n_rows >= 2 and inputs.shape[0] == n_rows
-    assert inputs.shape[1] >= 1 or "descriptors" in tree
+    assert inputs.shape[1] >= 1 or {"descriptors", "bags"} & set(tree)
     assert inputs.dtype == outputs.dtype == np.float64
     names = {
         key: json.loads(tree["names"][key]) for key in ("inputs", "outputs") if key in tree["names"]
@@ -311,6 +318,9 @@ IMPOSSIBLE = {
         *({"features": kinds} for kinds in ([], ["thumbnails"])),
         *({"vectors": "attributes"}, {"left_out_classes": ["ant", "ant"]}),
         *({"codebook_classes": [""]}, {"lsa_dimension": 0}, {"dimension": 3}),
+    ],
+    "image_bags": [
+        *({"features": "sift"}, {"patches_per_image": 0}, {"patch": 1}, {"longer_side": 4}),
     ],
     "image_words": [
         *({"classes": ["ant", "ant"]}, {"images_per_class": 1}, {"members": ""}),

@@ -350,7 +350,7 @@ COMBINATION_REQUIREMENTS = (
             "the method is for {items}, and the reader {reader} gives {kind_of_inputs} with these "
             "options",
         )
-        for kind in ("letters", "vectors", "counts")
+        for kind in ("letters", "vectors", "counts", "bags")
     ),
     Requirement(
         {"kind_of_inputs": {"letters"}, "has_score_space": {False}, "items": {None}},
@@ -358,6 +358,12 @@ COMBINATION_REQUIREMENTS = (
         "the reader {reader} gives letters with these options, and the method would take their "
         "codes for numbers; methods of letters have a score_space, or a feature_learner or "
         "estimator of letters with items: letters",
+    ),
+    Requirement(
+        {"kind_of_inputs": {"bags"}},
+        {"items": {"bags"}},
+        "the reader {reader} gives bags of rows with these options, and the method takes one row "
+        "of numbers for each example",
     ),
     Requirement(
         {"has_score_space": {True}},

@@ -12,6 +12,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.features.bag_rows import bags_of
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
@@ -19,6 +20,10 @@ from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 
 if TYPE_CHECKING:
     from workflow_lib.fitting.prepared_inputs import PreparedInputs
+
+
+STREAMED = ("descriptors/values", "bags/values")
+"""Large parts of a dataset, of which a fit reads its own rows."""
 
 
 class SplitData:
@@ -65,7 +70,7 @@ class SplitData:
     def dataset(self) -> dict:
         """Tree of the "dataset" artifact, of which methods use the outputs."""
         streamed = ("inputs",) if self._is_large else ()
-        return read_artifact(self.paths["dataset"], "dataset", (*streamed, "descriptors/values"))
+        return read_artifact(self.paths["dataset"], "dataset", (*streamed, *STREAMED))
 
     @cached_property
     def features(self) -> dict:
@@ -87,6 +92,10 @@ class SplitData:
     def labels(self) -> np.ndarray:
         """Classes (n,) of the training pool."""
         return self.dataset["classes"]["labels"][self.partition["train"]]
+
+    def bags(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the bags (m_i, d) of some rows of the dataset."""
+        return bags_of(self.dataset["bags"], rows)
 
     @property
     def vectors(self) -> np.ndarray:
@@ -235,6 +244,16 @@ class FitData:
         return self.split.train[: self.size]
 
     @property
+    def bags(self) -> list[np.ndarray]:
+        """Bags (m_i, d) of the n training rows, where the dataset has bags."""
+        return self.split.bags(self.rows)
+
+    @property
+    def weak_bags(self) -> list[np.ndarray]:
+        """Bags of the weak rows of this fit, whose classes are hidden."""
+        return self.split.bags(self.split.partition["weak"][: self.spec.weak_size])
+
+    @property
     def unpaired_outputs(self) -> np.ndarray:
         """Outputs (u, d) of rows whose inputs count as unknown, NaN where missing.
 
@@ -304,6 +323,10 @@ class RowsOfTest:
         """Return the prepared rows (m, k) of inputs that are rows of numbers."""
         return self._data.inputs.test_rows()
 
+    def bags(self) -> list[np.ndarray]:
+        """Return the bags (m_i, d) of the rows."""
+        return self._data.split.bags(self._data.split.partition["test"])
+
     def vectors(self, directions: Callable[[], Mapping[str, np.ndarray]]) -> np.ndarray:
         """Return the feature vectors (m, k).
 
@@ -327,6 +350,10 @@ class RowsOfTraining(RowsOfTest):
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """Return the Gram matrix (n, n + w) of the training rows with themselves and weak ones."""
         return self._data.inputs.training_gram(kernel, width, weak_size)[: self._data.size]
+
+    def bags(self) -> list[np.ndarray]:
+        """Return the bags (m_i, d) of the rows."""
+        return self._data.bags
 
     def test_rows(self) -> np.ndarray:
         """Return the prepared rows (n, k) of inputs that are rows of numbers."""

@@ -1,0 +1,155 @@
+"""Bags of patches of images, and their Fisher vectors in a fit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from reader_samples import excluded, refusal
+from small_archives import write_archive
+from test_images import encoded, picture
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.reading import kind_of_inputs, read_dataset
+from workflow_lib.experiments import regression
+from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.features.bag_rows import bags_of, bags_tree
+from workflow_lib.methods.fisher_vector_network import Fitted
+
+OPTIONS = {"features": "colour-patches", "patch": 4, "step": 4, "patches_per_image": 6}
+
+
+def write_images(folder, n_images=6):
+    """Write images of two classes, one of them dark, with a repeated and a broken one."""
+    files = {
+        f"{name}/{number}.png": encoded(picture(16, 20, 10 * place + number) // (1 + place))
+        for place, name in enumerate(("day", "night"))
+        for number in range(n_images)
+    }
+    files |= {"day/again.png": files["day/1.png"], "night/broken.png": b"no image"}
+    return write_archive(folder / "images.tar", files, "w")
+
+
+def read(path, seed=0, **options):
+    return read_dataset("image_bags", OPTIONS | options, [path], seed)
+
+
+def test_every_image_is_a_bag_of_its_patches(tmp_path):
+    path = write_images(tmp_path)
+    tree = read(path, patches_per_image=None)
+    assert excluded(tree)["the image of an earlier row of its class"] == 1
+    assert kind_of_inputs("image_bags", OPTIONS) == "bags"
+    assert tree["inputs"].shape == (12, 0)
+    row = json.loads(tree["names"]["rows"]).index("night/2.png")
+    (bag,) = bags_of(tree["bags"], [row])
+    pixels = picture(16, 20, 12) // 2
+    assert bag.shape == (4 * 5, 48)
+    # Patches in rows of the grid; red, then green, then blue.
+    expected = pixels[4:8, 8:12].transpose(2, 0, 1).ravel() / 255
+    np.testing.assert_allclose(bag[1 * 5 + 2], expected)
+    own = slice(*tree["bags"]["begins"][row : row + 2])
+    np.testing.assert_allclose(tree["bags"]["positions"][own][7], [10 / 20, 6 / 16])
+
+
+def test_patches_are_drawn_by_the_seed_and_the_name_of_the_image(tmp_path):
+    path = write_images(tmp_path)
+    drawn, all_of_them = read(path), read(path, patches_per_image=None)
+    assert (np.diff(drawn["bags"]["begins"]) == 6).all()
+    for few, many in zip(
+        bags_of(drawn["bags"], range(12)), bags_of(all_of_them["bags"], range(12))
+    ):
+        places = [np.flatnonzero((many == patch).all(axis=1))[0] for patch in few]
+        assert places == sorted(places)
+    night = read(path, classes=["night"] + ["day"])
+    np.testing.assert_array_equal(night["bags"]["values"], drawn["bags"]["values"])
+    assert (read(path, seed=1)["bags"]["values"] != drawn["bags"]["values"]).any()
+
+
+def test_images_are_scaled_and_described_by_sift(tmp_path):
+    tree = read(write_images(tmp_path), features="dense-sift", patch=16, step=8, longer_side=40)
+    (bag,) = bags_of(tree["bags"], [0])
+    # A grid of 3 rows and 4 columns fits into 32 x 40 pixels, of which 6 patches are drawn.
+    assert bag.shape == (6, 128)
+    np.testing.assert_allclose(np.linalg.norm(bag, axis=1), 1.0, atol=0.02)
+
+
+def test_what_gives_no_patch_is_refused(tmp_path):
+    path = write_images(tmp_path)
+    assert "key patch: 18 pixels. Expected for dense-sift" in refusal(
+        read, path, features="dense-sift", patch=18
+    )
+    assert "no image can be used" in refusal(read, path, patch=17)
+    assert "'dawn'" in refusal(read, path, classes=["dawn"])
+
+
+SETTINGS = {
+    "n_components": 2,
+    "n_dimensions": 3,
+    "mixture_bags": "all",
+    "mixture_start": "em",
+    "classifier_start": "svm",
+    "n_epochs": 0,
+    "batches": "halves",
+    "batch_size": 4,
+    "unlabelled_weight": 0.1,
+    "m_steps": 0,
+    "m_step_rate": 0.01,
+    "unlabelled": True,
+    "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3]},
+    "one_example": {},
+    "seed": 0,
+}
+
+
+def fitted(folder, changed=lambda tree, split: None, **settings):
+    """Return the artifact of a network on bags of three classes, with weak rows."""
+    random = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    bags = [random.normal(2.0 * np.eye(3)[label] @ np.eye(3, 5), 1.0, (7, 5)) for label in labels]
+    tree = {"inputs": np.empty((60, 0)), "outputs": np.eye(3)[labels], "names": {}}
+    tree["classes"] = {"labels": labels, "vectors": np.eye(3)}
+    split = split_rows(60, [3, 5], [12], 0.25, 3, 7, labels=labels)
+    changed(bags, split)
+    tree["bags"] = bags_tree(bags)
+    folder.mkdir()
+    write_artifact(folder / "dataset.h5", tree, "dataset")
+    write_artifact(folder / "split.h5", split, "split")
+    paths = {name: folder / f"{name}.h5" for name in ("dataset", "split")}
+    results = folder / "regression.h5", folder / "regression.json"
+    regression.run("fisher_vector_network", paths, SETTINGS | settings, *results)
+    return read_artifact(results[0], "regression"), labels, split, bags
+
+
+@pytest.mark.parametrize("training", [{}, {"n_epochs": 3}])
+def test_networks_classify_bags_with_and_without_unlabelled_ones(tmp_path, training):
+    tree, labels, split, bags = fitted(tmp_path / "run", **training)
+    assert sorted({(item["training_size"], item["weak_size"]) for item in tree.values()}) == [
+        *((9, 0), (9, 12), (15, 0), (15, 12)),
+    ]
+    for item in tree.values():
+        assert (item["test_targets"].argmax(axis=1) == labels[split["test"]]).mean() > 0.8
+        restored = Fitted.from_arrays(item["network"])
+        found = restored.scores([bags[row] for row in split["test"]])
+        np.testing.assert_allclose(found, item["test_targets"], atol=1e-12)
+
+
+def test_unlabelled_bags_are_used_where_asked_for_and_test_bags_never(tmp_path):
+    def other_weak(bags, split):
+        for row in split["weak"]:
+            bags[row] = bags[row][::-1] * [1, 1, 1, 3, 3]
+
+    def other_test(bags, split):
+        for row in split["test"][1:]:
+            bags[row] = bags[row] + 5.0
+
+    first = fitted(tmp_path / "first")[0]
+    weak = fitted(tmp_path / "weak", other_weak)[0]
+    test = fitted(tmp_path / "test", other_test)[0]
+    labelled = fitted(tmp_path / "labelled", unlabelled=False)[0]
+    assert {item["weak_size"] for item in labelled.values()} == {0}
+    for name, item in first.items():
+        same = item["weak_size"] == 0
+        assert (item["test_targets"] == weak[name]["test_targets"]).all() == same
+        np.testing.assert_array_equal(item["heldout_outputs"], test[name]["heldout_outputs"])
+        np.testing.assert_array_equal(item["test_targets"][0], test[name]["test_targets"][0])

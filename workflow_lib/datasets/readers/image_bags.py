@@ -1,0 +1,170 @@
+"""Reader of classes of images as bags of local features: the patches of each image.
+
+The images are in class folders, of a folder or an archive. Every image is a bag of rows, one for
+each of its patches; what a fold learns of them, such as a mixture, it learns from its own bags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, Strict
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.readers.image_classes import Name, different
+from workflow_lib.datasets.tables import wrong_source
+from workflow_lib.errors import UserError
+from workflow_lib.seeds import derive_seed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+WITHOUT_PATCH = "an image without any patch"
+
+PLACES_OF_A_PATCH = 4
+
+LARGEST = 255.0
+"""A stored number that stands for 1."""
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+
+
+class Options(Settings):
+    """Options of the reader ``image_bags``."""
+
+    collection: Name | None = None
+    """A folder or an archive with the images that you supply yourself, relative to the folder of
+    the run. null (the default): it is the only source."""
+
+    members: Name | None = None
+    """Pattern of the ends of the paths of the images, such as `data/*/*/*.jpg`, whose last folder
+    is the class, so that a class may have several folders; ``*``, ``?`` and ``[...]``, upper and
+    lower case differ. null (the default): all images, in one folder for each class."""
+
+    classes: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
+    """The folders that are classes. Empty (the default): all."""
+
+    images_per_class: Annotated[int, Strict(), Field(ge=2)] | None = None
+    """Images of each class, drawn by the seed of the dataset once repeated images are left out.
+    null (the default): all."""
+
+    features: Literal["dense-sift", "colour-patches"] = "dense-sift"
+    """What describes a patch: `dense-sift` (RootSIFT of its grey levels, 128 numbers) or
+    `colour-patches` (the red, green and blue of its pixels)."""
+
+    patch: Annotated[int, Strict(), Field(ge=2)] = 16
+    """Pixels of a side of a patch; for `dense-sift` a multiple of 4, from 8 on."""
+
+    step: Count = 8
+    """Pixels between neighbouring patches."""
+
+    longer_side: Annotated[int, Strict(), Field(ge=8)] | None = None
+    """Pixels to which the longer side of every image is scaled, up or down. null (the default):
+    images are not scaled."""
+
+    patches_per_image: Count | None = 256
+    """Patches that are drawn of an image that has more; null for all."""
+
+
+def kind_of_inputs(options: Options) -> str:
+    """Return ``bags``, of patches."""
+    return "bags"
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row per image, sorted by class and name; `seed` draws images and patches.
+
+    ``inputs`` (n, 0); ``bags``: see `workflow_lib.features.bag_rows`. Classes are the folders in
+    ``classes``; their vectors are the unit vectors. Images are left out and counted as by
+    `workflow_lib.datasets.image_collections.drawn_images`, and those without a patch: flat patches
+    are none of `dense-sift`.
+
+    Raises
+    ------
+    UserError
+        When the collection cannot be read, a class is not in it, it has fewer than
+        ``images_per_class`` images, or the patch suits the features not.
+    """
+    import numpy as np
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree
+    from workflow_lib.datasets.image_collections import collection_path, drawn_images
+    from workflow_lib.datasets.images import open_images
+    from workflow_lib.features.bag_rows import bags_tree
+
+    if options.features == "dense-sift" and (options.patch < 8 or options.patch % 4):
+        raise UserError(
+            place="options of the reader 'image_bags', key patch",
+            found=f"{options.patch} pixels",
+            expected="for dense-sift a multiple of 4, from 8 on",
+            remedy="fix patch, or choose features: colour-patches",
+        )
+    path = collection_path(options.collection, sources, "image_bags")
+    drawn, class_names, n_read, excluded = drawn_images(
+        path, options.members, options.classes, options.images_per_class, seed
+    )
+    bags, places, kept = [], [], []
+    for image in open_images(path, drawn, options.members):
+        described, positions = _patches(image.pixels, options)
+        if not len(described):
+            excluded[WITHOUT_PATCH] = excluded.get(WITHOUT_PATCH, 0) + 1
+            continue
+        chosen = slice(None)
+        if options.patches_per_image is not None and len(described) > options.patches_per_image:
+            own = derive_seed(seed, "patches", f"{image.entry.class_name}/{image.entry.name}")
+            chosen = np.random.default_rng(own).choice(
+                len(described), options.patches_per_image, replace=False
+            )
+            chosen.sort()
+        bags.append(described[chosen])
+        places.append(positions[chosen])
+        kept.append(image.entry)
+    if not kept:
+        raise wrong_source(str(path), "no image can be used", "images of at least two classes")
+    return class_dataset_tree(
+        np.empty((len(kept), 0)),
+        np.array([class_names.index(entry.class_name) for entry in kept]),
+        np.eye(len(class_names)),
+        class_names,
+        [],
+        class_names,
+        [f"{entry.class_name}/{entry.name}" for entry in kept],
+        place=str(path),
+        rows_read=n_read,
+        report={"exclusions": excluded},
+        bags=bags_tree(bags, 1.0 / LARGEST, places),
+    )
+
+
+def _patches(pixels: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
+    """Return the patches (m, d) of an image as uint8, and their centres (m, 2) from 0 to 1."""
+    import numpy as np
+
+    from workflow_lib.datasets.images import resized
+    from workflow_lib.features.dense_sift import dense_sift
+
+    if options.longer_side is not None and max(pixels.shape[:2]) != options.longer_side:
+        factor = options.longer_side / max(pixels.shape[:2])
+        pixels = resized(pixels, *(max(round(side * factor), 1) for side in pixels.shape[:2]))
+    if options.features == "dense-sift":
+        described, positions = dense_sift(
+            pixels, (options.patch // PLACES_OF_A_PATCH,), options.step, None
+        )
+        return np.rint(LARGEST * described).astype(np.uint8), positions
+    height, width = pixels.shape[:2]
+    if min(height, width) < options.patch:
+        return np.empty((0, 3 * options.patch**2), dtype=np.uint8), np.empty((0, 2))
+    windows = np.lib.stride_tricks.sliding_window_view(pixels, (options.patch,) * 2, axis=(0, 1))
+    windows = windows[:: options.step, :: options.step]
+    rows, columns = np.indices(windows.shape[:2])
+    centres = [columns * options.step, rows * options.step]
+    positions = np.stack(
+        [
+            (centre.ravel() + options.patch / 2) / side
+            for centre, side in zip(centres, (width, height))
+        ],
+        axis=1,
+    )
+    return windows.reshape(len(positions), -1).copy(), positions.astype(np.float32)

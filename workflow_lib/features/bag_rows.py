@@ -1,0 +1,47 @@
+"""Bags of rows of numbers, such as the patches of an image: how a dataset holds them.
+
+The group ``bags`` of a "dataset" artifact holds the rows of all bags, one bag after the other:
+``values`` (m, d), of any type, ``unit`` the number that a stored 1 stands for; ``begins`` (n + 1,),
+the first row of each bag, and m; and, where rows have a place, ``positions`` (m, 2) from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def bags_tree(
+    bags: Sequence[np.ndarray], unit: float = 1.0, positions: Sequence[np.ndarray] | None = None
+) -> dict[str, Any]:
+    """Return the group ``bags`` of n arrays (m_i, d), none of which is empty.
+
+    `unit` is what a stored 1 stands for, `positions` are n arrays (m_i, 2).
+    """
+    tree = {
+        "values": np.concatenate(bags),
+        "unit": float(unit),
+        "begins": np.concatenate([[0], np.cumsum([len(bag) for bag in bags])]),
+    }
+    if positions is not None:
+        tree["positions"] = np.concatenate(positions).astype(np.float32)
+    return tree
+
+
+def bags_of(tree: Mapping[str, Any], rows: np.ndarray) -> list[np.ndarray]:
+    """Return the bags, float64 arrays (m_i, d), of some rows of the dataset.
+
+    Parameters
+    ----------
+    tree : mapping
+        The group ``bags``; ``values`` may be `workflow_lib.stored_rows.StoredRows`.
+    rows : int array (n,)
+    """
+    begins, unit = np.asarray(tree["begins"]), float(tree["unit"])
+    bags = []
+    for row in rows:
+        values = np.asarray(tree["values"][int(begins[row]) : int(begins[row + 1])])
+        bags.append(values.astype(np.float64) * unit)
+    return bags

@@ -1,0 +1,298 @@
+"""Bags classified by Fisher vectors, under a mixture that may be trained with the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, Strict
+
+from workflow_lib.config.grids import Grid, OneExample, SomePositive
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.values import MOST, Flag, Positive
+from workflow_lib.fitting.class_selection import (
+    scaled_squared_error,
+    selected_point,
+    single_values,
+)
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
+from workflow_lib.methods import base
+
+REGRESSORS = ("fisher_vector_network",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 10}
+READS = ("dataset", "split")
+
+WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MOST)]
+WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MOST)]
+
+MOST_ROWS = 50_000
+"""Rows of all bags, drawn at random, that give the principal components."""
+
+
+class NetworkGrid(Grid):
+    """Of Fisher vector networks."""
+
+    penalty: SomePositive
+    """Penalties on the squared weights of the linear layer."""
+
+    learning_rate: SomePositive = (1.0e-4,)
+    """Learning rates of its training, in units of the spread of the rows."""
+
+
+class NetworkExample(OneExample):
+    """Of Fisher vector networks."""
+
+    penalty: Positive | None = None
+    """Used instead of `grid.penalty`."""
+
+    learning_rate: Positive | None = None
+    """Used instead of `grid.learning_rate`."""
+
+
+class Parameters(MethodFile):
+    """Fisher vectors of bags, and networks that train them."""
+
+    regressor: Literal["fisher_vector_network"]
+    """`fisher_vector_network`: a Gaussian mixture, Fisher vectors of bags and a linear classifier,
+    trained one after the other or together."""
+
+    n_components: WholeFromOne = 16
+    """Components of the mixture."""
+
+    n_dimensions: WholeFromOne | None = 32
+    """Principal components of the rows, found in the bags that the mixture is fitted to; null: the
+    numbers of a row themselves."""
+
+    mixture_bags: Literal["all", "labelled"] = "all"
+    """Whose rows give the first mixture: `all` (the default, unlabelled bags too) or `labelled`."""
+
+    mixture_start: Literal["em", "k_means"] = "em"
+    """The first mixture: fitted by EM, or by k-means++ and k-means alone, as in Palasek and Patras
+    (2017)."""
+
+    classifier_start: Literal["svm", "zero"] = "svm"
+    """The first linear layer: a linear support vector machine, or zeros."""
+
+    n_epochs: WholeFromZero = 0
+    """Passes over the bags in which mixture and linear layer are trained together; 0 (the default):
+    they are not."""
+
+    batches: Literal["halves", "mixed"] = "halves"
+    """Bags of a batch: as many unlabelled as labelled ones (`halves`), or any (`mixed`)."""
+
+    batch_size: WholeFromOne = 20
+    """Labelled bags of a batch, or all with `batches: mixed`."""
+
+    unlabelled_weight: Annotated[float, Field(ge=0)] = 0.0
+    """Weight of the log-likelihood of the rows in the cost of a batch, lambda of eq. (11)."""
+
+    m_steps: WholeFromZero = 0
+    """Ascents of the log-likelihood of a batch before its step."""
+
+    m_step_rate: Positive = 0.01
+    """Learning rate of these ascents."""
+
+    unlabelled: Flag = False
+    """Whether the bags of the weak rows are used, without their classes."""
+
+    grid: NetworkGrid
+    """Candidate hyper-parameters."""
+
+    one_example: NetworkExample = NetworkExample()
+    """Values used instead of the grid with one labelled example per class."""
+
+    items: Literal["bags"] = "bags"
+    """`bags` of rows, and no other kind of inputs."""
+
+
+@dataclass
+class Method(base.Method):
+    """Select the penalty and the learning rate, and fit the network to bags.
+
+    The grid point is that with the least `scaled_squared_error` of the scores of held-out bags.
+    Principal components, mixture and network of a fold see its own training bags, and the
+    unlabelled bags where they are used.
+
+    Attributes
+    ----------
+    grid, one_example : mappings
+        As of the YAML file.
+    seed : int
+        Of the samples of rows, of the starts and of the order of bags.
+    n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
+    batch_size, unlabelled_weight, m_steps, m_step_rate, unlabelled
+        As of the YAML file.
+    """
+
+    grid: Mapping[str, Sequence[float]]
+    one_example: Mapping[str, float]
+    seed: int
+    n_components: int
+    n_dimensions: int | None
+    mixture_bags: str
+    mixture_start: str
+    classifier_start: str
+    n_epochs: int
+    batches: str
+    batch_size: int
+    unlabelled_weight: float
+    m_steps: int
+    m_step_rate: float
+    unlabelled: bool
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size, and of each number of unlabelled bags that are used."""
+        sizes = sorted({0, *split.weak_sizes}) if self.unlabelled else (0,)
+        return fit_specs(split.sizes, sizes)
+
+    def select(self, data: FitData) -> base.Selection:
+        has_one = data.has_one_example
+        grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        tried = self._heldout_scores(data, grid)
+        entries, heldout = selected_point(tried, data.labels, scaled_squared_error)
+        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = {name: selection.entries[name] for name in ("penalty", "learning_rate")}
+        start = self._start(data.bags, data.weak_bags)
+        return start.fitted(self, data.labels, data.n_classes, chosen)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_arrays(entries["network"])
+
+    def _heldout_scores(
+        self, data: FitData, grid: Mapping[str, Sequence[float]]
+    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+        """Yield each grid point with the class scores (n, K) of the training bags held out."""
+        bags, weak = data.bags, data.weak_bags
+        starts = []
+        for fold in data.fold_numbers:
+            places = np.flatnonzero(data.folds != fold)
+            starts.append((self._start([bags[place] for place in places], weak), places))
+        for penalty in grid["penalty"]:
+            for rate in grid["learning_rate"]:
+                point = {"penalty": penalty, "learning_rate": rate}
+                scores = np.empty((data.size, data.n_classes))
+                for fold, (start, places) in enumerate(starts):
+                    fitted = start.fitted(self, data.labels[places], data.n_classes, point)
+                    heldout = np.flatnonzero(data.folds == fold)
+                    scores[heldout] = fitted.scores([bags[place] for place in heldout])
+                yield point, scores
+
+    def _start(self, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:
+        """Return the principal components and the mixture of labelled and unlabelled bags."""
+        from workflow_lib.fisher_network import first_mixture
+
+        generator = np.random.default_rng(self.seed)
+        used = bags + weak if self.mixture_bags == "all" else bags
+        projection = _projection(used, self.n_dimensions, generator)
+        bags, weak, used = (projection.of(each) for each in (bags, weak, used))
+        mixture = first_mixture(used, self.n_components, self.mixture_start, generator)
+        return _Start(projection, bags, weak, mixture)
+
+
+class _Projection:
+    """Principal components of rows: a shift (d,) and directions (d, k), or None for the rows."""
+
+    def __init__(self, shift: np.ndarray, directions: np.ndarray) -> None:
+        self.shift, self.directions = shift, directions
+
+    def of(self, bags: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the bags (m_i, k) of bags (m_i, d)."""
+        return [(bag - self.shift) @ self.directions for bag in bags]
+
+
+def _projection(
+    bags: Sequence[np.ndarray], n_dimensions: int | None, generator: np.random.Generator
+) -> _Projection:
+    width = bags[0].shape[1]
+    if n_dimensions is None or n_dimensions >= width:
+        return _Projection(np.zeros(width), np.eye(width))
+    rows = np.concatenate(bags)
+    if len(rows) > MOST_ROWS:
+        rows = rows[np.sort(generator.choice(len(rows), MOST_ROWS, replace=False))]
+    shift = rows.mean(axis=0)
+    centred = rows - shift
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    directions = vectors[:, np.argsort(-values, kind="stable")[:n_dimensions]]
+    # The sign of a direction is that of its largest number, whichever library finds it.
+    largest = np.abs(directions).argmax(axis=0)
+    return _Projection(shift, directions * np.sign(directions[largest, np.arange(n_dimensions)]))
+
+
+class _Start:
+    """What all grid points of a fold have in common."""
+
+    def __init__(self, projection, bags, weak, mixture) -> None:
+        self._projection, self._mixture = projection, mixture
+        self._bags, self._n_labelled = bags + weak, len(bags)
+
+    def fitted(
+        self, method: Method, labels: np.ndarray, n_classes: int, point: Mapping[str, float]
+    ) -> Fitted:
+        """Return the network fitted to the bags, with the classes of the labelled ones."""
+        from workflow_lib.fisher_network import UNLABELLED, FisherVectorNetwork
+
+        network = FisherVectorNetwork(
+            model=self._mixture,
+            classifier=method.classifier_start,
+            unlabelled_weight=method.unlabelled_weight,
+            m_steps=method.m_steps,
+            m_step_rate=method.m_step_rate,
+            batch_size=method.batch_size,
+            batches=method.batches,
+            n_epochs=method.n_epochs,
+            random_state=method.seed,
+            **point,
+        )
+        classes = np.full(len(self._bags), UNLABELLED)
+        classes[: self._n_labelled] = labels
+        return Fitted(network.fit(self._bags, classes), self._projection, n_classes)
+
+
+class Fitted(base.Fitted):
+    """A network, the projection of its rows, and the number of classes.
+
+    Parameters
+    ----------
+    network : FisherVectorNetwork
+    projection : _Projection
+    n_classes : int
+        Number of classes K of the scores, those without a training bag included.
+    """
+
+    def __init__(self, network: Any, projection: _Projection, n_classes: int) -> None:
+        self._network, self._projection, self._n_classes = network, projection, n_classes
+
+    def predict(self, rows):
+        return self.scores(rows.bags())
+
+    def scores(self, bags: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the score of every class (m, K); classes without a training bag are last."""
+        found = self._network.decision_function(self._projection.of(bags))
+        scores = np.repeat(found.min(axis=1, keepdims=True) - 1.0, self._n_classes, axis=1)
+        scores[:, self._network.classes_] = found
+        return scores
+
+    def entries(self):
+        # On another processor a second training would end elsewhere.
+        return {"network": self.to_arrays()}
+
+    def to_arrays(self):
+        return self._network.to_arrays() | {
+            "shift": self._projection.shift,
+            "directions": self._projection.directions,
+            "n_classes": self._n_classes,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        from workflow_lib.fisher_network import FisherVectorNetwork
+
+        projection = _Projection(arrays["shift"], arrays["directions"])
+        network = FisherVectorNetwork.from_arrays(arrays)
+        return cls(network, projection, int(arrays["n_classes"]))
