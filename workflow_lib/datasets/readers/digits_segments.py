@@ -36,15 +36,17 @@ SEGMENTS_OF_DIGITS = (
 class Options(Settings):
     """Options of the reader ``digits_segments``."""
 
-    inputs: Literal["pixels", "rows", "ink"] = "pixels"
+    inputs: Literal["pixels", "rows", "ink", "patches"] = "pixels"
     """`pixels`: 64 numbers. `rows`: a sequence of the 8 rows of an image, vectors of 8 numbers, for
     methods of sequences. `ink`: a bag of ink, whose 64 words are the places, and whose counts from
-    0 to 16 the ink in them, for methods of bags."""
+    0 to 16 the ink in them, for methods of bags of words. `patches`: a bag of 36 rows, the patches
+    of 3 x 3 pixels with their places, 11 numbers each, for methods of bags of rows."""
 
 
 def kind_of_inputs(options: Options) -> str:
-    """Return ``vectors`` for rows of an image, ``counts`` for ink, else ``numbers``."""
-    return {"rows": "vectors", "ink": "counts"}.get(options.inputs, "numbers")
+    """Return ``vectors`` for rows of an image, ``counts``, ``bags`` or ``numbers``."""
+    kinds = {"rows": "vectors", "ink": "counts", "patches": "bags"}
+    return kinds.get(options.inputs, "numbers")
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
@@ -52,13 +54,15 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
     the top; sequences (1797, 65) or counts (1797, 64) have the group ``items``
-    (`workflow_lib.features.item_rows`). The class of a row is its digit, whose vector (7,) is 1 for
+    (`workflow_lib.features.item_rows`), patches are in the group ``bags``
+    (`workflow_lib.features.bag_rows`), with no columns in ``inputs``. The class of a row is its digit, whose vector (7,) is 1 for
     segments that light up and 0 for the others. ``thumbnails`` (1797, 8, 8, 3): the images in grey.
     """
     import numpy as np
     from sklearn.datasets import load_digits
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
+    from workflow_lib.features.bag_rows import bags_tree
     from workflow_lib.features.item_rows import vector_rows
 
     digits = load_digits()
@@ -72,6 +76,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         groups["items"] = {"kind": "vectors", "n_numbers": 8}
     elif options.inputs == "ink":
         inputs, groups["items"] = digits.data, {"kind": "counts", "n_words": 64}
+    elif options.inputs == "patches":
+        images = pixels.reshape(-1, 8, 8)
+        windows = np.lib.stride_tricks.sliding_window_view(images, (3, 3), axis=(1, 2))
+        places = np.moveaxis(np.indices((6, 6)), 0, -1).reshape(-1, 2) / 5.0
+        patches = windows.reshape(len(images), 36, 9)
+        bags = [np.hstack([patch, places]) for patch in patches]
+        inputs, names, groups["bags"] = np.empty((len(images), 0)), [], bags_tree(bags)
     return class_dataset_tree(
         inputs,
         digits.target.astype(np.int64),
