@@ -27,6 +27,7 @@ BENCHMARKS = (
     "fisher_scores",
     "state_space_em",
     "hidden_markov_em",
+    "online_mixture",
     "interval_coverage",
 )
 

@@ -55,6 +55,7 @@ TITLES = {
     "fisher_scores": "Fisher vectors",
     "state_space_em": "EM for state-space models",
     "hidden_markov_em": "EM for hidden Markov models",
+    "online_mixture": "Mixtures from a stream, and the Fisher vector layer",
 }
 
 # A benchmark that measures no time, with tables of its own.
