@@ -322,8 +322,9 @@ class FisherVectorNetwork(ParameterMixin):
     def _steps_of_batch(self, bags, y) -> tuple[float, float]:
         bags = self._scaled(bags)
         rows = np.concatenate(bags)
-        posterior = fisher_layer.posterior_of(rows, self._coordinates)
-        sums = fisher_layer.mean_sums(rows, posterior)
+        powers = fisher_layer.powers_of(rows)
+        posterior = fisher_layer.posterior_of(powers, self._coordinates)
+        sums = fisher_layer.mean_sums(powers, posterior)
         bound = fisher_layer.bound(sums, posterior, self._coordinates)
         for _ in range(self.m_steps):
             self._move(self._ascents.steps(fisher_layer.ascent(sums, self._coordinates)))
@@ -362,9 +363,9 @@ class FisherVectorNetwork(ParameterMixin):
             gradients["intercept"] = in_scores.sum(axis=0) + self.penalty * self.intercept_
         if self.unlabelled_weight > 0:
             if held is None:
-                rows = np.concatenate(bags)
-                posterior = fisher_layer.posterior_of(rows, self._coordinates)
-                held = fisher_layer.mean_sums(rows, posterior), posterior
+                powers = fisher_layer.powers_of(np.concatenate(bags))
+                posterior = fisher_layer.posterior_of(powers, self._coordinates)
+                held = fisher_layer.mean_sums(powers, posterior), posterior
             cost -= self.unlabelled_weight * fisher_layer.bound(*held, self._coordinates)
             for name, ascent in fisher_layer.ascent(held[0], self._coordinates).items():
                 gradients[name] = gradients.get(name, 0.0) - self.unlabelled_weight * ascent

@@ -44,8 +44,8 @@ class Pass(NamedTuple):
 
     Attributes
     ----------
-    rows : array (N, d)
-        The rows of all bags.
+    powers : array (N, 2 d)
+        The rows of all bags, and their squares.
     bounds : int array (n + 1,)
         Where each bag begins and ends.
     posterior : array (N, C)
@@ -56,7 +56,7 @@ class Pass(NamedTuple):
         they are divided (or ones).
     """
 
-    rows: np.ndarray
+    powers: np.ndarray
     bounds: np.ndarray
     posterior: np.ndarray
     sums: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -70,12 +70,20 @@ class Pass(NamedTuple):
         return self.rooted / self.lengths
 
 
-def posterior_of(rows: np.ndarray, coordinates: Coordinates) -> np.ndarray:
-    """Return the responsibilities (N, C) of rows (N, d)."""
+def powers_of(rows: np.ndarray) -> np.ndarray:
+    """Return rows (N, d) and their squares, (N, 2 d): all that a mixture sees of them."""
+    n_rows, dimension = rows.shape
+    powers = np.empty((n_rows, 2 * dimension))
+    powers[:, :dimension] = rows
+    np.square(rows, out=powers[:, dimension:])
+    return powers
+
+
+def posterior_of(powers: np.ndarray, coordinates: Coordinates) -> np.ndarray:
+    """Return the responsibilities (N, C) of rows, from their powers."""
     alpha, means, deviations = coordinates
     precisions = deviations**-2.0
-    joint = rows**2 @ (-0.5 * precisions.T)
-    joint += rows @ (means * precisions).T
+    joint = powers @ np.hstack([means * precisions, -0.5 * precisions]).T
     joint += alpha - np.log(deviations).sum(axis=1) - 0.5 * (means**2 * precisions).sum(axis=1)
     joint -= joint.max(axis=1, keepdims=True)
     np.exp(joint, out=joint)
@@ -97,19 +105,17 @@ def forward(
         Whether signed square roots are taken, and whether vectors are then scaled to unit length
         ("improved": Perronnin, Sanchez & Mensink 2010).
     """
-    rows = np.concatenate(bags)
+    powers = powers_of(np.concatenate(bags))
     bounds = np.cumsum([0, *map(len, bags)])
-    posterior = posterior_of(rows, coordinates)
-    sums = _sums_of_bags(rows, posterior, bounds)
-    sizes = np.diff(bounds).astype(np.float64)
-    sums = tuple(total / sizes.reshape(-1, *[1] * (total.ndim - 1)) for total in sums)
+    posterior = posterior_of(powers, coordinates)
+    sums = _means_of_bags(powers, posterior, bounds)
     raw = _scores(sums, coordinates)
     rooted = np.sign(raw) * np.sqrt(np.abs(raw)) if root else raw
     lengths = np.ones((len(bags), 1))
     if length:
         norms = np.linalg.norm(rooted, axis=1, keepdims=True)
         lengths = np.where(norms > 0, norms, 1.0)
-    return Pass(rows, bounds, posterior, sums, raw, rooted, lengths)
+    return Pass(powers, bounds, posterior, sums, raw, rooted, lengths)
 
 
 def backward(
@@ -164,18 +170,18 @@ def backward(
         of_deviations * (means**2 - deviations**2) - of_means * means
     ).sum(axis=2)
     in_first = of_means - 2.0 * of_deviations * means
+    in_sums = np.concatenate([in_first, of_deviations], axis=2)
     sizes = np.diff(passed.bounds)
     in_posterior = np.empty_like(passed.posterior)
     for bag, (start, stop) in enumerate(zip(passed.bounds[:-1], passed.bounds[1:])):
-        rows, out = passed.rows[start:stop], in_posterior[start:stop]
-        np.matmul(rows, in_first[bag].T, out=out)
-        out += rows**2 @ of_deviations[bag].T
+        out = in_posterior[start:stop]
+        np.matmul(passed.powers[start:stop], in_sums[bag].T, out=out)
         out += in_counts[bag]
         out /= sizes[bag]
     weighted = in_posterior * passed.posterior
     weighted -= passed.posterior * weighted.sum(axis=1, keepdims=True)
-    totals = weighted.sum(axis=0), weighted.T @ passed.rows, weighted.T @ passed.rows**2
-    through = expected_gradient(*totals, *coordinates)
+    totals = np.split(weighted.T @ passed.powers, 2, axis=1)
+    through = expected_gradient(weighted.sum(axis=0), *totals, *coordinates)
     return {
         "alpha": in_alpha + through["alpha"],
         "means": in_means + through["means"],
@@ -183,14 +189,9 @@ def backward(
     }
 
 
-def mean_sums(rows: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, ...]:
+def mean_sums(powers: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the means (C,), (C, d) and (C, d) of q, q x and q x^2 over all rows."""
-    n_rows = len(rows)
-    return (
-        posterior.mean(axis=0),
-        posterior.T @ rows / n_rows,
-        posterior.T @ rows**2 / n_rows,
-    )
+    return posterior.mean(axis=0), *np.split(posterior.T @ powers / len(powers), 2, axis=1)
 
 
 def bound(sums: Sequence[np.ndarray], posterior: np.ndarray, coordinates: Coordinates) -> float:
@@ -208,16 +209,14 @@ def ascent(sums: Sequence[np.ndarray], coordinates: Coordinates) -> Mapping[str,
     return expected_gradient(*sums, *coordinates)
 
 
-def _sums_of_bags(rows, posterior, bounds):
-    counts = np.add.reduceat(posterior, bounds[:-1], axis=0)
-    shape = (len(bounds) - 1, posterior.shape[1], rows.shape[1])
-    first, second = np.empty(shape), np.empty(shape)
-    squared = rows**2
+def _means_of_bags(powers, posterior, bounds):
+    sizes = np.diff(bounds).astype(np.float64)
+    counts = np.add.reduceat(posterior, bounds[:-1], axis=0) / sizes[:, None]
+    totals = np.empty((len(sizes), posterior.shape[1], powers.shape[1]))
     for bag, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:])):
-        own = posterior[start:stop].T
-        np.matmul(own, rows[start:stop], out=first[bag])
-        np.matmul(own, squared[start:stop], out=second[bag])
-    return counts, first, second
+        np.matmul(posterior[start:stop].T, powers[start:stop], out=totals[bag])
+    totals /= sizes[:, None, None]
+    return counts, *np.split(totals, 2, axis=2)
 
 
 def _scores(sums, coordinates: Coordinates) -> np.ndarray:

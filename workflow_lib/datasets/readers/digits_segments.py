@@ -55,8 +55,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
     the top; sequences (1797, 65) or counts (1797, 64) have the group ``items``
     (`workflow_lib.features.item_rows`), patches are in the group ``bags``
-    (`workflow_lib.features.bag_rows`), with no columns in ``inputs``. The class of a row is its digit, whose vector (7,) is 1 for
-    segments that light up and 0 for the others. ``thumbnails`` (1797, 8, 8, 3): the images in grey.
+    (`workflow_lib.features.bag_rows`), with no columns in ``inputs``. The class of a row is its
+    digit, whose vector (7,) is 1 for segments that light up and 0 for the others. ``thumbnails``
+    (1797, 8, 8, 3): the images in grey.
     """
     import numpy as np
     from sklearn.datasets import load_digits
