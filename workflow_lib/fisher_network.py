@@ -141,8 +141,11 @@ class FisherVectorNetwork(ParameterMixin):
         self.length = length
         self.random_state = random_state
 
-    def fit(self, bags: Sequence[np.ndarray], y) -> FisherVectorNetwork:
+    def fit(self, bags: Sequence[np.ndarray], y, sample_weight=None) -> FisherVectorNetwork:
         """Fit to `bags`, n arrays (m_i, d), and their classes `y` (n,), -1 for unlabelled bags.
+
+        `sample_weight` (n,) are positive weights of the bags in the mean of C_sup, for example of
+        bags with uncertain classes; None: all weigh the same.
 
         Raises
         ------
@@ -153,11 +156,12 @@ class FisherVectorNetwork(ParameterMixin):
         self._check_settings()
         y = _checked_labels(y, len(bags))
         bags = _checked_bags(bags)
+        weights = _checked_weights(sample_weight, len(bags))
         seeds = random_generator(self.random_state).spawn(3)
-        self._begin(bags, y, np.unique(y[y != UNLABELLED]), seeds[0])
+        self._begin(bags, y, np.unique(y[y != UNLABELLED]), seeds[0], weights)
         for _ in range(self.n_epochs):
             scores = [
-                self._step([bags[bag] for bag in batch], y[batch])
+                self._step([bags[bag] for bag in batch], y[batch], weights[batch])
                 for batch in self._batches(y, *seeds[1:])
             ]
             self._note(scores)
@@ -175,11 +179,12 @@ class FisherVectorNetwork(ParameterMixin):
         bags = _checked_bags(bags, None if not hasattr(self, "_centre") else len(self._centre))
         if not hasattr(self, "classes_"):
             found = np.unique(y[y != UNLABELLED] if classes is None else classes)
-            self._begin(bags, y, found, random_generator(self.random_state))
+            generator = random_generator(self.random_state)
+            self._begin(bags, y, found, generator, np.ones(len(y)))
         unknown = sorted({*y.tolist()} - {UNLABELLED, *self.classes_.tolist()})
         if unknown:
             raise ValueError(f"The classes {unknown} are not among {self.classes_.tolist()}.")
-        self._note([self._step(bags, y)])
+        self._note([self._step(bags, y, np.ones(len(y)))])
         self._publish()
         return self
 
@@ -206,7 +211,7 @@ class FisherVectorNetwork(ParameterMixin):
         """Return C_hybrid of bags, with the posterior of the present mixture."""
         y = _checked_labels(y, len(bags))
         bags = self._scaled(_checked_bags(bags, len(self._centre)))
-        return self._cost_and_gradients(bags, y, None)[0]
+        return self._cost_and_gradients(bags, y, np.ones(len(y)), None)[0]
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the trained network as arrays, from which `from_arrays` predicts."""
@@ -249,7 +254,7 @@ class FisherVectorNetwork(ParameterMixin):
             if not getattr(self, name) >= smallest:
                 raise ValueError(f"{name} must be at least {smallest}.")
 
-    def _begin(self, bags, y, classes, generator) -> None:
+    def _begin(self, bags, y, classes, generator, weights) -> None:
         if len(classes) < 2:
             raise ValueError(f"There must be labelled bags of two classes; found {len(classes)}.")
         self.classes_, self.history_ = np.asarray(classes), []
@@ -285,7 +290,9 @@ class FisherVectorNetwork(ParameterMixin):
         if self.classifier == "svm" and len(np.unique(y[labelled])) == len(classes):
             vectors = self.transform([bags[bag] for bag in labelled])
             signs = self._signs(y[labelled])
-            self.coef_, self.intercept_ = fit_squared_hinge(vectors, signs, self.penalty)
+            self.coef_, self.intercept_ = fit_squared_hinge(
+                vectors, signs, self.penalty, weights[labelled]
+            )
 
     # Steps
 
@@ -305,13 +312,13 @@ class FisherVectorNetwork(ParameterMixin):
                 drawn = of_unlabelled.choice(unlabelled, size, replace=False)
             yield np.concatenate([batch, drawn])
 
-    def _step(self, bags, y) -> tuple[float, float]:
+    def _step(self, bags, y, weights) -> tuple[float, float]:
         """Make one step by a batch; return the loss and the bound F before it.
 
         Raises ValueError if the parameters are no longer finite.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            scores = self._steps_of_batch(bags, y)
+            scores = self._steps_of_batch(bags, y, weights)
         if not np.isfinite(self._coordinates.means).all() or not np.isfinite(self.coef_).all():
             raise ValueError(
                 f"The parameters are no longer finite: learning_rate={self.learning_rate} or "
@@ -319,7 +326,7 @@ class FisherVectorNetwork(ParameterMixin):
             )
         return scores
 
-    def _steps_of_batch(self, bags, y) -> tuple[float, float]:
+    def _steps_of_batch(self, bags, y, weights) -> tuple[float, float]:
         bags = self._scaled(bags)
         rows = np.concatenate(bags)
         powers = fisher_layer.powers_of(rows)
@@ -328,7 +335,7 @@ class FisherVectorNetwork(ParameterMixin):
         bound = fisher_layer.bound(sums, posterior, self._coordinates)
         for _ in range(self.m_steps):
             self._move(self._ascents.steps(fisher_layer.ascent(sums, self._coordinates)))
-        _, loss, gradients = self._cost_and_gradients(bags, y, (sums, posterior))
+        _, loss, gradients = self._cost_and_gradients(bags, y, weights, (sums, posterior))
         if gradients:
             steps = self._descents.steps(gradients)
             self.coef_ = self.coef_ - steps.pop("coef", 0.0)
@@ -336,7 +343,7 @@ class FisherVectorNetwork(ParameterMixin):
             self._move({name: -step for name, step in steps.items()})
         return loss, bound - np.log(self._unit) * rows.shape[1]
 
-    def _cost_and_gradients(self, bags, y, held):
+    def _cost_and_gradients(self, bags, y, weights, held):
         """Return C_hybrid, the loss of labelled bags, and the gradients of C_hybrid.
 
         `held` are the sums and the posterior of the E-step; None: those of the present mixture.
@@ -352,10 +359,11 @@ class FisherVectorNetwork(ParameterMixin):
             signs = self._signs(y[labelled])
             margins = 1.0 - signs * (vectors @ self.coef_.T + self.intercept_)
             violations = np.maximum(margins, 0.0)
-            loss = float((violations**2).sum() / len(labelled))
+            shares = weights[labelled, None] / weights[labelled].sum()
+            loss = float((shares * violations**2).sum())
             squares = float((self.coef_**2).sum() + (self.intercept_**2).sum())
             cost = loss + 0.5 * self.penalty * squares
-            in_scores = -2.0 * signs * violations / len(labelled)
+            in_scores = -2.0 * shares * signs * violations
             gradients = fisher_layer.backward(
                 passed, self._coordinates, in_scores @ self.coef_, self.root, self.length
             )
@@ -425,18 +433,21 @@ def first_mixture(
 
 
 def fit_squared_hinge(
-    vectors: np.ndarray, signs: np.ndarray, penalty: float
+    vectors: np.ndarray, signs: np.ndarray, penalty: float, sample_weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return weights (m, p) and intercepts (m,) that minimise C_sup of all vectors (n, p).
 
-    `signs` (n, m) are 1 for the class of the bag and -1 for others.
+    `signs` (n, m) are 1 for the class of the bag and -1 for others, `sample_weight` (n,) the
+    weights of the bags in the mean.
     """
     # Imported here, because it takes longer to load than most batches to learn.
     from sklearn.svm import LinearSVC
 
-    cost = 1.0 / (penalty * len(vectors))
+    cost, weights = 1.0 / (penalty * len(vectors)), sample_weight / sample_weight.mean()
     machines = [
-        LinearSVC(C=cost, tol=SVM_TOLERANCE, max_iter=SVM_STEPS, random_state=0).fit(vectors, sign)
+        LinearSVC(C=cost, tol=SVM_TOLERANCE, max_iter=SVM_STEPS, random_state=0).fit(
+            vectors, sign, weights
+        )
         for sign in signs.T
     ]
     return (
@@ -450,6 +461,13 @@ def _checked_labels(y, n_bags: int) -> np.ndarray:
     if y.shape != (n_bags,):
         raise ValueError(f"y must have one class for each of {n_bags} bags; found {y.shape}.")
     return y
+
+
+def _checked_weights(weights, n_bags: int) -> np.ndarray:
+    weights = np.ones(n_bags) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n_bags,) or not (weights > 0).all():
+        raise ValueError(f"sample_weight must be {n_bags} positive numbers, one for each bag.")
+    return weights
 
 
 def _checked_bags(bags, width: int | None = None) -> list[np.ndarray]:

@@ -69,7 +69,7 @@ def test_gradients_of_the_layer_equal_differences(root, length):
 def test_gradients_of_the_hybrid_cost_equal_differences():
     bags, y = labelled_bags(10, 6)
     model = network(n_epochs=1, unlabelled_weight=0.3, learning_rate=1e-2).fit(bags, y)
-    found = model._cost_and_gradients(model._scaled(bags), y, None)[2]
+    found = model._cost_and_gradients(model._scaled(bags), y, np.ones(len(y)), None)[2]
 
     def with_coordinates(values, name):
         model._coordinates, kept = model._coordinates._replace(**{name: values}), model._coordinates
@@ -113,9 +113,29 @@ def test_the_untrained_network_is_a_linear_machine_on_fisher_vectors():
     np.testing.assert_allclose(scores[:, 1], machine.decision_function(vectors), atol=1e-4)
     np.testing.assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-4)
     # It is the minimum of the cost of the linear layer.
-    gradients = model._cost_and_gradients(model._scaled(bags), y, None)[2]
+    gradients = model._cost_and_gradients(model._scaled(bags), y, np.ones(len(y)), None)[2]
     np.testing.assert_allclose(gradients["coef"], 0.0, atol=1e-5)
     np.testing.assert_allclose(gradients["intercept"], 0.0, atol=1e-5)
+
+
+def test_weights_of_bags_are_those_of_repeated_bags():
+    bags, y = labelled_bags(12, 12)
+    mixture = GaussianMixtureModel(3, "diag").fit(np.concatenate(bags))
+    weights = np.where(np.arange(12) < 5, 3.0, 1.0)
+    settings = {"model": mixture, "n_epochs": 0}
+    weighted = network(**settings).fit(bags, y, weights)
+    again = np.repeat(np.arange(12), weights.astype(int))
+    repeated = network(**settings).fit([bags[bag] for bag in again], y[again])
+    np.testing.assert_allclose(
+        weighted.decision_function(bags), repeated.decision_function(bags), atol=1e-5
+    )
+    found = weighted._cost_and_gradients(weighted._scaled(bags), y, weights, None)[2]
+    more = weighted._scaled([bags[bag] for bag in again])
+    expected = weighted._cost_and_gradients(more, y[again], np.ones(len(again)), None)[2]
+    for name in ("coef", "intercept"):
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-12)
+    with pytest.raises(ValueError, match="sample_weight must be 12 positive numbers"):
+        network().fit(bags, y, np.zeros(12))
 
 
 def test_vectors_have_the_length_of_the_paper():

@@ -96,7 +96,7 @@ SETTINGS = {
     "m_steps": 0,
     "m_step_rate": 0.01,
     "unlabelled": True,
-    "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3]},
+    "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0]},
     "one_example": {},
     "seed": 0,
 }
@@ -121,7 +121,10 @@ def fitted(folder, changed=lambda tree, split: None, **settings):
     return read_artifact(results[0], "regression"), labels, split, bags
 
 
-@pytest.mark.parametrize("training", [{}, {"n_epochs": 3}])
+PSEUDO = {"grid": SETTINGS["grid"] | {"pseudo_weight": [0.3]}}
+
+
+@pytest.mark.parametrize("training", [{}, {"n_epochs": 3}, PSEUDO, PSEUDO | {"n_epochs": 1}])
 def test_networks_classify_bags_with_and_without_unlabelled_ones(tmp_path, training):
     tree, labels, split, bags = fitted(tmp_path / "run", **training)
     assert sorted({(item["training_size"], item["weak_size"]) for item in tree.values()}) == [
@@ -147,9 +150,11 @@ def test_unlabelled_bags_are_used_where_asked_for_and_test_bags_never(tmp_path):
     weak = fitted(tmp_path / "weak", other_weak)[0]
     test = fitted(tmp_path / "test", other_test)[0]
     labelled = fitted(tmp_path / "labelled", unlabelled=False)[0]
+    pseudo = fitted(tmp_path / "pseudo", **PSEUDO)[0]
     assert {item["weak_size"] for item in labelled.values()} == {0}
     for name, item in first.items():
         same = item["weak_size"] == 0
+        assert (item["test_targets"] == pseudo[name]["test_targets"]).all() == same
         assert (item["test_targets"] == weak[name]["test_targets"]).all() == same
         np.testing.assert_array_equal(item["heldout_outputs"], test[name]["heldout_outputs"])
         np.testing.assert_array_equal(item["test_targets"][0], test[name]["test_targets"][0])

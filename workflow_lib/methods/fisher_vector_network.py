@@ -20,6 +20,7 @@ from workflow_lib.fitting.class_selection import (
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.methods import base
+from workflow_lib.named_class import combinations
 
 REGRESSORS = ("fisher_vector_network",)
 TASKS = ("classes",)
@@ -28,6 +29,9 @@ READS = ("dataset", "split")
 
 WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MOST)]
 WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MOST)]
+
+PSEUDO_ROUNDS = 5
+"""Times that pseudo-classes are predicted anew; the first from labelled bags alone."""
 
 MOST_ROWS = 50_000
 """Rows of all bags, drawn at random, that give the principal components."""
@@ -42,6 +46,12 @@ class NetworkGrid(Grid):
     learning_rate: SomePositive = (1.0e-4,)
     """Learning rates of its training, in units of the spread of the rows."""
 
+    pseudo_weight: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(min_length=1)] = (
+        0.0,
+    )
+    """Weights of unlabelled bags with pseudo-classes, relative to labelled ones; 0 (the default):
+    they have none."""
+
 
 class NetworkExample(OneExample):
     """Of Fisher vector networks."""
@@ -51,6 +61,9 @@ class NetworkExample(OneExample):
 
     learning_rate: Positive | None = None
     """Used instead of `grid.learning_rate`."""
+
+    pseudo_weight: Annotated[float, Field(ge=0)] | None = None
+    """Used instead of `grid.pseudo_weight`."""
 
 
 class Parameters(MethodFile):
@@ -157,7 +170,7 @@ class Method(base.Method):
         return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        chosen = {name: selection.entries[name] for name in ("penalty", "learning_rate")}
+        chosen = {name: selection.entries[name] for name in self.grid}
         start = self._start(data.bags, data.weak_bags)
         return start.fitted(self, data.labels, data.n_classes, chosen)
 
@@ -173,15 +186,13 @@ class Method(base.Method):
         for fold in data.fold_numbers:
             places = np.flatnonzero(data.folds != fold)
             starts.append((self._start([bags[place] for place in places], weak), places))
-        for penalty in grid["penalty"]:
-            for rate in grid["learning_rate"]:
-                point = {"penalty": penalty, "learning_rate": rate}
-                scores = np.empty((data.size, data.n_classes))
-                for fold, (start, places) in enumerate(starts):
-                    fitted = start.fitted(self, data.labels[places], data.n_classes, point)
-                    heldout = np.flatnonzero(data.folds == fold)
-                    scores[heldout] = fitted.scores([bags[place] for place in heldout])
-                yield point, scores
+        for point in combinations(grid):
+            scores = np.empty((data.size, data.n_classes))
+            for fold, (start, places) in enumerate(starts):
+                fitted = start.fitted(self, data.labels[places], data.n_classes, point)
+                heldout = np.flatnonzero(data.folds == fold)
+                scores[heldout] = fitted.scores([bags[place] for place in heldout])
+            yield point, scores
 
     def _start(self, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:
         """Return the principal components and the mixture of labelled and unlabelled bags."""
@@ -234,24 +245,42 @@ class _Start:
     def fitted(
         self, method: Method, labels: np.ndarray, n_classes: int, point: Mapping[str, float]
     ) -> Fitted:
-        """Return the network fitted to the bags, with the classes of the labelled ones."""
+        """Return the network fitted to the bags, with the classes of the labelled ones.
+
+        With a positive weight of pseudo-classes, PSEUDO_ROUNDS times a linear machine on the
+        vectors of all bags gives unlabelled bags the classes that the last one predicts for them.
+        """
         from workflow_lib.fisher_network import UNLABELLED, FisherVectorNetwork
 
-        network = FisherVectorNetwork(
-            model=self._mixture,
+        def network(**settings):
+            return FisherVectorNetwork(
+                model=self._mixture,
+                penalty=point["penalty"],
+                random_state=method.seed,
+                **settings,
+            )
+
+        classes = np.full(len(self._bags), UNLABELLED)
+        classes[: self._n_labelled] = labels
+        weights = np.ones(len(self._bags))
+        weak = self._bags[self._n_labelled :]
+        if point["pseudo_weight"] > 0 and weak:
+            machine = network(n_epochs=0)
+            weights[self._n_labelled :] = point["pseudo_weight"]
+            for _ in range(PSEUDO_ROUNDS):
+                machine.fit(self._bags, classes, weights)
+                classes[self._n_labelled :] = machine.predict(weak)
+        trained = network(
             classifier=method.classifier_start,
             unlabelled_weight=method.unlabelled_weight,
+            learning_rate=point["learning_rate"],
             m_steps=method.m_steps,
             m_step_rate=method.m_step_rate,
             batch_size=method.batch_size,
             batches=method.batches,
             n_epochs=method.n_epochs,
-            random_state=method.seed,
-            **point,
-        )
-        classes = np.full(len(self._bags), UNLABELLED)
-        classes[: self._n_labelled] = labels
-        return Fitted(network.fit(self._bags, classes), self._projection, n_classes)
+        ).fit(self._bags, classes, weights)
+        return Fitted(trained, self._projection, n_classes)
 
 
 class Fitted(base.Fitted):
