@@ -17,7 +17,12 @@ def methods_with_preimages():
 
 def method_fields(methods, *keys):
     """Return these keys of the methods, as plain values; a rule names only those that it shows."""
-    return {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
+    fields = {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
+    for values in fields.values():
+        # The only block of settings among the fields.
+        if values.get("score_space"):
+            values["score_space"] = plain(values["score_space"], "models")
+    return fields
 
 
 def compared_methods(wildcards):

@@ -200,6 +200,14 @@ def files_of_figure(wildcards):
         "dataset": f"results/datasets/{settings.experiments[experiment].dataset}.h5",
         "family_scores": [f"results/{name}/scores.csv" for name in families(experiment)],
         "first_features": f"{folder}/split-0/features.h5",
+        "first_input_models": [
+            f"{folder}/split-0/{name}/input_models.h5"
+            for name in dict.fromkeys(
+                space.models
+                for method in shown_in_figure(wildcards)
+                if (space := settings.methods[method].score_space)
+            )
+        ],
         "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
         "first_split": f"{folder}/split-0/split.h5",
         "models": next(iter(mixture_models(experiment)), []),

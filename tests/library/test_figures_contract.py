@@ -29,6 +29,7 @@ from report_samples import (
     write_scores,
 )
 from test_report_critical_difference import SIX, rank
+from test_report_sequence_posteriors import write_sequence_sample
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.config.capabilities import experiment_facts
@@ -145,10 +146,11 @@ def draw_all(folder: Path) -> None:
     """Write a picture of every kind, and of the figures of a whole run."""
     samples = {
         "classes": write_class_sample(folder / "classes"),
+        "sequences": write_sequence_sample(folder / "sequences"),
         "series": write_sample(folder / "series"),
     }
     for kind, module in KINDS.items():
-        files, settings = samples["classes" if "classes" in tasks_of(module) else "series"]
+        files, settings = samples[sample_of(module)]
         files |= {"first_split": files["splits"][0]}
         files |= {"first_predictions": [p for p in files["predictions"] if "split-0" in str(p)]}
         given = {name: (SETTINGS | settings)[name] for name in module.settings}
@@ -165,6 +167,13 @@ def draw_all(folder: Path) -> None:
 
 def tasks_of(module: base.FigureModule) -> set[str]:
     return module.requires.get("task", {"series"})
+
+
+def sample_of(module: base.FigureModule) -> str:
+    """Return the sample that has what a kind of figure shows."""
+    if "kind_of_inputs" in module.requires:
+        return "sequences"
+    return "classes" if "classes" in tasks_of(module) else "series"
 
 
 @pytest.fixture(scope="module")

@@ -139,6 +139,7 @@ def letter_dataset(
     names = [f"letter_{place + 1}" for place in range(inputs.shape[1])]
     report = {**report, "unknown_letters": int((inputs == UNKNOWN).sum())}
     groups["items"] = {"kind": "letters", "n_symbols": len(letters)}
+    groups["names"] = {"letters": letters}
     return records_dataset(records, inputs, names, place, rows_read, report, **groups)
 
 

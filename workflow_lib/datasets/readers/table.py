@@ -545,7 +545,7 @@ def _inputs(
     if weights is not None:
         groups["column_weights"] = weights
     encoded = encoding.encode(rows)
-    names = {}
+    names = {} if encoding.sequence is None else {"letters": options.letters}
     if encoded.lagged_values is not None:
         groups["lagged_values"] = {"values": encoded.lagged_values}
         names["lagged_values"] = json.dumps(encoded.lagged_names, ensure_ascii=False)

@@ -45,6 +45,7 @@ ARTIFACTS = (
     "dataset",
     "family_scores",
     "first_features",
+    "first_input_models",
     "first_predictions",
     "first_split",
     "models",
@@ -55,7 +56,8 @@ ARTIFACTS = (
     "version_scores",
 )
 """What figures may read of an experiment, each a path but for these: the splits are a list;
-`first_predictions` and `regressions` map the methods to their files of the first split, and
+`first_predictions` and `regressions` map the methods to their files of the first split,
+`first_input_models` the generative models of inputs of the shown methods to theirs, and
 `predictions` and `all_regressions` (of the methods shown) to their files of every split;
 `version_scores` and `family_scores` are lists, of the experiments of the run on versions of the
 dataset, and of those on classes with the same methods;

@@ -11,7 +11,7 @@ from typing import Any
 from workflow_lib.report.figures.base import FigureModule, read_module
 
 _CONTRACT = ("__init__", "base", "registry")
-_ONE_OF_EACH_METHOD = ("first_predictions", "regressions")
+_ONE_OF_EACH = ("first_input_models", "first_predictions", "regressions")
 _ALL_OF_EACH_METHOD = ("all_regressions", "predictions")
 
 
@@ -37,7 +37,7 @@ def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
 
 def _arranged(name: str, paths: Any) -> Any:
     """Return the files of an artifact as `workflow_lib.report.figures.base` describes them."""
-    if name in _ONE_OF_EACH_METHOD:
+    if name in _ONE_OF_EACH:
         return {Path(path).parent.name: path for path in paths}
     if name in _ALL_OF_EACH_METHOD:
         found: dict[str, list] = {}
