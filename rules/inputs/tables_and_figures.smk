@@ -183,6 +183,12 @@ def families(experiment):
     ]
 
 
+def input_models_of(methods):
+    """Return the generative models of inputs that score spaces of the methods need, each once."""
+    spaces = [settings.methods[method].score_space for method in methods]
+    return list(dict.fromkeys(space.models for space in spaces if space))
+
+
 def files_of_figure(wildcards):
     """Return what the module of a figure reads of its experiment, by name."""
     experiment = experiment_of_figure(wildcards)
@@ -202,11 +208,7 @@ def files_of_figure(wildcards):
         "first_features": f"{folder}/split-0/features.h5",
         "first_input_models": [
             f"{folder}/split-0/{name}/input_models.h5"
-            for name in dict.fromkeys(
-                space.models
-                for method in shown_in_figure(wildcards)
-                if (space := settings.methods[method].score_space)
-            )
+            for name in input_models_of(shown_in_figure(wildcards))
         ],
         "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
         "first_split": f"{folder}/split-0/split.h5",
