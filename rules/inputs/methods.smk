@@ -21,7 +21,7 @@ def method_fields(methods, *keys):
     for values in fields.values():
         # The only block of settings among the fields.
         if values.get("score_space"):
-            values["score_space"] = plain(values["score_space"], "models")
+            values["score_space"] = values["score_space"].model_dump(mode="json")
     return fields
 
 

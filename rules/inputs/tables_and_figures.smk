@@ -194,6 +194,13 @@ def files_of_figure(wildcards):
     experiment = experiment_of_figure(wildcards)
     folder, methods = f"results/{experiment}", settings.methods_of(experiment)
     known = {
+        "all_input_models": [
+            path
+            for name in input_models_of(shown_in_figure(wildcards))
+            for path in split_files(
+                f"results/{{experiment}}/split-{{split}}/{name}/input_models.h5", experiment
+            )
+        ],
         "all_regressions": [
             path
             for name in shown_in_figure(wildcards)

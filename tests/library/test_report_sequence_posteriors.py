@@ -14,7 +14,9 @@ from workflow_lib.features.item_rows import items_in, letter_rows
 from workflow_lib.generative.hidden_markov import HiddenMarkovModel
 from workflow_lib.report.figures import sequence_posteriors
 
-SPACE = {"label": "nFESS", "score_space": {"models": "hmm"}}
+SPACE = {"models": "hmm", "standardise": True, "level": "symbol", "divide_by_length": None}
+METHOD = {"label": "nFESS", "color": "#0072B2", "regressor": "support_vector_machine"}
+METHOD |= {"score_space": SPACE}
 LETTERS = "ACGT"
 SEQUENCES = ["AACA", "ACAAAG", "GGTG", "TTGTT", "AAAAC", "CACA", "TGTG", "GTTTG"]
 LABELS = np.array([0, 0, 1, 1, 0, 0, 1, 1])
@@ -31,7 +33,7 @@ def model_of(label, n_states):
     return model
 
 
-def write_sequence_sample(folder, per_class=True):
+def write_sequence_sample(folder, per_class=True, kernel=None):
     """Write an experiment on sequences of two classes; return its files and settings."""
     names = {"classes": '["a", "b"]', "rows": json.dumps(SEQUENCES), "letters": LETTERS}
     rows = letter_rows(SEQUENCES, LETTERS)
@@ -42,7 +44,9 @@ def write_sequence_sample(folder, per_class=True):
     (folder / "split-0" / "nfess").mkdir(parents=True)
     (folder / "split-0" / "hmm").mkdir()
     write_artifact(files["dataset"], tree, "dataset")
-    write_artifact(files["splits"][0], {"train": np.arange(4), "test": TEST}, "split")
+    write_artifact(
+        files["splits"][0], {"train": np.arange(4), "test": TEST, "sizes": np.array([4])}, "split"
+    )
     files["first_features"] = folder / "split-0" / "features.h5"
     write_artifact(files["first_features"], {"inputs": {"test": rows[TEST]}}, "features")
     # From the last class to the first.
@@ -64,9 +68,10 @@ def write_sequence_sample(folder, per_class=True):
     predicted = {"n-4": item | {"class_scores": scores}}
     write_artifact(files["predictions"][0], predicted, "predictions")
     files["all_regressions"] = [folder / "split-0" / "nfess" / "regression.h5"]
-    chosen = {"n-4": item | {"score_space__n_states": 3}}
+    chosen = {"n-4": item | {"score_space__n_states": 3, "cost": 10.0} | (kernel or {})}
     write_artifact(files["all_regressions"][0], chosen, "regression")
-    return files, {"shown_methods": {"nfess": SPACE}, "methods": {"nfess": SPACE}}
+    files["all_input_models"] = files["first_input_models"]
+    return files, {"shown_methods": {"nfess": METHOD}, "methods": {"nfess": METHOD}}
 
 
 def drawn(folder, methods=None, **options):

@@ -39,6 +39,7 @@ from pathlib import Path
 from workflow_lib.errors import UserError
 
 ARTIFACTS = (
+    "all_input_models",
     "all_regressions",
     "calibration",
     "coordinates",
@@ -58,7 +59,8 @@ ARTIFACTS = (
 """What figures may read of an experiment, each a path but for these: the splits are a list;
 `first_predictions` and `regressions` map the methods to their files of the first split,
 `first_input_models` the generative models of inputs of the shown methods to theirs, and
-`predictions` and `all_regressions` (of the methods shown) to their files of every split;
+`predictions` and `all_regressions` (of the methods shown), and `all_input_models`, to their files
+of every split;
 `version_scores` and `family_scores` are lists, of the experiments of the run on versions of the
 dataset, and of those on classes with the same methods;
 `models` is None without a mixture."""

@@ -12,7 +12,7 @@ from workflow_lib.report.figures.base import FigureModule, read_module
 
 _CONTRACT = ("__init__", "base", "registry")
 _ONE_OF_EACH = ("first_input_models", "first_predictions", "regressions")
-_ALL_OF_EACH_METHOD = ("all_regressions", "predictions")
+_ALL_OF_EACH = ("all_input_models", "all_regressions", "predictions")
 
 
 @cache
@@ -39,7 +39,7 @@ def _arranged(name: str, paths: Any) -> Any:
     """Return the files of an artifact as `workflow_lib.report.figures.base` describes them."""
     if name in _ONE_OF_EACH:
         return {Path(path).parent.name: path for path in paths}
-    if name in _ALL_OF_EACH_METHOD:
+    if name in _ALL_OF_EACH:
         found: dict[str, list] = {}
         for path in paths:
             found.setdefault(Path(path).parent.name, []).append(path)
