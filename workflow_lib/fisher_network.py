@@ -80,6 +80,12 @@ class FisherVectorNetwork(ParameterMixin):
         Passes over the labelled bags (``halves``) or over all (``mixed``). The last is the result.
     root, length : bool, default=True
         Signed roots and unit length of the vectors.
+    drop_unlabelled : bool, default=False
+        Whether unlabelled bags are taken out of the batches once these are drawn: a control for
+        what they add, with the same batches of labelled bags.
+    refit : bool, default=False
+        Whether the linear layer is at last replaced by the support vector machine on the trained
+        vectors of labelled bags: a control for what the vectors gain.
     random_state : int, Generator, RandomState or None, default=0
 
     Attributes
@@ -123,6 +129,8 @@ class FisherVectorNetwork(ParameterMixin):
         root: bool = True,
         length: bool = True,
         random_state=0,
+        drop_unlabelled: bool = False,
+        refit: bool = False,
     ) -> None:
         self.n_components = n_components
         self.model = model
@@ -140,6 +148,8 @@ class FisherVectorNetwork(ParameterMixin):
         self.root = root
         self.length = length
         self.random_state = random_state
+        self.drop_unlabelled = drop_unlabelled
+        self.refit = refit
 
     def fit(self, bags: Sequence[np.ndarray], y, sample_weight=None) -> FisherVectorNetwork:
         """Fit to `bags`, n arrays (m_i, d), and their classes `y` (n,), -1 for unlabelled bags.
@@ -163,8 +173,11 @@ class FisherVectorNetwork(ParameterMixin):
             scores = [
                 self._step([bags[bag] for bag in batch], y[batch], weights[batch])
                 for batch in self._batches(y, *seeds[1:])
+                if len(batch)
             ]
             self._note(scores)
+        if self.refit:
+            self._fit_machine(bags, y, weights)
         self._publish()
         return self
 
@@ -288,20 +301,28 @@ class FisherVectorNetwork(ParameterMixin):
         self.coef_ = np.zeros((len(classes), n_features))
         self.intercept_ = np.zeros(len(classes))
         if self.classifier == "svm" and len(np.unique(y[labelled])) == len(classes):
-            vectors = self.transform([bags[bag] for bag in labelled])
-            signs = self._signs(y[labelled])
-            self.coef_, self.intercept_ = fit_squared_hinge(
-                vectors, signs, self.penalty, weights[labelled]
-            )
+            self._fit_machine(bags, y, weights)
+
+    def _fit_machine(self, bags, y, weights) -> None:
+        """Set the linear layer to the support vector machine on the vectors of labelled bags."""
+        labelled = np.flatnonzero(y != UNLABELLED)
+        vectors = self.transform([bags[bag] for bag in labelled])
+        self.coef_, self.intercept_ = fit_squared_hinge(
+            vectors, self._signs(y[labelled]), self.penalty, weights[labelled]
+        )
 
     # Steps
 
     def _batches(self, y, of_labelled, of_unlabelled):
         """Yield the places of the bags of every batch of an epoch."""
         labelled, unlabelled = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
+        kept = np.ones(len(y), dtype=bool)
+        if self.drop_unlabelled:
+            kept[unlabelled] = False
         if self.batches == "mixed":
             order = of_labelled.permutation(len(y))
-            yield from np.split(order, range(self.batch_size, len(order), self.batch_size))
+            for batch in np.split(order, range(self.batch_size, len(order), self.batch_size)):
+                yield batch[kept[batch]]
             return
         order = of_labelled.permutation(labelled)
         for first in range(0, len(order), self.batch_size):
@@ -310,7 +331,8 @@ class FisherVectorNetwork(ParameterMixin):
             if len(unlabelled):
                 size = min(len(batch), len(unlabelled))
                 drawn = of_unlabelled.choice(unlabelled, size, replace=False)
-            yield np.concatenate([batch, drawn])
+            batch = np.concatenate([batch, drawn])
+            yield batch[kept[batch]]
 
     def _step(self, bags, y, weights) -> tuple[float, float]:
         """Make one step by a batch; return the loss and the bound F before it.

@@ -178,6 +178,24 @@ def test_unlabelled_bags_without_weight_and_ascents_change_no_bit():
 
 
 @pytest.mark.parametrize("batches", ["halves", "mixed"])
+def test_controls_drop_unlabelled_bags_and_refit_the_machine(batches):
+    bags, y = labelled_bags()
+    settings = {"batches": batches, "m_steps": 2, "learning_rate": 1e-3, "batch_size": 6}
+    trained = network(**settings).fit(bags, y)
+    control = network(drop_unlabelled=True, **settings).fit(bags, y)
+    assert (control.mixture_.means_ != trained.mixture_.means_).any()
+    # Whatever the unlabelled bags hold.
+    others = [bag * 0.0 if label == -1 else bag for bag, label in zip(bags, y)]
+    same = network(drop_unlabelled=True, start_bags="labelled", **settings)
+    first, second = (same.fit(each, y).coef_ for each in (bags, others))
+    np.testing.assert_array_equal(first, second)
+    refitted = network(refit=True, **settings).fit(bags, y)
+    np.testing.assert_array_equal(refitted.mixture_.means_, trained.mixture_.means_)
+    gradients = refitted._cost_and_gradients(refitted._scaled(bags), y, np.ones(len(y)), None)[2]
+    np.testing.assert_allclose(gradients["coef"], 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("batches", ["halves", "mixed"])
 def test_training_lowers_the_cost_and_is_reproducible(batches):
     bags, y = labelled_bags()
     settings = {"batches": batches, "learning_rate": 1e-3, "m_steps": 2, "n_epochs": 20}

@@ -95,6 +95,8 @@ SETTINGS = {
     "unlabelled_weight": 0.1,
     "m_steps": 0,
     "m_step_rate": 0.01,
+    "drop_unlabelled": False,
+    "refit": False,
     "unlabelled": True,
     "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0]},
     "one_example": {},

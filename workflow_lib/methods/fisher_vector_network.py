@@ -109,6 +109,14 @@ class Parameters(MethodFile):
     m_step_rate: Positive = 0.01
     """Learning rate of these ascents."""
 
+    drop_unlabelled: Flag = False
+    """Whether unlabelled bags are taken out of the batches once these are drawn: a control with the
+    same batches of labelled bags."""
+
+    refit: Flag = False
+    """Whether a linear support vector machine on the trained vectors replaces the linear layer: a
+    control for what the vectors gain."""
+
     unlabelled: Flag = False
     """Whether the bags of the weak rows are used, without their classes."""
 
@@ -137,7 +145,7 @@ class Method(base.Method):
     seed : int
         Of the samples of rows, of the starts and of the order of bags.
     n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
-    batch_size, unlabelled_weight, m_steps, m_step_rate, unlabelled
+    batch_size, unlabelled_weight, m_steps, m_step_rate, drop_unlabelled, refit, unlabelled
         As of the YAML file.
     """
 
@@ -155,6 +163,8 @@ class Method(base.Method):
     unlabelled_weight: float
     m_steps: int
     m_step_rate: float
+    drop_unlabelled: bool
+    refit: bool
     unlabelled: bool
 
     def specs(self, split: SplitData) -> list[FitSpec]:
@@ -279,6 +289,8 @@ class _Start:
             batch_size=method.batch_size,
             batches=method.batches,
             n_epochs=method.n_epochs,
+            drop_unlabelled=method.drop_unlabelled,
+            refit=method.refit,
         ).fit(self._bags, classes, weights)
         return Fitted(trained, self._projection, n_classes)
 
