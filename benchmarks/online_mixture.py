@@ -21,8 +21,7 @@ from benchmarks.measuring import (
 )
 from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel
 from workflow_lib.embeddings import fisher_layer
-from workflow_lib.embeddings.fisher_layer import Coordinates
-from workflow_lib.generative.online_mixture import expected_gradient
+from workflow_lib.generative.mixture_gradient import Coordinates, expected_gradient
 
 ROWS = 2000
 # Columns and components.
@@ -178,7 +177,7 @@ def ascents(d: int, components: int) -> list[dict[str, str]]:
     def ours():
         moved = coordinates
         for _ in range(ASCENTS):
-            steps = expected_gradient(*sums, *moved)
+            steps = expected_gradient(*sums, moved)
             moved = Coordinates(*(own + rate * steps[n] for n, own in moved._asdict().items()))
         return moved
 

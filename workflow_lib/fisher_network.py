@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.embeddings import fisher_layer
-from workflow_lib.embeddings.fisher_layer import Coordinates
+from workflow_lib.features.bag_rows import some_rows
 from workflow_lib.generative.gradient_steps import GradientSteps
 from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.generative.mixture_gradient import Coordinates, softmax
 from workflow_lib.generative.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.parameters import ParameterMixin, check_choice, random_generator
 
@@ -341,7 +342,7 @@ class FisherVectorNetwork(ParameterMixin):
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scores = self._steps_of_batch(bags, y, weights)
-        if not np.isfinite(self._coordinates.means).all() or not np.isfinite(self.coef_).all():
+        if not self._coordinates.are_finite() or not np.isfinite(self.coef_).all():
             raise ValueError(
                 f"The parameters are no longer finite: learning_rate={self.learning_rate} or "
                 f"m_step_rate={self.m_step_rate} is too large."
@@ -402,11 +403,7 @@ class FisherVectorNetwork(ParameterMixin):
         return cost, loss, gradients
 
     def _move(self, steps) -> None:
-        moved = {name: getattr(self._coordinates, name) + step for name, step in steps.items()}
-        coordinates = self._coordinates._replace(**moved)
-        self._coordinates = coordinates._replace(
-            deviations=np.maximum(coordinates.deviations, self._least)
-        )
+        self._coordinates = self._coordinates.moved(steps, self._least)
 
     def _note(self, scores) -> None:
         losses, bounds = zip(*scores)
@@ -424,7 +421,7 @@ class FisherVectorNetwork(ParameterMixin):
         alpha, means, deviations = self._coordinates
         mixture = GaussianMixtureModel(len(alpha), "diag", FLOOR)
         mixture._set_parameters(
-            fisher_layer.softmax(alpha),
+            softmax(alpha),
             means * self._unit + self._centre,
             (deviations * self._unit) ** 2,
         )
@@ -439,9 +436,7 @@ def first_mixture(
     `start` is ``em``, a fit by EM, or ``k_means``: clusters by k-means++ and k-means, and one
     variance of each column. Of more than MOST_ROWS rows so many are drawn.
     """
-    rows = np.concatenate(bags)
-    if len(rows) > MOST_ROWS:
-        rows = rows[np.sort(generator.choice(len(rows), MOST_ROWS, replace=False))]
+    rows = some_rows(bags, MOST_ROWS, generator)
     if start == "em":
         model = GaussianMixtureModel(n_components, "diag", FLOOR, n_init=1, random_state=generator)
         return model.fit(rows)

@@ -1,5 +1,6 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
+from workflow_lib.config.base import Settings
 from workflow_lib.methods.base import ARTIFACTS
 from workflow_lib.methods.registry import method_modules
 
@@ -17,12 +18,12 @@ def methods_with_preimages():
 
 def method_fields(methods, *keys):
     """Return these keys of the methods, as plain values; a rule names only those that it shows."""
-    fields = {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
-    for values in fields.values():
-        # The only block of settings among the fields.
-        if values.get("score_space"):
-            values["score_space"] = values["score_space"].model_dump(mode="json")
-    return fields
+
+    def plain_value(method, key):
+        value = getattr(settings.methods[method], key)
+        return value.model_dump(mode="json") if isinstance(value, Settings) else value
+
+    return {name: {key: plain_value(name, key) for key in keys} for name in methods}
 
 
 def compared_methods(wildcards):

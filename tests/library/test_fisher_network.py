@@ -8,8 +8,8 @@ from sklearn.svm import LinearSVC
 
 from workflow_lib import FisherVectorNetwork, GaussianMixtureModel
 from workflow_lib.embeddings import fisher_layer
-from workflow_lib.embeddings.fisher_layer import Coordinates
 from workflow_lib.embeddings.fisher_vectors import FisherVectors
+from workflow_lib.generative.mixture_gradient import Coordinates
 
 
 def random_coordinates(n_components=3, dimension=4):

@@ -16,7 +16,7 @@ from workflow_lib import (
 )
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.fisher_vectors import FisherVectors
-from workflow_lib.generative import online_mixture
+from workflow_lib.generative import mixture_gradient, online_mixture
 from workflow_lib.generative.gradient_steps import OPTIMISERS, GradientSteps
 from workflow_lib.generative.mixture_batches import expectation, features
 
@@ -106,7 +106,7 @@ def test_objective_and_gradient_are_those_of_the_log_likelihood(covariance_type)
     def mixture(**changed):
         values = coordinates | changed
         other = GaussianMixtureModel(3, covariance_type)
-        other.weights_ = online_mixture.softmax(values["alpha"])
+        other.weights_ = mixture_gradient.softmax(values["alpha"])
         other.means_, other.covariances_ = values["means"], values["deviations"] ** 2
         return other
 
@@ -114,9 +114,14 @@ def test_objective_and_gradient_are_those_of_the_log_likelihood(covariance_type)
     squares = centred**2 if covariance_type == "diag" else (centred**2).sum(axis=1)
     sums = [held.mean(axis=0), held.T @ centred / len(Y), held.T @ squares / len(Y)]
     entropy = -(held * np.log(np.maximum(held, 1e-300))).sum(axis=1).mean()
-    bound = online_mixture.expected_log_joint(*sums, **coordinates) + entropy
+    bound = (
+        mixture_gradient.expected_log_joint(*sums, mixture_gradient.Coordinates(**coordinates))
+        + entropy
+    )
     assert bound == pytest.approx(mixture().score_samples(centred).mean(), rel=1e-12)
-    gradient = online_mixture.expected_gradient(*sums, **coordinates)
+    gradient = mixture_gradient.expected_gradient(
+        *sums, mixture_gradient.Coordinates(**coordinates)
+    )
     for name, shape in shapes.items():
 
         def score(point, name=name, shape=shape):
@@ -135,8 +140,9 @@ def test_the_scaled_gradient_is_the_fisher_vector_and_vanishes_where_em_ends():
         found = vectors.gradients(vectors.statistics(Y))
         held, deviations = fitted.responsibilities(Y), np.sqrt(fitted.covariances_)
         sums = [held.mean(axis=0), held.T @ Y / len(Y), held.T @ Y**2 / len(Y)]
-        gradient = online_mixture.expected_gradient(
-            *sums, alpha=np.log(fitted.weights_), means=fitted.means_, deviations=deviations
+        coordinates = np.log(fitted.weights_), fitted.means_, deviations
+        gradient = mixture_gradient.expected_gradient(
+            *sums, mixture_gradient.Coordinates(*coordinates)
         )
         roots = np.sqrt(fitted.weights_)[:, None]
         scaled = [

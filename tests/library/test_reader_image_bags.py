@@ -104,14 +104,14 @@ SETTINGS = {
 }
 
 
-def fitted(folder, changed=lambda tree, split: None, **settings):
-    """Return the artifact of a network on bags of three classes, with weak rows."""
+def fitted(folder, changed=lambda tree, split: None, n_classes=3, sizes=(3, 5), **settings):
+    """Return the artifact of a network on bags of some classes, with weak rows."""
     random = np.random.default_rng(0)
-    labels = np.arange(60) % 3
+    labels = np.arange(60) % n_classes
     bags = [random.normal(2.0 * np.eye(3)[label] @ np.eye(3, 5), 1.0, (7, 5)) for label in labels]
     tree = {"inputs": np.empty((60, 0)), "outputs": np.eye(3)[labels], "names": {}}
     tree["classes"] = {"labels": labels, "vectors": np.eye(3)}
-    split = split_rows(60, [3, 5], [12], 0.25, 3, 7, labels=labels)
+    split = split_rows(60, list(sizes), [12], 0.25, 3, 7, labels=labels)
     changed(bags, split)
     tree["bags"] = bags_tree(bags)
     folder.mkdir()
@@ -160,3 +160,32 @@ def test_unlabelled_bags_are_used_where_asked_for_and_test_bags_never(tmp_path):
         assert (item["test_targets"] == weak[name]["test_targets"]).all() == same
         np.testing.assert_array_equal(item["heldout_outputs"], test[name]["heldout_outputs"])
         np.testing.assert_array_equal(item["test_targets"][0], test[name]["test_targets"][0])
+
+
+def test_one_bag_of_each_of_two_classes_is_enough(tmp_path):
+    tree, labels, split, _ = fitted(tmp_path / "run", n_classes=2, sizes=[1])
+    for item in tree.values():
+        assert item["training_size"] == 2 and np.isfinite(item["test_targets"]).all()
+        # Of two bags each is held out once, and then taken for the other class.
+        rows = split["train"][:2]
+        assert (item["heldout_outputs"].argmax(axis=1) == labels[rows][::-1]).all()
+
+
+def test_a_held_out_bag_changes_its_own_scores_only(tmp_path):
+    grid = {"grid": SETTINGS["grid"] | {"penalty": [0.01]}, "n_epochs": 1}
+
+    def other_row(bags, split):
+        bags[split["train"][0]] = bags[split["train"][0]] * -3.0
+
+    (first, _, split, _), (other, *_) = (
+        fitted(tmp_path / name, change, **grid)
+        for name, change in (("first", lambda bags, split: None), ("other", other_row))
+    )
+    for name, item in first.items():
+        folds = split["folds"][f"n-{item['training_size']}"]
+        same = (folds == folds[0]) & (np.arange(len(folds)) > 0)
+        found, expected = other[name]["heldout_outputs"], item["heldout_outputs"]
+        np.testing.assert_array_equal(found[same], expected[same])
+        assert (found[0] != expected[0]).any() and (
+            found[folds != folds[0]] != expected[folds != folds[0]]
+        ).any()

@@ -13,6 +13,7 @@ from workflow_lib.errors import UserError, unknown_name
 from workflow_lib.seeds import derive_seed
 
 if TYPE_CHECKING:
+    from workflow_lib.datasets.image_options import ImageCollection
     from workflow_lib.datasets.images import ImageEntry, OpenedImage
 
 REPEATED = "the image of an earlier row of its class"
@@ -21,11 +22,7 @@ NOT_DRAWN = "images that were not drawn"
 
 
 def drawn_images(
-    path: Path,
-    members: str | None,
-    classes: Sequence[str],
-    images_per_class: int | None,
-    seed: int,
+    path: Path, options: ImageCollection, seed: int
 ) -> tuple[list[ImageEntry], list[str], int, dict[str, int]]:
     """Return the images that are rows, sorted, their classes, and what was read and left out.
 
@@ -36,12 +33,7 @@ def drawn_images(
     ----------
     path : path
         A folder or an archive of class folders.
-    members : str or None
-        Pattern of the ends of the paths of the images.
-    classes : sequence of str
-        The folders that are classes; empty for all.
-    images_per_class : int or None
-        Images that are drawn of each class; None for all.
+    options : ImageCollection
     seed : int
 
     Returns
@@ -57,21 +49,21 @@ def drawn_images(
     ------
     UserError
         When the collection cannot be read, a class is not in it, or it has fewer than
-        `images_per_class` images.
+        ``images_per_class`` images.
     """
-    entries = image_entries(path, members=members)
+    entries = image_entries(path, members=options.members)
     found = sorted({entry.class_name for entry in entries})
-    for name in classes:
+    for name in options.classes:
         if name not in found:
             raise unknown_name(f"{path}, option classes", "class", name, found)
-    class_names = sorted(classes or found)
-    usable, excluded = _different_images(open_images(path, entries, members), class_names)
-    drawn = _drawn(usable, class_names, images_per_class, seed, path)
+    class_names = sorted(options.classes or found)
+    usable, excluded = _different_images(open_images(path, entries, options.members), class_names)
+    drawn = _drawn(usable, class_names, options.images_per_class, seed, path)
     excluded[NOT_DRAWN] = len(usable) - len(drawn)
     return drawn, class_names, sum(e.class_name in class_names for e in entries), excluded
 
 
-def collection_path(collection: str | None, sources: Sequence[Path], reader: str) -> Path:
+def collection_path(options: ImageCollection, sources: Sequence[Path], reader: str) -> Path:
     """Return the path of the images: of the user's own, or the only source.
 
     Raises
@@ -79,11 +71,11 @@ def collection_path(collection: str | None, sources: Sequence[Path], reader: str
     UserError
         If it does not exist.
     """
-    if collection is None:
+    if options.collection is None:
         check_sources(sources, reader, "the images")
         return sources[0]
     check_sources(sources, reader)
-    path = Path(collection)
+    path = Path(options.collection)
     if not path.exists():
         raise UserError(
             place=f"option collection of a dataset with the reader '{reader}'",

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.generative.online_mixture import (
+from workflow_lib.generative.mixture_gradient import (
+    Coordinates,
     expected_gradient,
     expected_log_joint,
     softmax,
@@ -29,14 +30,6 @@ from workflow_lib.generative.online_mixture import (
 
 SMALLEST_ROOT = 1e-6
 """Roots below have the derivative of this one: that of the root is infinite at 0."""
-
-
-class Coordinates(NamedTuple):
-    """alpha (C,), means (C, d) and deviations (C, d) of a mixture."""
-
-    alpha: np.ndarray
-    means: np.ndarray
-    deviations: np.ndarray
 
 
 class Pass(NamedTuple):
@@ -181,7 +174,7 @@ def backward(
     weighted = in_posterior * passed.posterior
     weighted -= passed.posterior * weighted.sum(axis=1, keepdims=True)
     totals = np.split(weighted.T @ passed.powers, 2, axis=1)
-    through = expected_gradient(weighted.sum(axis=0), *totals, *coordinates)
+    through = expected_gradient(weighted.sum(axis=0), *totals, coordinates)
     return {
         "alpha": in_alpha + through["alpha"],
         "means": in_means + through["means"],
@@ -201,12 +194,12 @@ def bound(sums: Sequence[np.ndarray], posterior: np.ndarray, coordinates: Coordi
     """
     logarithms = np.log(np.maximum(posterior, np.finfo(np.float64).tiny))
     entropy = -float((posterior * logarithms).sum()) / len(posterior)
-    return expected_log_joint(*sums, *coordinates) + entropy
+    return expected_log_joint(*sums, coordinates) + entropy
 
 
 def ascent(sums: Sequence[np.ndarray], coordinates: Coordinates) -> Mapping[str, np.ndarray]:
     """Return the gradient of the mean log-likelihood bound F with the responsibilities held."""
-    return expected_gradient(*sums, *coordinates)
+    return expected_gradient(*sums, coordinates)
 
 
 def _means_of_bags(powers, posterior, bounds):

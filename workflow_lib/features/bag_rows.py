@@ -45,3 +45,11 @@ def bags_of(tree: Mapping[str, Any], rows: np.ndarray) -> list[np.ndarray]:
         values = np.asarray(tree["values"][int(begins[row]) : int(begins[row + 1])])
         bags.append(values.astype(np.float64) * unit)
     return bags
+
+
+def some_rows(bags: Sequence[np.ndarray], most: int, generator: np.random.Generator) -> np.ndarray:
+    """Return the rows of all bags together, or `most` of them, drawn at random, in their order."""
+    rows = np.concatenate(bags)
+    if len(rows) <= most:
+        return rows
+    return rows[np.sort(generator.choice(len(rows), most, replace=False))]

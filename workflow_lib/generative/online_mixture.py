@@ -19,6 +19,7 @@ from workflow_lib.generative.mixture import (
     of_one_start,
 )
 from workflow_lib.generative.mixture_batches import Parameters, RowReader, Statistics
+from workflow_lib.generative.mixture_gradient import Coordinates, expected_gradient, softmax
 from workflow_lib.parameters import as_output_matrix, check_choice, random_generator
 
 UPDATES = ("stepwise", "gradient", "natural")
@@ -203,7 +204,7 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         tree |= {"centre": self._centre, "spread": self._spread, "floor": self._floor}
         if self.update == "gradient":
             optimiser = {"optimiser": self.optimiser, **self._steps.state}
-            return tree | {"coordinates": self._coordinates, "steps": optimiser}
+            return tree | {"coordinates": self._coordinates._asdict(), "steps": optimiser}
         return tree | {
             "parameters": self._parameters._asdict(),
             "running": self._running._asdict(),
@@ -246,7 +247,8 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
                 )
             self._steps = GradientSteps(self.optimiser, self.learning_rate)
             self._steps.state = {name: np.array(values) for name, values in stored.items()}
-            self._coordinates = {k: np.array(v) for k, v in tree["coordinates"].items()}
+            names, stored = Coordinates._fields, tree["coordinates"]
+            self._coordinates = Coordinates(*(np.array(stored[name]) for name in names))
             self._publish(self._parameters_of(self._coordinates))
         else:
             self._running = Statistics(*(np.array(tree["running"][n]) for n in Statistics._fields))
@@ -348,10 +350,9 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         coordinates = self._coordinates
         with np.errstate(over="ignore", invalid="ignore"):
             for _ in range(self.m_steps):
-                steps = self._steps.steps(expected_gradient(*scaled, **coordinates))
-                coordinates = {name: coordinates[name] + step for name, step in steps.items()}
-                coordinates["deviations"] = np.maximum(coordinates["deviations"], least)
-        if not all(np.isfinite(values).all() for values in coordinates.values()):
+                steps = self._steps.steps(expected_gradient(*scaled, coordinates))
+                coordinates = coordinates.moved(steps, least)
+        if not coordinates.are_finite():
             raise ValueError(
                 f"The parameters are no longer finite in batch {self.n_batches_}: "
                 f"learning_rate={self.learning_rate} is too large for {self.optimiser}. Lower it "
@@ -359,25 +360,19 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
             )
         self._coordinates = coordinates
 
-    def _coordinates_of(self, parameters: Parameters) -> dict[str, np.ndarray]:
-        return {
-            "alpha": np.log(parameters.weights[0]),
-            "means": parameters.means[0] / self._spread,
-            "deviations": np.sqrt(parameters.covariances[0]) / self._spread,
-        }
-
-    def _parameters_of(self, coordinates: Mapping[str, np.ndarray]) -> Parameters:
-        return Parameters(
-            softmax(coordinates["alpha"])[None],
-            coordinates["means"][None] * self._spread,
-            (coordinates["deviations"][None] * self._spread) ** 2,
+    def _coordinates_of(self, parameters: Parameters) -> Coordinates:
+        return Coordinates(
+            np.log(parameters.weights[0]),
+            parameters.means[0] / self._spread,
+            np.sqrt(parameters.covariances[0]) / self._spread,
         )
 
-
-def softmax(alpha: np.ndarray) -> np.ndarray:
-    """Return weights (C,) that are positive and sum to one."""
-    weights = np.exp(alpha - alpha.max())
-    return weights / weights.sum()
+    def _parameters_of(self, coordinates: Coordinates) -> Parameters:
+        return Parameters(
+            softmax(coordinates.alpha)[None],
+            coordinates.means[None] * self._spread,
+            (coordinates.deviations[None] * self._spread) ** 2,
+        )
 
 
 def expected_statistics(parameters: Parameters) -> Statistics:
@@ -388,57 +383,3 @@ def expected_statistics(parameters: Parameters) -> Statistics:
         return Statistics(weights, sums, weights[:, :, None] * (covariances + means**2))
     squares = means.shape[2] * covariances + (means**2).sum(axis=2)
     return Statistics(weights, sums, weights * squares)
-
-
-def expected_log_joint(
-    counts: np.ndarray,
-    sums: np.ndarray,
-    second: np.ndarray,
-    alpha: np.ndarray,
-    means: np.ndarray,
-    deviations: np.ndarray,
-) -> float:
-    """Return E log p(y, z) of an average row, F of eq. (2) without the entropy of q.
-
-    Parameters
-    ----------
-    counts, sums, second : arrays (C,), (C, d), and (C, d) or (C,)
-        Means over the rows of the responsibilities, and of these times y, and y^2 or |y|^2.
-    alpha, means, deviations : arrays (C,), (C, d), and (C, d) or (C,)
-    """
-    squares = _squares(counts, sums, second, means) / deviations**2
-    logarithms = np.log(deviations)
-    logarithms = logarithms.sum(axis=1) if logarithms.ndim == 2 else means.shape[1] * logarithms
-    normaliser = 0.5 * means.shape[1] * np.log(2 * np.pi)
-    return float(counts @ (np.log(softmax(alpha)) - logarithms - normaliser) - 0.5 * squares.sum())
-
-
-def expected_gradient(
-    counts: np.ndarray,
-    sums: np.ndarray,
-    second: np.ndarray,
-    alpha: np.ndarray,
-    means: np.ndarray,
-    deviations: np.ndarray,
-) -> dict[str, np.ndarray]:
-    """Return the gradient of `expected_log_joint` in alpha, the means and the deviations.
-
-    With the responsibilities of the same parameters it is that of the mean log-likelihood.
-    """
-    squares = _squares(counts, sums, second, means)
-    if deviations.ndim == 2:
-        logarithms, columns = counts[:, None], deviations
-    else:
-        logarithms, columns = means.shape[1] * counts, deviations[:, None]
-    return {
-        "alpha": counts - counts.sum() * softmax(alpha),
-        "means": (sums - counts[:, None] * means) / columns**2,
-        "deviations": (squares / deviations**2 - logarithms) / deviations,
-    }
-
-
-def _squares(counts, sums, second, means) -> np.ndarray:
-    """Return the mean of the responsibilities times the squared difference from the mean."""
-    if second.ndim == 2:
-        return second - 2.0 * means * sums + means**2 * counts[:, None]
-    return second - 2.0 * (means * sums).sum(axis=1) + (means**2).sum(axis=1) * counts

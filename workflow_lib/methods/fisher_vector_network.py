@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, Strict
@@ -12,7 +12,10 @@ from pydantic import Field, Strict
 from workflow_lib.config.grids import Grid, OneExample, SomePositive
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.values import MOST, Flag, Positive
+from workflow_lib.errors import UserError
+from workflow_lib.features.bag_rows import some_rows
 from workflow_lib.fitting.class_selection import (
+    one_hot,
     scaled_squared_error,
     selected_point,
     single_values,
@@ -173,6 +176,13 @@ class Method(base.Method):
         return fit_specs(split.sizes, sizes)
 
     def select(self, data: FitData) -> base.Selection:
+        if len(np.unique(data.labels)) < 2:
+            raise UserError(
+                place=f"{data.split.paths['split']}, with {data.size} training rows",
+                found="training rows of one class only",
+                expected="labelled bags of at least two classes",
+                remedy="raise training_sizes in the experiment, or split by class",
+            )
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
         tried = self._heldout_scores(data, grid)
@@ -199,8 +209,12 @@ class Method(base.Method):
         for point in combinations(grid):
             scores = np.empty((data.size, data.n_classes))
             for fold, (start, places) in enumerate(starts):
-                fitted = start.fitted(self, data.labels[places], data.n_classes, point)
-                heldout = np.flatnonzero(data.folds == fold)
+                labels, heldout = data.labels[places], np.flatnonzero(data.folds == fold)
+                if len(np.unique(labels)) < 2:
+                    # Without this fold one class is left, to which every bag then belongs.
+                    scores[heldout] = one_hot(labels[:1], data.n_classes)
+                    continue
+                fitted = start.fitted(self, labels, data.n_classes, point)
                 scores[heldout] = fitted.scores([bags[place] for place in heldout])
             yield point, scores
 
@@ -216,11 +230,11 @@ class Method(base.Method):
         return _Start(projection, bags, weak, mixture)
 
 
-class _Projection:
-    """Principal components of rows: a shift (d,) and directions (d, k), or None for the rows."""
+class _Projection(NamedTuple):
+    """Principal components of rows: a shift (d,) and directions (d, k)."""
 
-    def __init__(self, shift: np.ndarray, directions: np.ndarray) -> None:
-        self.shift, self.directions = shift, directions
+    shift: np.ndarray
+    directions: np.ndarray
 
     def of(self, bags: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the bags (m_i, k) of bags (m_i, d)."""
@@ -231,18 +245,13 @@ def _projection(
     bags: Sequence[np.ndarray], n_dimensions: int | None, generator: np.random.Generator
 ) -> _Projection:
     width = bags[0].shape[1]
-    if n_dimensions is None or n_dimensions >= width:
+    rows = some_rows(bags, MOST_ROWS, generator)
+    if n_dimensions is None or n_dimensions >= min(rows.shape):
         return _Projection(np.zeros(width), np.eye(width))
-    rows = np.concatenate(bags)
-    if len(rows) > MOST_ROWS:
-        rows = rows[np.sort(generator.choice(len(rows), MOST_ROWS, replace=False))]
-    shift = rows.mean(axis=0)
-    centred = rows - shift
-    values, vectors = np.linalg.eigh(centred.T @ centred)
-    directions = vectors[:, np.argsort(-values, kind="stable")[:n_dimensions]]
-    # The sign of a direction is that of its largest number, whichever library finds it.
-    largest = np.abs(directions).argmax(axis=0)
-    return _Projection(shift, directions * np.sign(directions[largest, np.arange(n_dimensions)]))
+    from sklearn.decomposition import PCA
+
+    found = PCA(n_dimensions, svd_solver="covariance_eigh").fit(rows)
+    return _Projection(found.mean_, found.components_.T)
 
 
 class _Start:

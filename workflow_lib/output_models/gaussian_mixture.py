@@ -29,11 +29,11 @@ def new(arguments: ModelArguments) -> Model:
     )
 
 
-def from_arrays(arrays: Mapping[str, Any]) -> Model:
-    """Return the mixture of `to_arrays`."""
+def from_arrays(arrays: Mapping[str, Any], model_class: type[Model] = Model) -> Model:
+    """Return the mixture of `to_arrays`, of a class of mixtures."""
     n_kept, n_dropped = len(arrays["weights"]), int(arrays["n_dropped"])
     floor = float(arrays["variance_floor"])
-    model = Model(n_kept + n_dropped, arrays["covariance_type"], floor)
+    model = model_class(n_kept + n_dropped, arrays["covariance_type"], variance_floor=floor)
     model.n_components_, model.n_dropped_ = n_kept, n_dropped
     model.weights_, model.means_ = arrays["weights"], arrays["means"]
     model.covariances_ = arrays["covariances"]

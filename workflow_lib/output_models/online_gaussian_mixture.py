@@ -7,7 +7,7 @@ from typing import Any
 
 from workflow_lib.embeddings.mixture import MixtureScores
 from workflow_lib.generative.online_mixture import OnlineGaussianMixtureModel as Model
-from workflow_lib.output_models import gaussian
+from workflow_lib.output_models import gaussian_mixture
 from workflow_lib.output_models.base import ModelArguments
 
 BLOCKS = {"reduced": ("pi", "mu"), "full": ("pi", "mu", "sigma")}
@@ -31,17 +31,8 @@ def new(arguments: ModelArguments) -> Model:
 
 def from_arrays(arrays: Mapping[str, Any]) -> Model:
     """Return the mixture of `to_arrays`, which cannot learn further."""
-    n_kept, n_dropped = len(arrays["weights"]), int(arrays["n_dropped"])
-    model = Model(
-        n_kept + n_dropped,
-        arrays["covariance_type"],
-        variance_floor=float(arrays["variance_floor"]),
-    )
-    model.n_components_, model.n_dropped_ = n_kept, n_dropped
-    model.weights_, model.means_ = arrays["weights"], arrays["means"]
-    model.covariances_ = arrays["covariances"]
-    return model
+    return gaussian_mixture.from_arrays(arrays, Model)
 
 
-to_arrays = gaussian.to_arrays
+to_arrays = gaussian_mixture.to_arrays
 scores = MixtureScores

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, Strict
+from pydantic import Field, Strict
 
-from workflow_lib.config.base import Settings
-from workflow_lib.datasets.readers.image_classes import Name, different
+from workflow_lib.datasets.image_options import ImageCollection
 from workflow_lib.datasets.tables import wrong_source
 from workflow_lib.errors import UserError
 from workflow_lib.seeds import derive_seed
@@ -31,24 +30,8 @@ LARGEST = 255.0
 Count = Annotated[int, Strict(), Field(ge=1)]
 
 
-class Options(Settings):
+class Options(ImageCollection):
     """Options of the reader ``image_bags``."""
-
-    collection: Name | None = None
-    """A folder or an archive with the images that you supply yourself, relative to the folder of
-    the run. null (the default): it is the only source."""
-
-    members: Name | None = None
-    """Pattern of the ends of the paths of the images, such as `data/*/*/*.jpg`, whose last folder
-    is the class, so that a class may have several folders; ``*``, ``?`` and ``[...]``, upper and
-    lower case differ. null (the default): all images, in one folder for each class."""
-
-    classes: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
-    """The folders that are classes. Empty (the default): all."""
-
-    images_per_class: Annotated[int, Strict(), Field(ge=2)] | None = None
-    """Images of each class, drawn by the seed of the dataset once repeated images are left out.
-    null (the default): all."""
 
     features: Literal["dense-sift", "colour-patches"] = "dense-sift"
     """What describes a patch: `dense-sift` (RootSIFT of its grey levels, 128 numbers) or
@@ -101,10 +84,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             expected="for dense-sift a multiple of 4, from 8 on",
             remedy="fix patch, or choose features: colour-patches",
         )
-    path = collection_path(options.collection, sources, "image_bags")
-    drawn, class_names, n_read, excluded = drawn_images(
-        path, options.members, options.classes, options.images_per_class, seed
-    )
+    path = collection_path(options, sources, "image_bags")
+    drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
     bags, places, kept = [], [], []
     for image in open_images(path, drawn, options.members):
         described, positions = _patches(image.pixels, options)

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, Strict
+from pydantic import Field, Strict
 
-from workflow_lib.config.base import Settings
-from workflow_lib.datasets.readers.image_classes import Name, different
+from workflow_lib.datasets.image_options import ImageCollection
 from workflow_lib.datasets.tables import wrong_source
 
 if TYPE_CHECKING:
@@ -29,24 +28,8 @@ PLACES_OF_A_PATCH = 4
 Count = Annotated[int, Strict(), Field(ge=1)]
 
 
-class Options(Settings):
+class Options(ImageCollection):
     """Options of the reader ``image_words``."""
-
-    collection: Name | None = None
-    """A folder or an archive with the images that you supply yourself, relative to the folder of
-    the run. null (the default): it is the only source."""
-
-    members: Name | None = None
-    """Pattern of the ends of the paths of the images, such as `data/*/*/*.jpg`, whose last folder
-    is the class, so that a class may have several folders; ``*``, ``?`` and ``[...]``, upper and
-    lower case differ. null (the default): all images, in one folder for each class."""
-
-    classes: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
-    """The folders that are classes. Empty (the default): all."""
-
-    images_per_class: Annotated[int, Strict(), Field(ge=2)] | None = None
-    """Images of each class, drawn by the seed of the dataset once repeated images are left out.
-    null (the default): all."""
 
     patch: Annotated[int, Strict(), Field(ge=8, multiple_of=PLACES_OF_A_PATCH)] = 16
     """Pixels of a side of a patch, a multiple of 4."""
@@ -93,10 +76,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.datasets.images import open_images
     from workflow_lib.features.visual_words import quantised
 
-    path = collection_path(options.collection, sources, "image_words")
-    drawn, class_names, n_read, excluded = drawn_images(
-        path, options.members, options.classes, options.images_per_class, seed
-    )
+    path = collection_path(options, sources, "image_words")
+    drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
     values, parts, lengths, kept = [], [], [], []
     for image in open_images(path, drawn, options.members):
         described, places = _descriptors(image, options)
