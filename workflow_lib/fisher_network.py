@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,11 @@ FLOOR = 0.05
 SVM_TOLERANCE, SVM_STEPS = 1e-8, 100_000
 """Of the linear support vector machine, the start of the linear layer."""
 
-MOST_ROWS = 100_000
+MOST_ROWS = 30_000
 """Rows of all bags, drawn at random, to which the first mixture is fitted."""
+
+BATCHES_WITHOUT = ("used", "dropped", "replaced")
+"""What becomes of the unlabelled bags of a batch."""
 
 
 class FisherVectorNetwork(ParameterMixin):
@@ -81,9 +84,11 @@ class FisherVectorNetwork(ParameterMixin):
         Passes over the labelled bags (``halves``) or over all (``mixed``). The last is the result.
     root, length : bool, default=True
         Signed roots and unit length of the vectors.
-    drop_unlabelled : bool, default=False
-        Whether unlabelled bags are taken out of the batches once these are drawn: a control for
-        what they add, with the same batches of labelled bags.
+    in_batches : {"used", "dropped", "replaced"}, default="used"
+        What becomes of the unlabelled bags of a batch once it is drawn. The others are controls for
+        what unlabelled bags add: ``dropped`` leaves the same batches of labelled bags, ``replaced``
+        puts labelled ones, drawn at random, in their places, so that there are as many updates by
+        batches of the same size.
     refit : bool, default=False
         Whether the linear layer is at last replaced by the support vector machine on the trained
         vectors of labelled bags: a control for what the vectors gain.
@@ -98,7 +103,8 @@ class FisherVectorNetwork(ParameterMixin):
         The linear layer. Of two classes too, both have a row.
     history_ : list of dict
         After every epoch: the mean ``loss`` (of labelled bags, without penalty) and
-        ``log_likelihood`` (nats per row, of all rows seen) of its batches before their steps.
+        ``log_likelihood`` (nats per row, of all rows seen) of its batches before their steps, and
+        the number of ``updates`` so far.
 
     Examples
     --------
@@ -130,7 +136,7 @@ class FisherVectorNetwork(ParameterMixin):
         root: bool = True,
         length: bool = True,
         random_state=0,
-        drop_unlabelled: bool = False,
+        in_batches: str = "used",
         refit: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -149,14 +155,21 @@ class FisherVectorNetwork(ParameterMixin):
         self.root = root
         self.length = length
         self.random_state = random_state
-        self.drop_unlabelled = drop_unlabelled
+        self.in_batches = in_batches
         self.refit = refit
 
-    def fit(self, bags: Sequence[np.ndarray], y, sample_weight=None) -> FisherVectorNetwork:
+    def fit(
+        self,
+        bags: Sequence[np.ndarray],
+        y,
+        sample_weight=None,
+        after_epoch: Callable[[FisherVectorNetwork], object] | None = None,
+    ) -> FisherVectorNetwork:
         """Fit to `bags`, n arrays (m_i, d), and their classes `y` (n,), -1 for unlabelled bags.
 
         `sample_weight` (n,) are positive weights of the bags in the mean of C_sup, for example of
-        bags with uncertain classes; None: all weigh the same.
+        bags with uncertain classes; None: all weigh the same. `after_epoch` is called with the
+        network before the first epoch and after each.
 
         Raises
         ------
@@ -170,6 +183,8 @@ class FisherVectorNetwork(ParameterMixin):
         weights = _checked_weights(sample_weight, len(bags))
         seeds = random_generator(self.random_state).spawn(3)
         self._begin(bags, y, np.unique(y[y != UNLABELLED]), seeds[0], weights)
+        note = after_epoch or (lambda network: None)
+        note(self)
         for _ in range(self.n_epochs):
             scores = [
                 self._step([bags[bag] for bag in batch], y[batch], weights[batch])
@@ -177,6 +192,7 @@ class FisherVectorNetwork(ParameterMixin):
                 if len(batch)
             ]
             self._note(scores)
+            note(self)
         if self.refit:
             self._fit_machine(bags, y, weights)
         self._publish()
@@ -260,6 +276,7 @@ class FisherVectorNetwork(ParameterMixin):
         check_choice("start_bags", self.start_bags, ("all", "labelled"))
         check_choice("classifier", self.classifier, ("svm", "zero"))
         check_choice("batches", self.batches, ("halves", "mixed"))
+        check_choice("in_batches", self.in_batches, BATCHES_WITHOUT)
         for name in ("penalty", "learning_rate", "m_step_rate"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive; found {getattr(self, name)}.")
@@ -271,7 +288,7 @@ class FisherVectorNetwork(ParameterMixin):
     def _begin(self, bags, y, classes, generator, weights) -> None:
         if len(classes) < 2:
             raise ValueError(f"There must be labelled bags of two classes; found {len(classes)}.")
-        self.classes_, self.history_ = np.asarray(classes), []
+        self.classes_, self.history_, self._n_updates = np.asarray(classes), [], 0
         labelled = np.flatnonzero(y != UNLABELLED)
         used = labelled if self.start_bags == "labelled" and len(labelled) else np.arange(len(y))
         mixture = self.model
@@ -317,23 +334,20 @@ class FisherVectorNetwork(ParameterMixin):
     def _batches(self, y, of_labelled, of_unlabelled):
         """Yield the places of the bags of every batch of an epoch."""
         labelled, unlabelled = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
-        kept = np.ones(len(y), dtype=bool)
-        if self.drop_unlabelled:
-            kept[unlabelled] = False
-        if self.batches == "mixed":
-            order = of_labelled.permutation(len(y))
-            for batch in np.split(order, range(self.batch_size, len(order), self.batch_size)):
-                yield batch[kept[batch]]
-            return
-        order = of_labelled.permutation(labelled)
+        is_mixed = self.batches == "mixed"
+        order = of_labelled.permutation(len(y) if is_mixed else labelled)
         for first in range(0, len(order), self.batch_size):
-            batch = order[first : first + self.batch_size]
-            drawn = unlabelled[:0]
-            if len(unlabelled):
+            batch, drawn = order[first : first + self.batch_size], unlabelled[:0]
+            if is_mixed:
+                batch, drawn = batch[y[batch] != UNLABELLED], batch[y[batch] == UNLABELLED]
+            elif len(unlabelled):
                 size = min(len(batch), len(unlabelled))
                 drawn = of_unlabelled.choice(unlabelled, size, replace=False)
-            batch = np.concatenate([batch, drawn])
-            yield batch[kept[batch]]
+            if self.in_batches == "dropped":
+                drawn = drawn[:0]
+            elif self.in_batches == "replaced":
+                drawn = of_unlabelled.choice(labelled, len(drawn))
+            yield np.concatenate([batch, drawn])
 
     def _step(self, bags, y, weights) -> tuple[float, float]:
         """Make one step by a batch; return the loss and the bound F before it.
@@ -409,7 +423,14 @@ class FisherVectorNetwork(ParameterMixin):
         losses, bounds = zip(*scores)
         losses = [loss for loss in losses if not np.isnan(loss)]
         loss = float(np.mean(losses)) if losses else float("nan")
-        self.history_.append({"loss": loss, "log_likelihood": float(np.mean(bounds))})
+        self._n_updates += len(scores)
+        self.history_.append(
+            {
+                "loss": loss,
+                "log_likelihood": float(np.mean(bounds)),
+                "updates": self._n_updates,
+            }
+        )
 
     def _signs(self, y) -> np.ndarray:
         return np.where(y[:, None] == self.classes_, 1.0, -1.0)

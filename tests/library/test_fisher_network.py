@@ -182,13 +182,19 @@ def test_controls_drop_unlabelled_bags_and_refit_the_machine(batches):
     bags, y = labelled_bags()
     settings = {"batches": batches, "m_steps": 2, "learning_rate": 1e-3, "batch_size": 6}
     trained = network(**settings).fit(bags, y)
-    control = network(drop_unlabelled=True, **settings).fit(bags, y)
-    assert (control.mixture_.means_ != trained.mixture_.means_).any()
+    updates = {"used": 2 * (7 if batches == "mixed" else 2)}
+    updates["replaced"] = updates["used"]
     # Whatever the unlabelled bags hold.
     others = [bag * 0.0 if label == -1 else bag for bag, label in zip(bags, y)]
-    same = network(drop_unlabelled=True, start_bags="labelled", **settings)
-    first, second = (same.fit(each, y).coef_ for each in (bags, others))
-    np.testing.assert_array_equal(first, second)
+    for control in ("dropped", "replaced"):
+        changed = network(in_batches=control, **settings).fit(bags, y)
+        assert (changed.mixture_.means_ != trained.mixture_.means_).any()
+        same = network(in_batches=control, start_bags="labelled", **settings)
+        first, second = (same.fit(each, y).coef_ for each in (bags, others))
+        np.testing.assert_array_equal(first, second)
+        found = changed.history_[-1]["updates"]
+        assert found == updates.get(control, found) <= updates["used"]
+    assert trained.history_[-1]["updates"] == updates["used"]
     refitted = network(refit=True, **settings).fit(bags, y)
     np.testing.assert_array_equal(refitted.mixture_.means_, trained.mixture_.means_)
     gradients = refitted._cost_and_gradients(refitted._scaled(bags), y, np.ones(len(y)), None)[2]

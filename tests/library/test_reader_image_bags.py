@@ -95,9 +95,10 @@ SETTINGS = {
     "unlabelled_weight": 0.1,
     "m_steps": 0,
     "m_step_rate": 0.01,
-    "drop_unlabelled": False,
+    "in_batches": "used",
     "refit": False,
     "unlabelled": True,
+    "by_epoch": False,
     "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0]},
     "one_example": {},
     "seed": 0,
@@ -166,13 +167,24 @@ def test_one_bag_of_each_of_two_classes_is_enough(tmp_path):
     tree, labels, split, _ = fitted(tmp_path / "run", n_classes=2, sizes=[1])
     for item in tree.values():
         assert item["training_size"] == 2 and np.isfinite(item["test_targets"]).all()
-        # Of two bags each is held out once, and then taken for the other class.
-        rows = split["train"][:2]
-        assert (item["heldout_outputs"].argmax(axis=1) == labels[rows][::-1]).all()
+        # There is nothing to select by, so that the first value of each list is taken.
+        assert item["penalty"] == 0.01 and "heldout_outputs" not in item
+
+
+def test_the_last_epoch_is_the_result(tmp_path):
+    tree, _, split, _ = fitted(tmp_path / "run", n_epochs=3, by_epoch=True)
+    for item in tree.values():
+        by_epoch = item["test_targets_by_epoch"]
+        assert by_epoch.shape == (4, len(split["test"]), 3)
+        np.testing.assert_allclose(by_epoch[-1], item["test_targets"], rtol=1e-5, atol=1e-6)
+        assert (by_epoch[0] != by_epoch[1]).any()
+        n_batches = -(-item["training_size"] // 4)
+        assert item["updates_by_epoch"].tolist() == [0, *(n_batches * np.arange(1, 4))]
 
 
 def test_a_held_out_bag_changes_its_own_scores_only(tmp_path):
-    grid = {"grid": SETTINGS["grid"] | {"penalty": [0.01]}, "n_epochs": 1}
+    # Two equal points: bags are held out, and both runs choose the same.
+    grid = {"grid": SETTINGS["grid"] | {"penalty": [0.01, 0.01]}, "n_epochs": 1}
 
     def other_row(bags, split):
         bags[split["train"][0]] = bags[split["train"][0]] * -3.0

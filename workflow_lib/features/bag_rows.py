@@ -49,7 +49,10 @@ def bags_of(tree: Mapping[str, Any], rows: np.ndarray) -> list[np.ndarray]:
 
 def some_rows(bags: Sequence[np.ndarray], most: int, generator: np.random.Generator) -> np.ndarray:
     """Return the rows of all bags together, or `most` of them, drawn at random, in their order."""
-    rows = np.concatenate(bags)
-    if len(rows) <= most:
-        return rows
-    return rows[np.sort(generator.choice(len(rows), most, replace=False))]
+    ends = np.cumsum([len(bag) for bag in bags])
+    if ends[-1] <= most:
+        return np.concatenate(bags)
+    rows = np.sort(generator.choice(ends[-1], most, replace=False))
+    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    begins = ends - [len(bag) for bag in bags]
+    return np.concatenate([bag[own - begin] for bag, own, begin in zip(bags, parts, begins)])

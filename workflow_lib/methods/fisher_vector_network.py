@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, Strict
@@ -24,6 +25,9 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.methods import base
 from workflow_lib.named_class import combinations
+
+if TYPE_CHECKING:
+    from workflow_lib.fisher_network import FisherVectorNetwork
 
 REGRESSORS = ("fisher_vector_network",)
 TASKS = ("classes",)
@@ -112,9 +116,10 @@ class Parameters(MethodFile):
     m_step_rate: Positive = 0.01
     """Learning rate of these ascents."""
 
-    drop_unlabelled: Flag = False
-    """Whether unlabelled bags are taken out of the batches once these are drawn: a control with the
-    same batches of labelled bags."""
+    in_batches: Literal["used", "dropped", "replaced"] = "used"
+    """Unlabelled bags of a batch are `used`, or, as controls, `dropped` once the batch is drawn, so
+    that the batches of labelled bags are the same, or `replaced` by labelled ones, so that there
+    are as many updates by batches of the same size."""
 
     refit: Flag = False
     """Whether a linear support vector machine on the trained vectors replaces the linear layer: a
@@ -122,6 +127,10 @@ class Parameters(MethodFile):
 
     unlabelled: Flag = False
     """Whether the bags of the weak rows are used, without their classes."""
+
+    by_epoch: Flag = False
+    """Whether the scores of the test rows after every epoch are stored too, for a figure. The last
+    are those of the method in any case."""
 
     grid: NetworkGrid
     """Candidate hyper-parameters."""
@@ -137,9 +146,9 @@ class Parameters(MethodFile):
 class Method(base.Method):
     """Select the penalty and the learning rate, and fit the network to bags.
 
-    The grid point is that with the least `scaled_squared_error` of the scores of held-out bags.
-    Principal components, mixture and network of a fold see its own training bags, and the
-    unlabelled bags where they are used.
+    The grid point is that with the least `scaled_squared_error` of the scores of held-out bags;
+    with a grid of one point nothing is held out. Principal components, mixture and network of a
+    fold see its own training bags, and the unlabelled bags where they are used.
 
     Attributes
     ----------
@@ -148,7 +157,8 @@ class Method(base.Method):
     seed : int
         Of the samples of rows, of the starts and of the order of bags.
     n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
-    batch_size, unlabelled_weight, m_steps, m_step_rate, drop_unlabelled, refit, unlabelled
+    batch_size, unlabelled_weight, m_steps, m_step_rate, in_batches, refit, unlabelled,
+    by_epoch
         As of the YAML file.
     """
 
@@ -166,9 +176,10 @@ class Method(base.Method):
     unlabelled_weight: float
     m_steps: int
     m_step_rate: float
-    drop_unlabelled: bool
+    in_batches: str
     refit: bool
     unlabelled: bool
+    by_epoch: bool
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, and of each number of unlabelled bags that are used."""
@@ -185,9 +196,12 @@ class Method(base.Method):
             )
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        tried = self._heldout_scores(data, grid)
+        points = list(combinations(grid))
+        if len(points) == 1:
+            return base.Selection(None, points[0])
+        tried = self._heldout_scores(data, points)
         entries, heldout = selected_point(tried, data.labels, scaled_squared_error)
-        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+        return base.Selection(heldout, entries)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
@@ -198,7 +212,7 @@ class Method(base.Method):
         return Fitted.from_arrays(entries["network"])
 
     def _heldout_scores(
-        self, data: FitData, grid: Mapping[str, Sequence[float]]
+        self, data: FitData, points: Sequence[Mapping[str, float]]
     ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each grid point with the class scores (n, K) of the training bags held out."""
         bags, weak = data.bags, data.weak_bags
@@ -206,7 +220,7 @@ class Method(base.Method):
         for fold in data.fold_numbers:
             places = np.flatnonzero(data.folds != fold)
             starts.append((self._start([bags[place] for place in places], weak), places))
-        for point in combinations(grid):
+        for point in points:
             scores = np.empty((data.size, data.n_classes))
             for fold, (start, places) in enumerate(starts):
                 labels, heldout = data.labels[places], np.flatnonzero(data.folds == fold)
@@ -264,33 +278,14 @@ class _Start:
     def fitted(
         self, method: Method, labels: np.ndarray, n_classes: int, point: Mapping[str, float]
     ) -> Fitted:
-        """Return the network fitted to the bags, with the classes of the labelled ones.
+        """Return the network fitted to the bags, with the classes of the labelled ones."""
+        from workflow_lib.fisher_network import FisherVectorNetwork
 
-        With a positive weight of pseudo-classes, PSEUDO_ROUNDS times a linear machine on the
-        vectors of all bags gives unlabelled bags the classes that the last one predicts for them.
-        """
-        from workflow_lib.fisher_network import UNLABELLED, FisherVectorNetwork
-
-        def network(**settings):
-            return FisherVectorNetwork(
-                model=self._mixture,
-                penalty=point["penalty"],
-                random_state=method.seed,
-                **settings,
-            )
-
-        classes = np.full(len(self._bags), UNLABELLED)
-        classes[: self._n_labelled] = labels
-        weights = np.ones(len(self._bags))
-        weak = self._bags[self._n_labelled :]
-        if point["pseudo_weight"] > 0 and weak:
-            machine = network(n_epochs=0)
-            weights[self._n_labelled :] = point["pseudo_weight"]
-            for _ in range(PSEUDO_ROUNDS):
-                machine.fit(self._bags, classes, weights)
-                classes[self._n_labelled :] = machine.predict(weak)
-        trained = network(
+        classes, weights = self._classes(labels, point)
+        network = FisherVectorNetwork(
+            model=self._mixture,
             classifier=method.classifier_start,
+            penalty=point["penalty"],
             unlabelled_weight=method.unlabelled_weight,
             learning_rate=point["learning_rate"],
             m_steps=method.m_steps,
@@ -298,10 +293,54 @@ class _Start:
             batch_size=method.batch_size,
             batches=method.batches,
             n_epochs=method.n_epochs,
-            drop_unlabelled=method.drop_unlabelled,
+            in_batches=method.in_batches,
             refit=method.refit,
-        ).fit(self._bags, classes, weights)
-        return Fitted(trained, self._projection, n_classes)
+            random_state=method.seed,
+        )
+        epochs: list[FisherVectorNetwork] = []
+
+        def keep(trained: FisherVectorNetwork) -> None:
+            epochs.append(FisherVectorNetwork.from_arrays(trained.to_arrays()))
+
+        network.fit(self._bags, classes, weights, keep if method.by_epoch else None)
+        return Fitted(network, self._projection, n_classes, epochs)
+
+    def _classes(
+        self, labels: np.ndarray, point: Mapping[str, float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes of all bags, -1 for unlabelled ones, and their weights.
+
+        With a positive weight of pseudo-classes, PSEUDO_ROUNDS times a linear machine on the
+        vectors of all bags gives unlabelled bags the classes that the last one predicts for them.
+        """
+        from workflow_lib.fisher_network import UNLABELLED, fit_squared_hinge
+
+        n, n_bags = self._n_labelled, len(self._bags)
+        classes, weights = np.full(n_bags, UNLABELLED), np.ones(n_bags)
+        classes[:n] = labels
+        if point["pseudo_weight"] == 0 or n == n_bags:
+            return classes, weights
+        weights[n:] = point["pseudo_weight"]
+        found = np.unique(labels)
+        for _ in range(PSEUDO_ROUNDS):
+            known = classes != UNLABELLED
+            signs = np.where(classes[known, None] == found, 1.0, -1.0)
+            coef, intercept = fit_squared_hinge(
+                self._vectors[known], signs, point["penalty"], weights[known]
+            )
+            scores = self._vectors[n:] @ coef.T + intercept
+            classes[n:] = found[scores.argmax(axis=1)]
+        return classes, weights
+
+    @cached_property
+    def _vectors(self) -> np.ndarray:
+        """Fisher vectors of all bags under the first mixture."""
+        from workflow_lib.fisher_network import FisherVectorNetwork
+
+        # The vectors do not depend on the classes of an untrained network.
+        classes = np.arange(len(self._bags)) % 2
+        network = FisherVectorNetwork(model=self._mixture, classifier="zero", n_epochs=0)
+        return network.fit(self._bags, classes).transform(self._bags)
 
 
 class Fitted(base.Fitted):
@@ -313,24 +352,50 @@ class Fitted(base.Fitted):
     projection : _Projection
     n_classes : int
         Number of classes K of the scores, those without a training bag included.
+    epochs : sequence of FisherVectorNetwork
+        The network before the first epoch and after each, where they are kept.
     """
 
-    def __init__(self, network: Any, projection: _Projection, n_classes: int) -> None:
+    def __init__(
+        self,
+        network: FisherVectorNetwork,
+        projection: _Projection,
+        n_classes: int,
+        epochs: Sequence[FisherVectorNetwork] = (),
+    ) -> None:
         self._network, self._projection, self._n_classes = network, projection, n_classes
+        self._epochs = epochs
 
     def predict(self, rows):
         return self.scores(rows.bags())
 
+    def predictions(self, rows):
+        bags = self._projection.of(rows.bags())
+        found = {"test_targets": self._of_all_classes(self._network, bags)}
+        if self._epochs:
+            by_epoch = [self._of_all_classes(network, bags) for network in self._epochs]
+            found["test_targets_by_epoch"] = np.stack(by_epoch).astype(np.float32)
+        return found
+
     def scores(self, bags: Sequence[np.ndarray]) -> np.ndarray:
         """Return the score of every class (m, K); classes without a training bag are last."""
-        found = self._network.decision_function(self._projection.of(bags))
+        return self._of_all_classes(self._network, self._projection.of(bags))
+
+    def _of_all_classes(
+        self, network: FisherVectorNetwork, bags: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        found = network.decision_function(bags)
         scores = np.repeat(found.min(axis=1, keepdims=True) - 1.0, self._n_classes, axis=1)
-        scores[:, self._network.classes_] = found
+        scores[:, network.classes_] = found
         return scores
 
     def entries(self):
         # On another processor a second training would end elsewhere.
-        return {"network": self.to_arrays()}
+        found: dict[str, Any] = {"network": self.to_arrays()}
+        if self._epochs:
+            history = self._network.history_
+            found["updates_by_epoch"] = np.array([0, *(each["updates"] for each in history)])
+        return found
 
     def to_arrays(self):
         return self._network.to_arrays() | {
