@@ -25,6 +25,9 @@ rule table:
         metric=lambda wildcards: shown_metric(wildcards.experiment),
         caption=lambda wildcards: table_of(wildcards).caption,
         decimals=lambda wildcards: table_of(wildcards).decimals,
+        comparisons=lambda wildcards: [
+            each.model_dump() for each in table_of(wildcards).comparisons
+        ],
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
         stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
         methods=lambda wildcards: method_fields(

@@ -19,4 +19,5 @@ with job(snakemake):
         errors=snakemake.params.errors,
         metric=snakemake.params.metric,
         decimals=snakemake.params.decimals,
+        comparisons=snakemake.params.comparisons,
     )

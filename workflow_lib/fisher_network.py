@@ -23,7 +23,7 @@ BAGS_AT_ONCE = 64
 FLOOR = 0.05
 """Smallest variance of a component, as a fraction of the mean variance of the first mixture."""
 
-SVM_TOLERANCE, SVM_STEPS = 1e-8, 100_000
+SVM_TOLERANCE, SVM_STEPS = 1e-6, 100_000
 """Of the linear support vector machine, the start of the linear layer."""
 
 MOST_ROWS = 30_000

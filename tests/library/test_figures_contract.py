@@ -31,7 +31,7 @@ from report_samples import (
 from test_report_critical_difference import SIX, rank
 from test_report_sequence_posteriors import write_sequence_sample
 
-from workflow_lib.artifacts import write_artifact
+from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.config.capabilities import experiment_facts
 from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
@@ -127,7 +127,9 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
         }
         tree = {"linear": curves, "chosen": {"linear": {}}, "error_rates": {"linear": curves}}
         item = {"training_size": 5, "weak_size": 0, "components": "selected"}
-        item |= {"validation_curves": tree}
+        item |= {"validation_curves": tree, "updates_by_epoch": np.array([0, 4, 8])}
+        n_test = len(read_artifact(path, "split")["test"])
+        item["test_targets_by_epoch"] = np.random.default_rng(0).random((3, n_test, 6))
         files["all_regressions"].append(path.parent / next(iter(CLASS_METHODS)) / "regression.h5")
         write_artifact(files["all_regressions"][-1], {"n-5": item}, "regression")
     rows = [(method, "selected", 0, base_accuracy) for method in CLASS_METHODS]

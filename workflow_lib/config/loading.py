@@ -40,7 +40,7 @@ TABLES_OF_MIXTURES = frozenset({"component_names", "typical_rows"})
 """Kinds of tables that show the components of a mixture of the experiment."""
 
 
-TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | {"time"}
+TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | {"time", "comparisons"}
 """Kinds of tables that show no errors."""
 
 
@@ -584,6 +584,25 @@ def _methods_of(
                     f"{table.kind} shows the components of a mixture, and no method has one",
                     expected="a method with a mixture of Gaussians, such as ofer-gmm",
                     remedy="add such a method to the experiment, or leave out the table",
+                )
+            )
+        if (table.kind == "comparisons") != bool(table.comparisons):
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', table '{table.name}', key comparisons",
+                    f"{len(table.comparisons)} questions, and the kind {table.kind}",
+                    expected="questions in a table of kind comparisons, and in no other",
+                    remedy="change the kind, or the key comparisons",
+                )
+            )
+        asked = {each for pair in table.comparisons for each in (pair.method, pair.against)}
+        for method_name in sorted(asked - set(chosen)) if not has_faulty else ():
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', table '{table.name}', key comparisons",
+                    f"'{method_name}' is not a method of the experiment",
+                    expected=f"methods among {', '.join(chosen)}",
+                    remedy="add it to the methods of the experiment, or leave the question out",
                 )
             )
         if table.kind in TABLES_WITHOUT_ERRORS and table.decimals is not None:

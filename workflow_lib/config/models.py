@@ -47,6 +47,19 @@ Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 ErrorName = Literal[(*ERROR_MEASURES, *CLASS_MEASURES)]
 
 
+class Comparison(Settings):
+    """A question that a table of kind `comparisons` answers."""
+
+    question: Text
+    """The question, such as `Do unlabelled rows help?`: yes, if `method` is better."""
+
+    method: Name
+    """A method of the experiment, taken with its most weak rows."""
+
+    against: Name
+    """The method that it is compared with, with its most weak rows; the same method: without."""
+
+
 class TableSettings(Settings):
     """A table of an experiment."""
 
@@ -62,13 +75,18 @@ class TableSettings(Settings):
         "weak_noise",
         "component_names",
         "typical_rows",
+        "comparisons",
     ]
     """What it shows: `error` (errors of each method and training size), `time` (seconds of training
     and prediction), `weak` (aRRMSE against the number of weakly labelled rows), `coordinates` (the
     error of each output coordinate at the largest training size), `weak_weight` or `weak_noise`
     (the study of the weight of weak rows, as Table 15, or of the share of wrong labels), for
-    classes `component_names` (the classes that each component of the mixture holds), or for tables
-    of your own `typical_rows` (the mean and the most typical rows of each component)."""
+    classes `component_names` (the classes that each component of the mixture holds), for tables of
+    your own `typical_rows` (the mean and the most typical rows of each component), or `comparisons`
+    (questions, each answered by two methods)."""
+
+    comparisons: tuple[Comparison, ...] = ()
+    """Questions that a table of kind `comparisons` answers, with both tests."""
 
     errors: Annotated[
         tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)

@@ -38,7 +38,7 @@ WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MOST)]
 WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MOST)]
 
 PSEUDO_ROUNDS = 5
-"""Times that pseudo-classes are predicted anew; the first from labelled bags alone."""
+"""Most times that pseudo-classes are predicted anew; the first from labelled bags alone."""
 
 MOST_ROWS = 50_000
 """Rows of all bags, drawn at random, that give the principal components."""
@@ -196,6 +196,8 @@ class Method(base.Method):
             )
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        if not data.weak_bags:
+            grid = {**grid, "pseudo_weight": [0.0]}
         points = list(combinations(grid))
         if len(points) == 1:
             return base.Selection(None, points[0])
@@ -310,8 +312,8 @@ class _Start:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes of all bags, -1 for unlabelled ones, and their weights.
 
-        With a positive weight of pseudo-classes, PSEUDO_ROUNDS times a linear machine on the
-        vectors of all bags gives unlabelled bags the classes that the last one predicts for them.
+        With a positive weight of pseudo-classes, at most PSEUDO_ROUNDS times a linear machine on
+        the vectors of all bags gives unlabelled bags the classes that it predicts for them.
         """
         from workflow_lib.fisher_network import UNLABELLED, fit_squared_hinge
 
@@ -329,7 +331,9 @@ class _Start:
                 self._vectors[known], signs, point["penalty"], weights[known]
             )
             scores = self._vectors[n:] @ coef.T + intercept
-            classes[n:] = found[scores.argmax(axis=1)]
+            before, classes[n:] = classes[n:].copy(), found[scores.argmax(axis=1)]
+            if (classes[n:] == before).all():
+                break
         return classes, weights
 
     @cached_property

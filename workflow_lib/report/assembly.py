@@ -219,6 +219,7 @@ def experiment_section(
                 published_paths=paths,
                 errors=table.get("errors", ERRORS),
                 is_comparable=is_comparable(data),
+                comparisons=table.get("comparisons", ()),
                 **options,
             )
             decimals = table.get("decimals")

@@ -12,6 +12,12 @@ import pandas as pd
 
 from workflow_lib.error_measures import CLASS_MEASURES
 from workflow_lib.report.agreement import format_spreads
+from workflow_lib.report.comparison_tables import COLUMNS as COMPARISON_COLUMNS
+from workflow_lib.report.comparison_tables import (
+    ComparisonCell,
+    comparison_cells,
+    comparison_layout,
+)
 from workflow_lib.report.coordinate_tables import column_heading, coordinate_table, shown_columns
 from workflow_lib.report.labels import (
     MISSING,
@@ -54,6 +60,7 @@ READERS: dict[str, Callable] = {
     "coordinates": read_coordinates,
     "weak_weight": read_scores,
     "weak_noise": read_scores,
+    "comparisons": read_scores,
 }
 """The reader of the records that each kind of table takes."""
 
@@ -70,14 +77,15 @@ def table_cells(
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
     is_comparable: bool = False,
-) -> list[Cell]:
+    comparisons: Sequence[Mapping[str, str]] = (),
+) -> list[Cell] | list[ComparisonCell]:
     """Return the cells of a table of one `kind`.
 
     ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and what
     they are compared with, and has a column for each; ``time`` takes the timings, and
     ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise`` take
-    the scores and show a study. The `records` are as ``READERS[kind]`` reads them, and the order of
-    `methods` is that of the rows.
+    the scores and show a study, and ``comparisons`` take them and answer its `comparisons`. The
+    `records` are as ``READERS[kind]`` reads them, and the order of `methods` is that of the rows.
 
     Tables in `published_paths` are shown where they have a training size, but not with
     ``coordinates`` and studies. `errors` are those of kind ``error``, keys of
@@ -95,6 +103,8 @@ def table_cells(
     order = {"method_order": methods}
     if kind in STUDIES:
         return study_table(records, kind, metric=metric, reference=reference, **order)
+    if kind == "comparisons":
+        return comparison_cells(records, comparisons, metric)
     if kind == "coordinates":
         return coordinate_table(records, reference=reference, **order)
     published = read_published(published_paths)
@@ -139,6 +149,7 @@ def run(
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
     decimals: int | None = None,
+    comparisons: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
 
@@ -159,10 +170,13 @@ def run(
         errors=errors,
         metric=metric,
         is_comparable=not stand_in_for,
+        comparisons=comparisons,
     )
     columns = STUDY_COLUMNS if kind in STUDIES else ERROR_COLUMNS
     columns = COORDINATE_COLUMNS if kind == "coordinates" else columns
-    write_cells(output_csv, cells if kind == "time" else shown_cells(cells, metric), columns)
+    columns = COMPARISON_COLUMNS if kind == "comparisons" else columns
+    is_shown = kind in ("time", "comparisons")
+    write_cells(output_csv, cells if is_shown else shown_cells(cells, metric), columns)
     latex = latex_table(
         cells,
         kind,
@@ -213,6 +227,8 @@ def lay_out(
     `metric` is that of the experiment, which times and errors of coordinates do not say, and other
     cells do; `decimals` are those of our errors, by default those of `Quantity.write`.
     """
+    if kind == "comparisons":
+        return comparison_layout(cells, title, methods)
     measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
     measured = replace(
         measured, is_per_class=measured.is_per_class or QUANTITIES[metric].is_per_class

@@ -1,0 +1,67 @@
+"""Questions that are answered by the comparison of two methods, with both tests."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from report_samples import base_accuracy, better_accuracy, noisy_error, write_accuracies
+
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.statistics import corrected_resampled_t_test, paired_t_test
+from workflow_lib.report.comparison_tables import NOTE, comparison_cells
+from workflow_lib.report.results import read_scores
+from workflow_lib.report.table_text import run
+
+ASKED = [
+    {"question": "Does training help?", "method": "wofer-gmm", "against": "class-krr"},
+    {"question": "Do weak rows help?", "method": "wofer-gmm", "against": "wofer-gmm"},
+    {"question": "Is it better?", "method": "class-krr", "against": "wofer-gmm"},
+]
+METHODS = {"wofer-gmm": {"label": "wOFER"}, "class-krr": {"label": "KRR"}}
+
+
+@pytest.fixture
+def scores(tmp_path):
+    rows = [("class-krr", "selected", 0, base_accuracy)]
+    rows += [("wofer-gmm", "selected", 0, lambda size, split: 0.5 + 0.1 * noisy_error(size, split))]
+    rows += [("wofer-gmm", "selected", 300, better_accuracy)]
+    return write_accuracies(tmp_path / "scores.csv", rows)
+
+
+def test_answers_are_those_of_both_tests(scores):
+    cells = comparison_cells(read_scores(scores), ASKED, "accuracy")
+    assert [(cell.training_size, cell.question) for cell in cells] == [
+        (size, asked["question"]) for size in (1, 5) for asked in ASKED
+    ]
+    first, itself, reverse = cells[3:]
+    assert (first.weak_size, first.against_weak_size) == (300, 0)
+    assert (itself.weak_size, itself.against_weak_size) == (300, 0)
+    assert [cell.answer for cell in (first, reverse)] == ["yes", "no, worse"]
+    ours, theirs = (
+        [1.0 - accuracy(5, split) for split in range(5)]
+        for accuracy in (better_accuracy, base_accuracy)
+    )
+    assert first.difference == pytest.approx(100 * np.mean(np.subtract(theirs, ours)))
+    assert first.deviation == pytest.approx(100 * np.std(np.subtract(theirs, ours), ddof=1))
+    assert first.p_student == pytest.approx(paired_t_test(ours, theirs).p_value)
+    corrected = corrected_resampled_t_test(ours, theirs, 50, 100).p_value
+    assert first.p_corrected == reverse.p_corrected == pytest.approx(corrected)
+
+
+def test_the_table_is_written_with_its_questions(scores, tmp_path):
+    paths = tmp_path / "table.csv", tmp_path / "table.tex"
+    options = {"methods": METHODS, "metric": "accuracy", "comparisons": ASKED}
+    run(scores, *paths, "comparisons", "What helps.", "Toy", None, "toy-questions", **options)
+    rows = list(csv.DictReader(paths[0].open()))
+    assert rows[0]["question"] == "Does training help?" and rows[0]["answer"] == "yes"
+    latex = paths[1].read_text()
+    assert "Does training help? wOFER" in latex and "against KRR" in latex and "yes" in latex
+    assert NOTE.split(",")[0].split("±")[0] in latex
+
+
+def test_questions_without_scores_are_refused(scores):
+    asked = [{"question": "?", "method": "class-krr", "against": "class-krr"}]
+    with pytest.raises(UserError, match="no training size at which both methods"):
+        comparison_cells(read_scores(scores), asked, "accuracy")

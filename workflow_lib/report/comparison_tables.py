@@ -1,0 +1,156 @@
+"""Questions about an experiment, each answered by the comparison of two of its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.labels import MISSING, PLUS_MINUS, count_of, format_p_value, variant_label
+from workflow_lib.report.quantities import QUANTITIES, errors_by_size
+from workflow_lib.report.results import most_test_rows, outside_studies, rows_of_sizes
+from workflow_lib.report.table_markup import Block, Layout
+from workflow_lib.report.tables import CORRECTED_RISK, common_splits, difference
+from workflow_lib.report.variants import Variant
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    *("question", "answer", "quantity", "training_size", "method", "weak_size", "against"),
+    *("against_weak_size", "difference", "deviation", "p_student", "p_corrected", "n_splits"),
+)
+"""Columns of the CSV file."""
+
+HEADS = ["difference", "Student", "corrected", "answer"]
+
+NOTE = (
+    "Differences are mean ± standard deviation over the splits, the first method minus the second "
+    "on the same test rows, each with its most weak rows; a method against itself, with them and "
+    "without. p values are of the paired Student t-test and of the corrected resampled t-test, not "
+    f"adjusted for their number; the answer is by the corrected one at {CORRECTED_RISK}."
+)
+
+
+@dataclass(frozen=True)
+class ComparisonCell:
+    """The answer to one question at one training size.
+
+    ``difference`` and ``deviation`` are as they are shown: in percentage points of an accuracy.
+    ``answer`` is ``yes``, ``no, worse``, ``not shown`` or, for one split, ``not tested``.
+    """
+
+    question: str
+    answer: str
+    quantity: str
+    training_size: int
+    first: Variant
+    second: Variant
+    difference: float
+    deviation: float
+    p_student: float
+    p_corrected: float
+    n_splits: int
+
+    method = property(lambda self: self.first.method)
+    weak_size = property(lambda self: self.first.weak_size)
+    against = property(lambda self: self.second.method)
+    against_weak_size = property(lambda self: self.second.weak_size)
+
+
+def comparison_cells(
+    scores: pd.DataFrame, comparisons: Sequence[Mapping[str, str]], metric: str
+) -> list[ComparisonCell]:
+    """Return the answers, by training size in the order of the questions.
+
+    Each of `comparisons` has a ``question``, whether ``method`` is better than ``against``.
+
+    Raises
+    ------
+    UserError
+        If no size has the scores of both methods of any question.
+    """
+    measured, rows = QUANTITIES[metric], outside_studies(scores)
+    n_train, n_test = rows_of_sizes(rows), most_test_rows(rows)
+    cells = []
+    for size, column in errors_by_size(rows, metric).items():
+        for asked in comparisons:
+            firsts, seconds = (
+                sorted(variant for variant in column if variant.method == asked[name])
+                for name in ("method", "against")
+            )
+            is_itself = asked["method"] == asked["against"]
+            if not firsts or not seconds or is_itself and len(firsts) < 2:
+                continue
+            first, second = firsts[-1], seconds[0 if is_itself else -1]
+            found = difference(column[first], column[second], n_train[size], n_test[first, size])
+            if found is None:
+                continue
+            by_split = [
+                measured.shown_difference(column[first][split] - column[second][split])
+                for split in common_splits(column[first], column[second])
+            ]
+            cells.append(
+                ComparisonCell(
+                    asked["question"],
+                    _ANSWERS[found.outcome],
+                    metric,
+                    size,
+                    first,
+                    second,
+                    *mean_and_deviation(by_split),
+                    found.p_student,
+                    found.p_corrected,
+                    found.n_splits,
+                )
+            )
+    if not cells:
+        raise UserError(
+            place="a table of kind comparisons",
+            found="no training size at which both methods of a question have scores",
+            expected="two methods of the experiment, or one with weak rows against itself",
+            remedy="change the key comparisons of the table, or leave the table out",
+        )
+    return cells
+
+
+_ANSWERS = {
+    "lower": "yes",
+    "higher": "no, worse",
+    "open": "not shown",
+    "equal": "not shown",
+    "untested": "not tested",
+}
+"""Outcome of the comparison of errors -> the answer."""
+
+
+def comparison_layout(
+    cells: Sequence[ComparisonCell], title: str, methods: Mapping[str, Mapping]
+) -> Layout:
+    """Return the layout: a block for each training size, a row for each question."""
+    measured = QUANTITIES[cells[0].quantity]
+    decimals = 1 if measured.is_accuracy else 3
+    blocks = []
+    for size in dict.fromkeys(cell.training_size for cell in cells):
+        rows = []
+        for cell in (cell for cell in cells if cell.training_size == size):
+            shown = f"{cell.difference:+.{decimals}f}".replace("-", "\u2212")
+            names = " against ".join(
+                variant_label(variant, methods) for variant in (cell.first, cell.second)
+            )
+            entries = [shown, MISSING, MISSING, cell.answer]
+            if cell.n_splits > 1:
+                entries[0] = f"{shown} {PLUS_MINUS} {cell.deviation:.{decimals}f}"
+                entries[1:3] = (format_p_value(p) for p in (cell.p_student, cell.p_corrected))
+            rows.append((f"{cell.question} {names}", entries))
+        n_splits = max(cell.n_splits for cell in cells if cell.training_size == size)
+        blocks.append(
+            Block(
+                f"{measured.difference_name}, {measured.size_in_words(size)}, "
+                f"{count_of(n_splits, 'split')}",
+                rows,
+            )
+        )
+    return Layout(title, "Question", HEADS, blocks, [NOTE], is_prose=True)
