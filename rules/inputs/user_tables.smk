@@ -1,6 +1,5 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
-from workflow_lib.config.capabilities import OWN_READER
 from workflow_lib.errors import nearest_name
 
 
@@ -31,7 +30,7 @@ def present_file(place, path):
 
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
-    if settings.datasets[dataset].reader != OWN_READER:
+    if settings.datasets[dataset].sources:
         return []
     options = settings.datasets[dataset].options
     place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key options"
@@ -43,15 +42,15 @@ def own_files(dataset):
 
 
 def user_supplied_tables(wildcards):
-    """Return the files of all tables of the user's own.
+    """Return the files of the user's own of all experiments.
 
     They are inputs of the whole run: otherwise Snakemake would accept that a file is missing if
     older results made from it exist, and an edit of the configuration would have no effect.
     """
     return [
         path
-        for experiment in user_tables()
-        for path in own_files(settings.experiments[experiment].dataset)
+        for values in settings.experiments.values()
+        for path in own_files(values.dataset)
     ]
 
 

@@ -343,7 +343,8 @@ def test_unknown_model_is_reported_once(folder):
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
             "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight', "
-            "'weak_noise', 'component_names', 'typical_rows' or 'comparisons'. To fix it: write 'error'.",
+            "'weak_noise', 'component_names', 'typical_rows' or 'comparisons'. "
+            "To fix it: write 'error'.",
         ),
     ],
 )

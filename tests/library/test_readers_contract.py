@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import test_reader_awa
+import test_reader_bag_table
 import test_reader_image_bags
 import test_reader_image_classes
 import test_reader_image_words
@@ -139,6 +140,11 @@ def of_image_classes(folder: Path) -> Sample:
     return Sample({"vectors": "texts"}, sources, read, features)
 
 
+def of_bag_table(folder: Path) -> Sample:
+    path = test_reader_bag_table.write_table(folder, test_reader_bag_table.THREE_BAGS)
+    return Sample(test_reader_bag_table.OPTIONS, (path,), (path,))
+
+
 def of_image_bags(folder: Path) -> Sample:
     path = test_reader_image_bags.write_images(folder)
     return Sample(test_reader_image_bags.OPTIONS, (path,), (path,), is_drawn=True)
@@ -187,6 +193,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "arff": of_table(test_readers.ARFF, targets=2),
     "awa": of_awa,
     "awa2": of_awa2,
+    "bag_table": of_bag_table,
     "csv": of_table(test_readers.CSV, outputs=["strength"], inputs=["width", "colour"]),
     "digits_halves": made(False),
     "digits_segments": made(False),
@@ -214,7 +221,16 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 }
 READERS = reader_names()
 OF_FILES = (
-    *("arff", "csv", "drug_activity", "earnings_calls", "fasta", "haxby", "image_classes"),
+    *(
+        "arff",
+        "bag_table",
+        "csv",
+        "drug_activity",
+        "earnings_calls",
+        "fasta",
+        "haxby",
+        "image_classes",
+    ),
     *("image_bags", "image_words", "labelled_sequences", "sequence_halves", "stock_covariances"),
     "zipped_table",
 )
@@ -259,9 +275,11 @@ def assert_is_dataset(tree: dict) -> None:
         assert tree["names"]["series_length"] * tree["names"]["series_channels"] == n_outputs
     if "classes" in tree:
         labels, vectors = tree["classes"]["labels"], tree["classes"]["vectors"]
-        assert set(labels) == set(range(len(vectors)))
+        known = labels >= 0
+        assert set(labels[known]) == set(range(len(vectors)))
+        assert np.isnan(outputs[~known]).all()
         assert len(vectors) == len(json.loads(tree["names"]["classes"]))
-        np.testing.assert_array_equal(outputs, vectors[labels])
+        np.testing.assert_array_equal(outputs[known], vectors[labels[known]])
         assert len(np.unique(vectors, axis=0)) == len(vectors)
 
 
@@ -289,6 +307,7 @@ def test_options_are_typed_and_no_others_are_taken(reader, tmp_path):
 
 IMPOSSIBLE = {
     "arff": [{"targets": 0}, {"targets": True}],
+    "bag_table": [{"numbers": []}, {"bag": ""}, {"classes": None}],
     "csv": [{"outputs": []}, {"outputs": ["y"], "delimiter": "ab"}],
     "digits_segments": [{"inputs": "columns"}],
     "drug_activity": [

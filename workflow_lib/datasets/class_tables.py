@@ -185,7 +185,8 @@ def class_dataset_tree(
     inputs : array or sparse matrix (n, q)
         A row per example, or inner products (n, n) between all rows.
     labels : int array (n,)
-        Number of the class of each row, from 0.
+        Number of the class of each row, from 0; -1 for an unlabelled row, which is a weak row
+        without a weak label.
     vectors : array (K, d)
         Class vectors, in any unit.
     class_names : sequence of K str
@@ -209,9 +210,10 @@ def class_dataset_tree(
     -------
     dict
         The tree of `workflow_lib.datasets.tables.dataset_tree`, with ``outputs`` (n, d) float64,
-        the vector of the class of each row; ``classes``: ``labels`` (n,) int64 and ``vectors``
-        (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists; and, for rows with
-        pictures, ``images``: ``thumbnails``. A component of the vectors may be constant.
+        the vector of the class of each row, NaN for unlabelled ones; ``classes``: ``labels`` (n,)
+        int64 and ``vectors`` (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists;
+        and, for rows with pictures, ``images``: ``thumbnails``. A component of the vectors may be
+        constant.
 
     Raises
     ------
@@ -236,7 +238,7 @@ def class_dataset_tree(
             raise ValueError(f"{place}: {found} and {wanted} {what}.")
     if list(class_names) != sorted(set(class_names)):
         raise ValueError(f"{place}: class names that are not sorted or not different.")
-    if labels.dtype.kind not in "iu" or np.any((labels < 0) | (labels >= len(vectors))):
+    if labels.dtype.kind not in "iu" or np.any((labels < -1) | (labels >= len(vectors))):
         raise ValueError(f"{place}: labels that are not numbers of the {len(vectors)} classes.")
     if inner_products and not (np.isfinite(inputs).all() and np.array_equal(inputs, inputs.T)):
         raise ValueError(f"{place}: inner products that are not finite or not symmetric.")
@@ -247,14 +249,17 @@ def class_dataset_tree(
         groups["images"] = {"thumbnails": np.ascontiguousarray(thumbnails)}
     _check_classes(labels, vectors, class_names, place)
     labels = labels.astype(np.int64)
+    is_unlabelled = labels < 0
     return dataset_tree(
         inputs,
-        vectors[labels],
+        np.where(is_unlabelled[:, None], np.nan, vectors[labels]),
         input_names,
         vector_names,
         place=place,
         rows_read=rows_read,
         allow_constant_outputs=True,
+        allow_missing_outputs=bool(is_unlabelled.any()),
+        weak_rows=is_unlabelled,
         names={
             **groups.pop("names", {}),
             "classes": json.dumps(list(class_names), ensure_ascii=False),

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.labels import MISSING, PLUS_MINUS, count_of, format_p_value, variant_label
+from workflow_lib.report.labels import (
+    MISSING,
+    PLUS_MINUS,
+    count_of,
+    format_p_value,
+    format_signed,
+    variant_label,
+)
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import most_test_rows, outside_studies, rows_of_sizes
 from workflow_lib.report.table_markup import Block, Layout
@@ -136,7 +143,7 @@ def comparison_layout(
     for size in dict.fromkeys(cell.training_size for cell in cells):
         rows = []
         for cell in (cell for cell in cells if cell.training_size == size):
-            shown = f"{cell.difference:+.{decimals}f}".replace("-", "\u2212")
+            shown = format_signed(cell.difference, decimals)
             names = " against ".join(
                 variant_label(variant, methods) for variant in (cell.first, cell.second)
             )
