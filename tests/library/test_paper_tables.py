@@ -29,6 +29,8 @@ NUMBER = re.compile(r"(?<![\w.+^-])\d+(?:\.\d+)?(?:e-\d+)?(?![\w.-])")
 
 PERINA = ROOT.parent / "shared" / "papers" / "fess-perina-2009.txt"
 
+PALASEK = ROOT.parent / "shared" / "papers" / "ssfvn-palasek-2017.txt"
+
 THESIS = ROOT.parent / "shared" / "papers" / "structured-output-blaschko.txt"
 
 needs_the_paper = pytest.mark.skipif(not PAPER.is_file(), reason="the paper is not at hand")
@@ -262,3 +264,20 @@ def test_rows_of_a_published_table_without_a_method_of_ours_are_shown():
     labels = [row[0] if isinstance(row, tuple) else row.label for row in block.rows]
     assert labels[1] == "FESS (here: FESS of topics)" and labels[-1] == "Lazebnik et al. [16]"
     assert "Accuracies are in percent." in layout.notes
+
+
+@pytest.mark.skipif(not PALASEK.is_file(), reason="the paper is not at hand")
+@pytest.mark.parametrize("number", range(1, 7))
+def test_the_numbers_of_fisher_vector_networks_are_those_of_the_text(number):
+    text = PALASEK.read_text(encoding="utf-8")
+    caption = text[text.index(f"Table {number}: Classification results") :]
+    lines: dict[str, list[str]] = {}
+    for row in rows_of(f"palasek-{number}"):
+        lines.setdefault(row["row"], []).append(f"{row['value']}%")
+    printed = [line.split("\t") for line in caption[:1500].splitlines() if "%" in line]
+    printed = [line for line in printed if len(line) > 1][: len(lines)]
+    for (name, numbers), cells in zip(lines.items(), printed, strict=True):
+        assert cells[-len(numbers) :] == numbers
+        name = re.sub("batches of | (un)?labelled", "", name)
+        layer, _, trained = name.partition(", ")
+        assert cells[0] == layer and (not trained or trained in cells)

@@ -84,6 +84,7 @@ def test_what_gives_no_patch_is_refused(tmp_path):
 
 
 SETTINGS = {
+    "components": "selected",
     "n_components": 2,
     "n_dimensions": 3,
     "mixture_bags": "all",
@@ -201,3 +202,11 @@ def test_a_held_out_bag_changes_its_own_scores_only(tmp_path):
         assert (found[0] != expected[0]).any() and (
             found[folds != folds[0]] != expected[folds != folds[0]]
         ).any()
+
+
+def test_fixed_numbers_of_components_are_run_one_by_one(tmp_path):
+    tree = fitted(tmp_path / "run", components=[1, 3], sizes=[5])[0]
+    found = {(item["components"], item["weak_size"]): item["network"] for item in tree.values()}
+    assert {key: len(network["alpha"]) for key, network in found.items()} == {
+        (count, weak): int(count) for count in ("1", "3") for weak in (0, 12)
+    }

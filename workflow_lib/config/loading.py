@@ -206,10 +206,14 @@ class Configuration:
         model = self.model_of(method)
         return model is not None and model.kind == MIXTURE
 
+    def counts_components(self, method: str) -> bool:
+        """Return whether the method has a number of components: of its model, or its own."""
+        return self.is_mixture(method) or "n_components" in type(self.methods[method]).model_fields
+
     def components_of(self, experiment: str, method: str) -> tuple[str, ...]:
         """Return the component labels a method runs with: ("selected",) or ("2", "4", "10")."""
         components = self.experiments[experiment].components
-        if components == "selected" or not self.is_mixture(method):
+        if components == "selected" or not self.counts_components(method):
             return ("selected",)
         return tuple(str(number) for number in components)
 

@@ -23,6 +23,7 @@ from workflow_lib.fitting.class_selection import (
 )
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
+from workflow_lib.fitting.items import SELECTED
 from workflow_lib.methods import base
 from workflow_lib.named_class import combinations
 
@@ -81,7 +82,7 @@ class Parameters(MethodFile):
     trained one after the other or together."""
 
     n_components: WholeFromOne = 16
-    """Components of the mixture."""
+    """Components of the mixture, where the experiment has `components: selected`."""
 
     n_dimensions: WholeFromOne | None = 32
     """Principal components of the rows, found in the bags that the mixture is fitted to; null: the
@@ -156,6 +157,8 @@ class Method(base.Method):
         As of the YAML file.
     seed : int
         Of the samples of rows, of the starts and of the order of bags.
+    components : str or sequence of int
+        ``selected``, or the numbers that are run one by one instead of `n_components`.
     n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
     batch_size, unlabelled_weight, m_steps, m_step_rate, in_batches, refit, unlabelled,
     by_epoch
@@ -165,6 +168,7 @@ class Method(base.Method):
     grid: Mapping[str, Sequence[float]]
     one_example: Mapping[str, float]
     seed: int
+    components: str | Sequence[int]
     n_components: int
     n_dimensions: int | None
     mixture_bags: str
@@ -182,9 +186,13 @@ class Method(base.Method):
     by_epoch: bool
 
     def specs(self, split: SplitData) -> list[FitSpec]:
-        """Return the fits of each size, and of each number of unlabelled bags that are used."""
+        """Return the fits of each size, of each number of unlabelled bags that are used, and of
+        each fixed number of components."""
         sizes = sorted({0, *split.weak_sizes}) if self.unlabelled else (0,)
-        return fit_specs(split.sizes, sizes)
+        counts = None
+        if self.components != SELECTED:
+            counts = {count: (count,) for count in self.components}
+        return fit_specs(split.sizes, sizes, counts)
 
     def select(self, data: FitData) -> base.Selection:
         if len(np.unique(data.labels)) < 2:
@@ -207,7 +215,7 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
-        start = self._start(data.bags, data.weak_bags)
+        start = self._start(data.bags, data.weak_bags, data.spec.components)
         return start.fitted(self, data.labels, data.n_classes, chosen)
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
@@ -221,7 +229,8 @@ class Method(base.Method):
         starts = []
         for fold in data.fold_numbers:
             places = np.flatnonzero(data.folds != fold)
-            starts.append((self._start([bags[place] for place in places], weak), places))
+            own = [bags[place] for place in places]
+            starts.append((self._start(own, weak, data.spec.components), places))
         for point in points:
             scores = np.empty((data.size, data.n_classes))
             for fold, (start, places) in enumerate(starts):
@@ -234,7 +243,9 @@ class Method(base.Method):
                 scores[heldout] = fitted.scores([bags[place] for place in heldout])
             yield point, scores
 
-    def _start(self, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:
+    def _start(
+        self, bags: list[np.ndarray], weak: list[np.ndarray], components: int | str
+    ) -> _Start:
         """Return the principal components and the mixture of labelled and unlabelled bags."""
         from workflow_lib.fisher_network import first_mixture
 
@@ -242,7 +253,8 @@ class Method(base.Method):
         used = bags + weak if self.mixture_bags == "all" else bags
         projection = _projection(used, self.n_dimensions, generator)
         bags, weak, used = (projection.of(each) for each in (bags, weak, used))
-        mixture = first_mixture(used, self.n_components, self.mixture_start, generator)
+        count = self.n_components if components == SELECTED else components
+        mixture = first_mixture(used, count, self.mixture_start, generator)
         return _Start(projection, bags, weak, mixture)
 
 

@@ -10,16 +10,18 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import asked_weak_size
-from workflow_lib.report.labels import method_label, splits_in_words
+from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
+from workflow_lib.report.variants import Variant, components_order
 
 SHOWS = "the accuracy on the test rows while networks are trained, by number of unlabelled rows"
 CAPTION = (
     "The accuracy on the test rows after every epoch of training, at the largest number of "
     "labelled rows: left by epoch, right by number of updates, because an epoch over more "
     "unlabelled rows may have more of them. A line is a number of unlabelled rows, and a row of "
-    "panels a method. Lines are means over the splits, areas their sample standard deviation. The "
-    "last epoch is the result that the tables show, whichever epoch is the best."
+    "panels a method, or a number C of its components. Lines are means over the splits, areas "
+    "their sample standard deviation. The last epoch is the result that the tables show, whichever "
+    "epoch is the best."
 )
 METHOD_FIELDS = ("label",)
 REQUIRES = {"task": {"classes"}}
@@ -37,7 +39,8 @@ def draw(
     title: str,
     shown_methods: Mapping[str, Mapping],
 ):
-    """Return the figure: a row of two panels for each method that stores its epochs.
+    """Return the figure: a row of two panels for each method that stores its epochs, and for each
+    fixed number of its components.
 
     Raises UserError if none does.
     """
@@ -47,9 +50,11 @@ def draw(
     labels = read_artifact(dataset, "dataset")["classes"]["labels"]
     partitions = [read_artifact(path, "split") for path in splits]
     found = {
-        method: curves
+        (method, components): curves
         for method in shown_methods
-        if (curves := _curves(all_regressions.get(method, ()), partitions, labels))
+        for components, curves in _curves(
+            all_regressions.get(method, ()), partitions, labels
+        ).items()
     }
     if not found:
         raise UserError(
@@ -66,13 +71,14 @@ def draw(
         colors = matplotlib.colormaps[COLORS](np.linspace(0.0, 0.85, len(sizes)))
         figure = Figure(figsize=(WIDTH, 1.2 + 2.3 * len(found)), layout="constrained")
         axes = figure.subplots(len(found), 2, sharey=True, squeeze=False)
-        for (by_epoch, by_update), (method, curves) in zip(axes, found.items(), strict=True):
+        for (by_epoch, by_update), (row, curves) in zip(axes, found.items(), strict=True):
             for size, (updates, accuracies) in curves.items():
                 look = {"color": colors[sizes.index(size)], "label": f"{size} unlabelled"}
                 epochs = np.arange(accuracies.shape[1])
                 _draw_line(by_epoch, epochs, accuracies, look)
                 _draw_line(by_update, np.maximum(updates, 1), accuracies, look)
-            by_epoch.set_title(method_label(method, shown_methods), fontsize=10)
+            label = variant_label(Variant(*row, 0), shown_methods)
+            by_epoch.set_title(label, fontsize=10)
             by_epoch.set_ylabel("test accuracy (%)")
             by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True))
             by_update.set_xscale("log")
@@ -91,13 +97,12 @@ def draw(
 
 def _curves(
     regressions: Sequence[str | Path], partitions: Sequence[Mapping], labels: np.ndarray
-) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return for each number of unlabelled rows the updates (E,) and the accuracies (splits, E).
+) -> dict[str, dict[int, tuple[np.ndarray, np.ndarray]]]:
+    """Return by components, then by unlabelled rows, updates (E,) and accuracies (splits, E).
 
     Accuracies are in per cent; both begin before the first epoch.
     """
-    found: dict[int, list] = {}
-    updates: dict[int, np.ndarray] = {}
+    found: dict[str, dict[int, tuple[np.ndarray, list]]] = {}
     for path, partition in zip(regressions, partitions):
         items = read_artifact(path, "regression").values()
         kept = [item for item in items if "test_targets_by_epoch" in item]
@@ -106,10 +111,17 @@ def _curves(
         for item in kept:
             if item["training_size"] == largest:
                 size = asked_weak_size(item["weak_size"], partition)
+                of_components = found.setdefault(str(item["components"]), {})
                 right = item["test_targets_by_epoch"].argmax(axis=2) == truth
-                found.setdefault(size, []).append(100.0 * right.mean(axis=1))
-                updates[size] = item["updates_by_epoch"]
-    return {size: (updates[size], np.array(found[size])) for size in sorted(found)}
+                updates, accuracies = of_components.setdefault(size, (item["updates_by_epoch"], []))
+                accuracies.append(100.0 * right.mean(axis=1))
+    return {
+        components: {
+            size: (updates, np.array(accuracies))
+            for size, (updates, accuracies) in sorted(found[components].items())
+        }
+        for components in sorted(found, key=components_order)
+    }
 
 
 def _draw_line(axis, places: np.ndarray, accuracies: np.ndarray, look: Mapping) -> None:
