@@ -37,6 +37,7 @@ from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.errors import UserError
+from workflow_lib.experiments import plane_mixtures
 from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.report.figures import base, registry
@@ -47,7 +48,7 @@ from workflow_lib.report.style import save_figure
 ROOT = Path(__file__).parents[2]
 KINDS = registry.figure_modules()
 OF_A_RUN = ("ranks", "protocol", "embedding-or-raw")
-DRAWINGS = ("steps", "class_steps")
+DRAWINGS = ("steps", "class_steps", "fisher_network")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
 SETTINGS |= {"output_scale": "standard", "version_titles": ["Toy, one-hot", "Toy, n-grams"]}
 STUDIES = [
@@ -146,6 +147,7 @@ def save(figure, path: Path) -> None:
 
 def draw_all(folder: Path) -> None:
     """Write a picture of every kind, and of the figures of a whole run."""
+    plane_mixtures.SIZE = plane_mixtures.Size(draws=2, components=3, rows=300, batches=6)
     samples = {
         "classes": write_class_sample(folder / "classes"),
         "sequences": write_sequence_sample(folder / "sequences"),
