@@ -69,6 +69,14 @@ def test_bags_and_what_is_left_out(tmp_path):
     assert [bag.tolist() for bag in bags] == [[[1, 1, 7]], [[9, 9, 7]], [[8, 8, 7]]]
 
 
+def test_rows_of_a_bag_are_pooled_for_other_methods(tmp_path):
+    text = "patient,ill,x_1,x_2\na,no,1,2\nb,yes,4,4\na,,3,8\n"
+    tree = read(write_table(tmp_path, text))
+    np.testing.assert_array_equal(tree["inputs"], [[2, 5, 1, 3], [4, 4, 0, 0]])
+    names = '["mean_1", "mean_2", "deviation_1", "deviation_2"]'
+    assert tree["names"]["inputs"] == names
+
+
 def test_three_formats_give_the_same_dataset(tmp_path):
     text = TABLE.replace("g,no,5,6,7\n", "").replace("f,yes,2,2,7\n", "")
     expected = read(write_table(tmp_path, text))

@@ -40,7 +40,7 @@ def test_every_image_is_a_bag_of_its_patches(tmp_path):
     tree = read(path, patches_per_image=None)
     assert excluded(tree)["the image of an earlier row of its class"] == 1
     assert kind_of_inputs("image_bags", OPTIONS) == "bags"
-    assert tree["inputs"].shape == (12, 0)
+    assert tree["inputs"].shape == (12, 96)
     row = json.loads(tree["names"]["rows"]).index("night/2.png")
     (bag,) = bags_of(tree["bags"], [row])
     pixels = picture(16, 20, 12) // 2

@@ -360,12 +360,6 @@ COMBINATION_REQUIREMENTS = (
         "estimator of letters with items: letters",
     ),
     Requirement(
-        {"kind_of_inputs": {"bags"}},
-        {"items": {"bags"}},
-        "the reader {reader} gives bags of rows with these options, and the method takes one row "
-        "of numbers for each example",
-    ),
-    Requirement(
         {"has_score_space": {True}},
         {"scale": {"none"}, "kernel": {"rbf", "linear"}, "is_large": {False}},
         "a score_space needs inputs.scale: none, the kernel rbf or linear, and no more training "

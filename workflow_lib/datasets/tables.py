@@ -268,8 +268,7 @@ def dataset_tree(
     ----------
     inputs : array or sparse matrix (n, q)
         A row per example; NaN marks a missing value. q may be 0 where there is a group
-        ``learned_columns``, ``descriptors`` (`workflow_lib.features.visual_words`) or ``bags``
-        (`workflow_lib.features.bag_rows`). A sparse
+        ``learned_columns`` or ``descriptors`` (`workflow_lib.features.visual_words`). A sparse
         matrix holds counts of terms and stays sparse (see `workflow_lib.datasets.sparse_inputs`).
         Where the terms are transitions of trees, the array ``term_states`` (q,) among `groups` has
         the number of the state that each leads from. Where rows are sequences or bags, the group
@@ -330,7 +329,7 @@ def dataset_tree(
             expected="at least 2 such rows",
             remedy="add rows, or leave out the outputs that are mostly missing",
         )
-    if inputs.shape[1] == 0 and not {"learned_columns", "descriptors", "bags"} & set(groups):
+    if inputs.shape[1] == 0 and not {"learned_columns", "descriptors"} & set(groups):
         raise UserError(
             place=place,
             found="no column is left for the inputs",

@@ -3,6 +3,7 @@
 The group ``bags`` of a "dataset" artifact holds the rows of all bags, one bag after the other:
 ``values`` (m, d), of any type, ``unit`` the number that a stored 1 stands for; ``begins`` (n + 1,),
 the first row of each bag, and m; and, where rows have a place, ``positions`` (m, 2) from 0 to 1.
+The ``inputs`` of such a dataset are `pooled_rows`, for methods that take one row of numbers.
 """
 
 from __future__ import annotations
@@ -45,6 +46,21 @@ def bags_of(tree: Mapping[str, Any], rows: np.ndarray) -> list[np.ndarray]:
         values = np.asarray(tree["values"][int(begins[row]) : int(begins[row + 1])])
         bags.append(values.astype(np.float64) * unit)
     return bags
+
+
+def pooled_rows(bags: Sequence[np.ndarray], unit: float = 1.0) -> tuple[np.ndarray, list[str]]:
+    """Return one row (n, 2 d) for each of n bags (m_i, d), and the names of its columns.
+
+    They are the means of the columns of a bag, then their standard deviations (divisor m_i): the
+    inputs of methods that take one row of numbers. `unit` is what a 1 in a bag stands for.
+    """
+    rows = [
+        np.concatenate([bag.mean(axis=0, dtype=np.float64), bag.std(axis=0, dtype=np.float64)])
+        for bag in bags
+    ]
+    places = range(1, bags[0].shape[1] + 1)
+    names = [f"{what}_{place}" for what in ("mean", "deviation") for place in places]
+    return unit * np.array(rows), names
 
 
 def some_rows(bags: Sequence[np.ndarray], most: int, generator: np.random.Generator) -> np.ndarray:

@@ -59,7 +59,7 @@ def kind_of_inputs(options: Options) -> str:
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row for each bag, in the order of their first rows; `seed` is not used.
 
-    ``inputs`` (n, 0); ``bags``: see `workflow_lib.features.bag_rows`. ``classes``: see
+    ``inputs`` and ``bags``: see `workflow_lib.features.bag_rows`. ``classes``: see
     `workflow_lib.datasets.class_tables.class_dataset_tree`; the class vectors are the unit vectors,
     and unlabelled bags have the class -1 and outputs that are NaN. Left out and counted are bags
     whose rows have two classes, bags with the rows of an earlier one, and all of such with two
@@ -76,7 +76,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
     from workflow_lib.datasets.table_file import read_table
-    from workflow_lib.features.bag_rows import bags_tree
+    from workflow_lib.features.bag_rows import bags_tree, pooled_rows
 
     path = options.file
     if path is None:
@@ -90,12 +90,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     bags, labels, bag_names, excluded = _bags(table, rows, options)
     class_names = sorted(set(labels) - {""})
     numbers = {name: number for number, name in enumerate(class_names)} | {"": -1}
+    inputs, input_names = pooled_rows(bags)
     return class_dataset_tree(
-        np.empty((len(bags), 0)),
+        inputs,
         np.array([numbers[label] for label in labels], dtype=np.int64),
         np.eye(len(class_names)),
         class_names,
-        [],
+        input_names,
         class_names,
         bag_names,
         place=table.place,

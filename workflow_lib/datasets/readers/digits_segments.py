@@ -54,8 +54,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
     the top; sequences (1797, 65) or counts (1797, 64) have the group ``items``
-    (`workflow_lib.features.item_rows`), patches are in the group ``bags``
-    (`workflow_lib.features.bag_rows`), with no columns in ``inputs``. The class of a row is its
+    (`workflow_lib.features.item_rows`), patches are in the group ``bags``, and
+    pooled in ``inputs`` (`workflow_lib.features.bag_rows`). The class of a row is its
     digit, whose vector (7,) is 1 for segments that light up and 0 for the others. ``thumbnails``
     (1797, 8, 8, 3): the images in grey.
     """
@@ -63,7 +63,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from sklearn.datasets import load_digits
 
     from workflow_lib.datasets.class_tables import class_dataset_tree
-    from workflow_lib.features.bag_rows import bags_tree
+    from workflow_lib.features.bag_rows import bags_tree, pooled_rows
     from workflow_lib.features.item_rows import vector_rows
 
     digits = load_digits()
@@ -83,7 +83,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         places = np.moveaxis(np.indices((6, 6)), 0, -1).reshape(-1, 2) / 5.0
         patches = windows.reshape(len(images), 36, 9)
         bags = [np.hstack([patch, places]) for patch in patches]
-        inputs, names, groups["bags"] = np.empty((len(images), 0)), [], bags_tree(bags)
+        groups["bags"] = bags_tree(bags)
+        inputs, names = pooled_rows(bags)
     return class_dataset_tree(
         inputs,
         digits.target.astype(np.int64),

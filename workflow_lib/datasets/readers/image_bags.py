@@ -59,7 +59,7 @@ def kind_of_inputs(options: Options) -> str:
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per image, sorted by class and name; `seed` draws images and patches.
 
-    ``inputs`` (n, 0); ``bags``: see `workflow_lib.features.bag_rows`. Classes are the folders in
+    ``inputs`` and ``bags``: see `workflow_lib.features.bag_rows`. Classes are the folders in
     ``classes``; their vectors are the unit vectors. Images are left out and counted as by
     `workflow_lib.datasets.image_collections.drawn_images`, and those without a patch: flat patches
     are none of `dense-sift`.
@@ -75,7 +75,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.datasets.class_tables import class_dataset_tree
     from workflow_lib.datasets.image_collections import collection_path, drawn_images
     from workflow_lib.datasets.images import open_images
-    from workflow_lib.features.bag_rows import bags_tree
+    from workflow_lib.features.bag_rows import bags_tree, pooled_rows
 
     if options.features == "dense-sift" and (options.patch < 8 or options.patch % 4):
         raise UserError(
@@ -104,12 +104,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         kept.append(image.entry)
     if not kept:
         raise wrong_source(str(path), "no image can be used", "images of at least two classes")
+    inputs, names = pooled_rows(bags, 1.0 / LARGEST)
     return class_dataset_tree(
-        np.empty((len(kept), 0)),
+        inputs,
         np.array([class_names.index(entry.class_name) for entry in kept]),
         np.eye(len(class_names)),
         class_names,
-        [],
+        names,
         class_names,
         [f"{entry.class_name}/{entry.name}" for entry in kept],
         place=str(path),
