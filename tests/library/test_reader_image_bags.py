@@ -17,7 +17,7 @@ from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.bag_rows import bags_of, bags_tree
 from workflow_lib.methods.fisher_vector_network import Fitted
 
-OPTIONS = {"features": "colour-patches", "patch": 4, "step": 4, "patches_per_image": 6}
+OPTIONS = {"local_features": "colour-patches", "patch": 4, "step": 4, "patches_per_image": 6}
 
 
 def write_images(folder, n_images=6):
@@ -67,7 +67,9 @@ def test_patches_are_drawn_by_the_seed_and_the_name_of_the_image(tmp_path):
 
 
 def test_images_are_scaled_and_described_by_sift(tmp_path):
-    tree = read(write_images(tmp_path), features="dense-sift", patch=16, step=8, longer_side=40)
+    tree = read(
+        write_images(tmp_path), local_features="dense-sift", patch=16, step=8, longer_side=40
+    )
     (bag,) = bags_of(tree["bags"], [0])
     # A grid of 3 rows and 4 columns fits into 32 x 40 pixels, of which 6 patches are drawn.
     assert bag.shape == (6, 128)
@@ -77,7 +79,7 @@ def test_images_are_scaled_and_described_by_sift(tmp_path):
 def test_what_gives_no_patch_is_refused(tmp_path):
     path = write_images(tmp_path)
     assert "key patch: 18 pixels. Expected for dense-sift" in refusal(
-        read, path, features="dense-sift", patch=18
+        read, path, local_features="dense-sift", patch=18
     )
     assert "no image can be used" in refusal(read, path, patch=17)
     assert "'dawn'" in refusal(read, path, classes=["dawn"])

@@ -339,7 +339,7 @@ IMPOSSIBLE = {
         *({"codebook_classes": [""]}, {"lsa_dimension": 0}, {"dimension": 3}),
     ],
     "image_bags": [
-        *({"features": "sift"}, {"patches_per_image": 0}, {"patch": 1}, {"longer_side": 4}),
+        *({"local_features": "sift"}, {"patches_per_image": 0}, {"patch": 1}, {"longer_side": 4}),
     ],
     "image_words": [
         *({"classes": ["ant", "ant"]}, {"images_per_class": 1}, {"members": ""}),

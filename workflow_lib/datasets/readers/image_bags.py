@@ -33,7 +33,7 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 class Options(ImageCollection):
     """Options of the reader ``image_bags``."""
 
-    features: Literal["dense-sift", "colour-patches"] = "dense-sift"
+    local_features: Literal["dense-sift", "colour-patches"] = "dense-sift"
     """What describes a patch: `dense-sift` (RootSIFT of its grey levels, 128 numbers) or
     `colour-patches` (the red, green and blue of its pixels)."""
 
@@ -77,12 +77,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.datasets.images import open_images
     from workflow_lib.features.bag_rows import bags_tree, pooled_rows
 
-    if options.features == "dense-sift" and (options.patch < 8 or options.patch % 4):
+    if options.local_features == "dense-sift" and (options.patch < 8 or options.patch % 4):
         raise UserError(
             place="options of the reader 'image_bags', key patch",
             found=f"{options.patch} pixels",
             expected="for dense-sift a multiple of 4, from 8 on",
-            remedy="fix patch, or choose features: colour-patches",
+            remedy="fix patch, or choose local_features: colour-patches",
         )
     path = collection_path(options, sources, "image_bags")
     drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
@@ -130,7 +130,7 @@ def _patches(pixels: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarr
     if options.longer_side is not None and max(pixels.shape[:2]) != options.longer_side:
         factor = options.longer_side / max(pixels.shape[:2])
         pixels = resized(pixels, *(max(round(side * factor), 1) for side in pixels.shape[:2]))
-    if options.features == "dense-sift":
+    if options.local_features == "dense-sift":
         described, positions = dense_sift(
             pixels, (options.patch // PLACES_OF_A_PATCH,), options.step, None
         )
