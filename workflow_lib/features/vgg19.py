@@ -7,10 +7,10 @@ torchvision publishes. Torch is an optional dependency, imported when a network 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,18 @@ WEIGHTS_SIZE = 574_673_361
 
 WEIGHTS_SHA256_PREFIX = "dcbb9e9d"
 """Beginning of the SHA-256 of the file of the weights, as in the name of the file."""
+
+
+class Published(NamedTuple):
+    """A network whose weights are published: its name, and the address and properties of them."""
+
+    network: str
+    address: str
+    size: int
+    sha256_prefix: str
+
+
+PUBLISHED = Published("VGG19", WEIGHTS_ADDRESS, WEIGHTS_SIZE, WEIGHTS_SHA256_PREFIX)
 
 N_FEATURES = 4096
 
@@ -108,16 +120,16 @@ class Vgg19Features:
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1; found {batch_size}.")
-        torch = _torch()
+        torch = imported_torch("VGG19")
         self.batch_size = batch_size
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         # No values yet: torch would draw 140 million numbers from its global generator.
         with torch.device("meta"):
             network = _network(torch)
         if weights is None:
-            _draw(network, seed, torch)
+            draw_weights(network, seed, torch)
         else:
-            _load(network, Path(weights), torch)
+            load_weights(network, Path(weights), PUBLISHED, torch)
         self.network = network.eval().to(self.device)
 
     def transform(self, images: Iterable[np.ndarray]) -> np.ndarray:
@@ -128,13 +140,9 @@ class Vgg19Features:
         UserError
             When Pillow is not installed.
         """
-        torch = _torch()
+        torch = imported_torch("VGG19")
         found = [np.empty((0, N_FEATURES))]
-        # Reproducible numbers: no search for the fastest algorithm, no products in TF32.
-        exact = torch.backends.cudnn.flags(
-            enabled=True, benchmark=False, deterministic=True, allow_tf32=False
-        )
-        with exact, torch.inference_mode():
+        with reproducible(torch), torch.inference_mode():
             images = iter(images)
             while batch := list(islice(images, self.batch_size)):
                 inputs = torch.from_numpy(np.stack([network_input(image) for image in batch]))
@@ -144,15 +152,8 @@ class Vgg19Features:
 
 def _network(torch: Any) -> Any:
     """Return the network up to fc7 and its rectifier, with the names of the published weights."""
-    layers = []
-    n_maps = 3
-    for block in BLOCKS:
-        for n_next in block:
-            layers += [torch.nn.Conv2d(n_maps, n_next, 3, padding=1), torch.nn.ReLU(inplace=True)]
-            n_maps = n_next
-        layers.append(torch.nn.MaxPool2d(2))
-    # The side of 224 pixels has been halved five times.
-    n_inputs = n_maps * (CROP // 2 ** len(BLOCKS)) ** 2
+    # The side of 224 pixels is halved five times.
+    n_inputs = BLOCKS[-1][-1] * (CROP // 2 ** len(BLOCKS)) ** 2
     classifier = [
         torch.nn.Linear(n_inputs, N_FEATURES),
         torch.nn.ReLU(inplace=True),
@@ -162,14 +163,33 @@ def _network(torch: Any) -> Any:
     ]
     return torch.nn.Sequential(
         OrderedDict(
-            features=torch.nn.Sequential(*layers),
+            features=torch.nn.Sequential(*convolutions(BLOCKS, torch)),
             flat=torch.nn.Flatten(),
             classifier=torch.nn.Sequential(*classifier),
         )
     )
 
 
-def _draw(network: Any, seed: int, torch: Any) -> None:
+def convolutions(blocks: Sequence[Sequence[int]], torch: Any) -> list:
+    """Return the layers of the blocks: convolutions with rectifiers, then a maximum of 2 x 2."""
+    layers, n_maps = [], 3
+    for block in blocks:
+        for n_next in block:
+            layers += [torch.nn.Conv2d(n_maps, n_next, 3, padding=1), torch.nn.ReLU(inplace=True)]
+            n_maps = n_next
+        layers.append(torch.nn.MaxPool2d(2))
+    return layers
+
+
+def reproducible(torch: Any) -> Any:
+    """Return a context in which the numbers of a GPU are the same every time."""
+    # No search for the fastest algorithm, no products in TF32.
+    return torch.backends.cudnn.flags(
+        enabled=True, benchmark=False, deterministic=True, allow_tf32=False
+    )
+
+
+def draw_weights(network: Any, seed: int, torch: Any) -> None:
     """Draw random weights, with variances that keep those of the activations (He et al. 2015)."""
     network.to_empty(device="cpu")
     generator = torch.Generator().manual_seed(seed)
@@ -180,42 +200,48 @@ def _draw(network: Any, seed: int, torch: Any) -> None:
             torch.nn.init.zeros_(parameter)
 
 
-def _load(network: Any, path: Path, torch: Any) -> None:
-    """Put the weights in the file `path` into the network."""
+def load_weights(network: Any, path: Path, published: Published, torch: Any) -> None:
+    """Put the weights in the file `path` into the network, which may lack the last layers.
+
+    Raises
+    ------
+    UserError
+        When there is no such file, or it holds other weights.
+    """
     if not path.is_file():
         raise UserError(
             place=str(path),
             found="there is no such file",
-            expected="the published weights of VGG19",
-            remedy=f"download {WEIGHTS_ADDRESS} to this place",
+            expected=f"the published weights of {published.network}",
+            remedy=f"download {published.address} to this place",
         )
     try:
         # Only tensors are read, because the format can otherwise run any program.
         state = torch.load(path, map_location="cpu", weights_only=True)
-        # The last layer only distinguishes the 1000 classes of ImageNet.
-        last = {name: state.pop(name) for name in ("classifier.6.weight", "classifier.6.bias")}
-        if last["classifier.6.weight"].shape != (N_CLASSES, N_FEATURES):
+        # The last layer distinguishes the 1000 classes of ImageNet.
+        if state["classifier.6.weight"].shape != (N_CLASSES, N_FEATURES):
             raise ValueError("another number of classes")
-        network.load_state_dict(state, assign=True)
+        names = network.state_dict()
+        network.load_state_dict({name: state[name] for name in names}, assign=True)
     # For other files, torch raises many kinds of errors.
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
             place=str(path),
-            found=f"the file holds no weights of VGG19 ({reason})",
-            expected=f"the file of {WEIGHTS_SIZE} bytes with a SHA-256 that begins with "
-            f"{WEIGHTS_SHA256_PREFIX}",
-            remedy=f"download {WEIGHTS_ADDRESS} again",
+            found=f"the file holds no weights of {published.network} ({reason})",
+            expected=f"the file of {published.size} bytes with a SHA-256 that begins with "
+            f"{published.sha256_prefix}",
+            remedy=f"download {published.address} again",
         ) from error
 
 
-def _torch() -> Any:
-    """Return the module torch."""
+def imported_torch(network: str) -> Any:
+    """Return the module torch; UserError where it is not installed, which names the network."""
     try:
         import torch
     except ImportError as error:
         raise UserError(
-            place="features of the network VGG19",
+            place=f"features of the network {network}",
             found=f"the package torch cannot be imported ({error})",
             expected="the optional dependencies 'deep'",
             remedy="pip install 'output-fisher-regression[deep]'",

@@ -20,9 +20,14 @@ from workflow_lib.seeds import derive_seed
 if TYPE_CHECKING:
     import numpy as np
 
+    from workflow_lib.features.vgg16 import Vgg16Maps
+
 WITHOUT_PATCH = "an image without any patch"
 
 PLACES_OF_A_PATCH = 4
+
+VGG16 = "vgg16-"
+"""How the names of the layers of the network begin."""
 
 LARGEST = 255.0
 """A stored number that stands for 1."""
@@ -33,9 +38,18 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 class Options(ImageCollection):
     """Options of the reader ``image_bags``."""
 
-    local_features: Literal["dense-sift", "colour-patches"] = "dense-sift"
+    local_features: Literal[
+        "dense-sift",
+        "colour-patches",
+        "vgg16-conv3_3",
+        "vgg16-conv4_3",
+        "vgg16-conv5_3",
+        "vgg16-pool_5",
+    ] = "dense-sift"
     """What describes a patch: `dense-sift` (RootSIFT of its grey levels, 128 numbers) or
-    `colour-patches` (the red, green and blue of its pixels)."""
+    `colour-patches` (the red, green and blue of its pixels). `vgg16-conv3_3` and the others: the
+    activations of a layer of the network VGG16, one row for each of its positions; they need the
+    extra `deep`, and the file of the weights as the last source."""
 
     patch: Annotated[int, Strict(), Field(ge=2)] = 16
     """Pixels of a side of a patch; for `dense-sift` a multiple of 4, from 8 on."""
@@ -76,6 +90,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.datasets.image_collections import collection_path, drawn_images
     from workflow_lib.datasets.images import open_images
     from workflow_lib.features.bag_rows import bags_tree, pooled_rows
+    from workflow_lib.features.vgg16 import Vgg16Maps
 
     if options.local_features == "dense-sift" and (options.patch < 8 or options.patch % 4):
         raise UserError(
@@ -84,11 +99,23 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             expected="for dense-sift a multiple of 4, from 8 on",
             remedy="fix patch, or choose local_features: colour-patches",
         )
+    network, unit = None, 1.0 / LARGEST
+    if options.local_features.startswith(VGG16):
+        if not sources:
+            raise UserError(
+                place="sources of a dataset with the reader 'image_bags'",
+                found="no source",
+                expected=f"the weights of VGG16 as the last source, for {options.local_features}",
+                remedy="add the source; its address is in workflow_lib/features/vgg16.py",
+            )
+        layer = options.local_features.removeprefix(VGG16)
+        *sources, weights = sources
+        network, unit = Vgg16Maps(layer, weights), 1.0
     path = collection_path(options, sources, "image_bags")
     drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
     bags, places, kept = [], [], []
     for image in open_images(path, drawn, options.members):
-        described, positions = _patches(image.pixels, options)
+        described, positions = _patches(image.pixels, options, network)
         if not len(described):
             excluded[WITHOUT_PATCH] = excluded.get(WITHOUT_PATCH, 0) + 1
             continue
@@ -104,7 +131,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         kept.append(image.entry)
     if not kept:
         raise wrong_source(str(path), "no image can be used", "images of at least two classes")
-    inputs, names = pooled_rows(bags, 1.0 / LARGEST)
+    inputs, names = pooled_rows(bags, unit)
     return class_dataset_tree(
         inputs,
         np.array([class_names.index(entry.class_name) for entry in kept]),
@@ -116,12 +143,17 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=str(path),
         rows_read=n_read,
         report={"exclusions": excluded},
-        bags=bags_tree(bags, 1.0 / LARGEST, places),
+        bags=bags_tree(bags, unit, places),
     )
 
 
-def _patches(pixels: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Return the patches (m, d) of an image as uint8, and their centres (m, 2) from 0 to 1."""
+def _patches(
+    pixels: np.ndarray, options: Options, network: Vgg16Maps | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the patches (m, d) of an image, and their centres (m, 2) from 0 to 1.
+
+    They are uint8, but for those of a network.
+    """
     import numpy as np
 
     from workflow_lib.datasets.images import resized
@@ -130,6 +162,9 @@ def _patches(pixels: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarr
     if options.longer_side is not None and max(pixels.shape[:2]) != options.longer_side:
         factor = options.longer_side / max(pixels.shape[:2])
         pixels = resized(pixels, *(max(round(side * factor), 1) for side in pixels.shape[:2]))
+    if network is not None:
+        is_too_small = min(pixels.shape[:2]) < network.smallest
+        return (np.empty((0, 1)), np.empty((0, 2))) if is_too_small else network.transform(pixels)
     if options.local_features == "dense-sift":
         described, positions = dense_sift(
             pixels, (options.patch // PLACES_OF_A_PATCH,), options.step, None
