@@ -19,7 +19,8 @@ SIZES = {"conv3_3": (64, 256), "conv4_3": (16, 512), "conv5_3": (4, 512), "pool_
 
 
 def read(path, weights, **options):
-    return read_dataset("image_bags", OPTIONS | options, [path, weights], 0)
+    named = {} if weights is None else {"weights": str(weights)}
+    return read_dataset("image_bags", OPTIONS | options | named, [path], 0)
 
 
 def image(height=32, width=32):
@@ -83,6 +84,8 @@ def test_images_are_bags_of_positions(weights, tmp_path):
 
 def test_what_is_missing_is_named(tmp_path):
     path = write_images(tmp_path)
+    with pytest.raises(UserError, match="key weights: no file.*download.pytorch.org"):
+        read(path, None, local_features="vgg16-conv3_3")
     if importlib.util.find_spec("torch"):
         with pytest.raises(UserError, match="no such file.*download.pytorch.org"):
             read(path, tmp_path / "none.pth", local_features="vgg16-conv3_3")

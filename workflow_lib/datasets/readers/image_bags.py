@@ -49,7 +49,11 @@ class Options(ImageCollection):
     """What describes a patch: `dense-sift` (RootSIFT of its grey levels, 128 numbers) or
     `colour-patches` (the red, green and blue of its pixels). `vgg16-conv3_3` and the others: the
     activations of a layer of the network VGG16, one row for each of its positions; they need the
-    extra `deep`, and the file of the weights as the last source."""
+    extra `deep` and `weights`."""
+
+    weights: Annotated[str, Field(min_length=1)] | None = None
+    """File of the published weights of VGG16, which you supply, relative to the folder of the run;
+    null (the default) for other features."""
 
     patch: Annotated[int, Strict(), Field(ge=2)] = 16
     """Pixels of a side of a patch; for `dense-sift` a multiple of 4, from 8 on."""
@@ -90,7 +94,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.datasets.image_collections import collection_path, drawn_images
     from workflow_lib.datasets.images import open_images
     from workflow_lib.features.bag_rows import bags_tree, pooled_rows
-    from workflow_lib.features.vgg16 import Vgg16Maps
+    from workflow_lib.features.vgg16 import PUBLISHED, Vgg16Maps
 
     if options.local_features == "dense-sift" and (options.patch < 8 or options.patch % 4):
         raise UserError(
@@ -101,16 +105,15 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         )
     network, unit = None, 1.0 / LARGEST
     if options.local_features.startswith(VGG16):
-        if not sources:
+        if options.weights is None:
             raise UserError(
-                place="sources of a dataset with the reader 'image_bags'",
-                found="no source",
-                expected=f"the weights of VGG16 as the last source, for {options.local_features}",
-                remedy="add the source; its address is in workflow_lib/features/vgg16.py",
+                place="options of the reader 'image_bags', key weights",
+                found="no file",
+                expected=f"the published weights of VGG16, for {options.local_features}",
+                remedy=f"download {PUBLISHED.address}, and name the file",
             )
         layer = options.local_features.removeprefix(VGG16)
-        *sources, weights = sources
-        network, unit = Vgg16Maps(layer, weights), 1.0
+        network, unit = Vgg16Maps(layer, Path(options.weights)), 1.0
     path = collection_path(options, sources, "image_bags")
     drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
     bags, places, kept = [], [], []
