@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from workflow_lib.config.published import published_tables
 from workflow_lib.report.paper_contents import read_contents
-from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.published_tables import PAPER as PAPER_NAME
+from workflow_lib.report.published_tables import published_layouts, source_and_name
+from workflow_lib.report.results import read_published, read_published_apart
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "config" / "paper_tables"
@@ -163,10 +166,23 @@ def test_the_text_has_no_numbers_of_table_4():
 
 def test_the_contents_name_every_table_and_figure_once():
     contents = read_contents(TABLES / "contents.csv")
-    expected = [("table", number) for number in range(1, 21)]
-    expected += [("figure", number) for number in range(1, 4)]
-    assert [(item.kind, item.number) for item in contents] == expected
+    expected = []
+    for paper, n_tables, n_figures in ((PAPER_NAME, 20, 3), ("Palasek and Patras (2017)", 6, 7)):
+        expected += [(paper, f"Table {number}") for number in range(1, n_tables + 1)]
+        expected += [(paper, f"Figure {number}") for number in range(1, n_figures + 1)]
+    assert [(item.paper, item.name) for item in contents] == expected
     assert all(item.title and item.quantity for item in contents)
+
+
+def test_the_numbers_of_every_table_of_the_contents_are_of_its_paper():
+    published = published_tables(TABLES.parent)
+    for item in read_contents(TABLES / "contents.csv"):
+        if item.kind == "table" and item.paper_table != 4:
+            numbers = read_published([published[item.paper_table]])
+            numbers += read_published_apart([published[item.paper_table]])
+            assert {source_and_name(number.table) for number in numbers} == {
+                (item.paper, str(item.number))
+            }
 
 
 def test_the_contents_say_what_the_numbers_of_each_file_are():

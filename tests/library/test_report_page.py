@@ -196,19 +196,19 @@ def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
 
 
 def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs, page, tmp_path):
-    assert 'id="paper"' not in page
+    assert 'id="one-2001"' not in page
     contents = tmp_path / "contents.csv"
     contents.write_text(
-        "kind,number,title,data,quantity,drawn_as\n"
-        "table,2,Seconds,Toys,seconds,\nfigure,1,A drawing,,drawing,\n"
+        "paper,kind,number,title,data,quantity,drawn_as,paper_table\n"
+        "One (2001),table,3,Seconds,Toys,seconds,,2\n"
+        "Two (2002),figure,1,A drawing,,drawing,,\n"
     )
     runs = {"config/paper.yaml": []}
     assembly.run(output=tmp_path / "report.html", contents=contents, runs=runs, **inputs)
     text = (tmp_path / "report.html").read_text()
-    assert '<section id="paper"' in text
     assert '<a href="#table-toy-time">' in text
-    places = [text.index(f'<section id="{name}"') for name in ("summary", "paper")]
-    assert places[0] < places[1] < text.index('<section id="where-ofer-helps"')
+    places = [text.index(f'<section id="{name}"') for name in ("summary", "one-2001", "two-2002")]
+    assert places == sorted(places) and places[-1] < text.index('<section id="where-ofer-helps"')
 
 
 def test_the_check_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):

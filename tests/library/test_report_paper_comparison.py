@@ -27,7 +27,8 @@ from workflow_lib.report.paper_comparison import (
     COLUMNS_OF_OTHERS,
     paper_comparison_section,
 )
-from workflow_lib.report.paper_contents import PaperItem, figures_drawn, read_contents
+from workflow_lib.report.paper_contents import PaperItem, read_contents
+from workflow_lib.report.published_tables import PAPER
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
@@ -42,6 +43,8 @@ from workflow_lib.report.results import read_coordinates, read_scores, read_timi
 from workflow_lib.report.table_text import table_cells
 
 CONFIG = Path(__file__).parents[2] / "config"
+PALASEK = "Palasek and Patras (2017)"
+HEADING = "paper,kind,number,title,data,quantity,drawn_as,paper_table\n"
 HEAD = "table,row,column,value,spread,unit,method,components,training_size,weak_size\n"
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
 
@@ -52,7 +55,12 @@ OTHER = {"title": "Others", "reader": "csv", "stand_in_for": "videos of the pape
 
 @pytest.fixture(scope="module")
 def contents():
-    return read_contents(CONFIG / "paper_tables" / "contents.csv")
+    return contents_of(PAPER)
+
+
+def contents_of(paper):
+    found = read_contents(CONFIG / "paper_tables" / "contents.csv")
+    return [item for item in found if item.paper == paper]
 
 
 def write_published(folder: Path, number: int, *lines: str) -> dict[int, Path]:
@@ -77,7 +85,7 @@ def reproductions_on(data, published, cells, number=1, **options):
         {"first": cells},
         methods=METHODS,
         published=published,
-        drawn_as={"geometry": 2},
+        contents=contents_of(PAPER),
     )
 
 
@@ -93,12 +101,12 @@ def error_cells(folder, published, comparable=True):
 
 def rows_of(section):
     """Return (name of the item, texts of the cells) of each row of the section."""
-    return rows_in(section.html, "paper-comparison")
+    return rows_in(section.html, f"{section.anchor}-comparison")
 
 
 def others_of(section):
     """Return the same of the second table, by the name of the item."""
-    return dict(rows_in(section.html, "paper-others"))
+    return dict(rows_in(section.html, f"{section.anchor}-others"))
 
 
 def rows_in(html, anchor):
@@ -133,11 +141,18 @@ def test_what_data_are_follows_from_their_settings():
         ("the images of tables 11 to 15", [11, 12, 13, 14, 15]),
         ("table 3", [3]),
         ("all 101 classes of Caltech101", []),
+        ("the natural scenes in table 2 of Perina et al. (2009): grey copies", []),
         (None, []),
     ],
 )
 def test_the_tables_that_a_description_names(text, numbers):
     assert tables_named(text) == numbers
+
+
+def test_tables_in_a_description_are_of_the_source_behind_them():
+    text = "the videos of tables 3 to 5 of Palasek and Patras (2017), and those of table 7"
+    assert tables_named(text, "Palasek and Patras (2017)") == [3, 4, 5]
+    assert tables_named(text) == [7]
 
 
 def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
@@ -147,7 +162,7 @@ def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
     assert {len(texts) for texts in others_of(section).values()} == {len(COLUMNS_OF_OTHERS) - 1}
     assert {texts[0] for texts in others_of(section).values()} == {"not run"}
     assert rows_of(section) == []
-    assert "The paper has 20 tables and 3 figures." in text_of(section)
+    assert f"{PAPER} has 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
     assert "No number of this run can be compared with a published one." in text_of(section)
 
@@ -258,10 +273,10 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
 def test_experiments_that_only_stand_in_share_a_row(contents):
     # Table 8 has a reproduction; for Table 7 both experiments stand as they are.
     first = reproductions_of(
-        "a", settings_of(8), OTHER, {}, methods=METHODS, published={}, drawn_as={}
+        "a", settings_of(8), OTHER, {}, methods=METHODS, published={}, contents=contents
     )
     second = reproductions_of(
-        "b", settings_of(None), OTHER, {}, methods=METHODS, published={}, drawn_as={}
+        "b", settings_of(None), OTHER, {}, methods=METHODS, published={}, contents=contents
     )
     section = paper_comparison_section(contents, [*first, *second], {}, {})
     assert row_of(section, "Table 7")[0] == "a, bA stand-in: Others"
@@ -300,10 +315,11 @@ def test_a_table_whose_numbers_are_absent_says_so(contents):
 
 
 def test_a_figure_that_is_drawn_again_is_linked(contents):
-    assert figures_drawn(contents) == {"steps": 1, "geometry": 2, "class_steps": 3}
+    drawn = [(item.drawn_as, item.number) for item in contents if item.drawn_as]
+    assert drawn == [("steps", 1), ("geometry", 2), ("class_steps", 3)]
     figures = [{"name": "shape", "kind": "geometry"}, {"name": "curve", "kind": "learning_curve"}]
     reproductions = reproductions_on(OWN, {}, [], number=None, figures=figures)
-    assert [reproduction.item for reproduction in reproductions] == [("figure", 2)]
+    assert [reproduction.item.name for reproduction in reproductions] == ["Figure 2"]
     section = paper_comparison_section(contents, reproductions, {}, {})
     assert row_of(section, "Figure 2")[0] == "toy: shapeDrawn by the paper's recipe"
     assert 'href="#figure-toy-shape"' in section.html
@@ -318,10 +334,10 @@ def test_a_drawing_shows_no_data(contents):
         {},
         methods=METHODS,
         published={},
-        drawn_as=figures_drawn(contents),
+        contents=contents,
     )
     # The data of the experiment stand in for others; the drawing shows none of them.
-    drawn = [reproduction for reproduction in reproductions if reproduction.item == ("figure", 3)]
+    drawn = [reproduction for reproduction in reproductions if reproduction.item.name == "Figure 3"]
     assert [reproduction.data_kind for reproduction in drawn] == [DRAWING]
     section = paper_comparison_section(contents, drawn, {}, {})
     assert row_of(section, "Figure 3")[0] == "toy: wayA drawing without data"
@@ -406,16 +422,57 @@ def test_what_was_not_run_names_its_commands(contents):
     assert others["Figure 1"][-1] == "A drawing without data: snakemake --cores 2."
 
 
+def test_another_paper_has_its_own_section_and_commands():
+    section = paper_comparison_section(contents_of(PALASEK), [], {}, paper_runs(CONFIG))
+    assert (section.anchor, section.heading) == (
+        "palasek-and-patras-2017",
+        "Comparison with Palasek and Patras (2017)",
+    )
+    assert "Palasek and Patras (2017) has 6 tables and 7 figures." in text_of(section)
+    commands = {name: texts[-1] for name, texts in others_of(section).items()}
+    line = "snakemake --cores 2 --configfile config/bags-paper.yaml."
+    absent = "No configuration file runs it on the paper's data."
+    assert commands == {
+        **{f"Table {number}": absent for number in (1, 2)},
+        **{f"Table {number}": f"On a stand-in: {line} {absent}" for number in range(3, 7)},
+        **{f"Figure {number}": f"By its recipe: {line}" for number in range(1, 4)},
+        "Figure 4": f"A drawing without data: {line}",
+        **{f"Figure {number}": f"On a stand-in: {line} {absent}" for number in range(5, 8)},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        (3, []),
+        ("palasek-3", ["Table 3", "Figure 5", "Figure 6", "Figure 7"]),
+        ("palasek-4", ["Table 4"]),
+    ],
+)
+def test_a_number_belongs_to_one_paper_only(name, items):
+    found = reproductions_of(
+        "toy",
+        settings_of(name, figures=[{"name": "epochs", "kind": "accuracy_by_epoch"}]),
+        {**OTHER, "stand_in_for": "videos of Palasek and Patras (2017)"},
+        {},
+        methods=METHODS,
+        published={},
+        contents=contents_of(PALASEK),
+    )
+    assert [reproduction.item.name for reproduction in found] == items
+    assert {reproduction.data_kind for reproduction in found} <= {STAND_IN}
+
+
 def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
-    item = PaperItem("table", 3, "Title", "Data", "RRMSE", "")
+    item = PaperItem(PAPER, "table", 3, "Title", "Data", "RRMSE", "", 3)
     section = paper_comparison_section([item], [], {}, {})
     assert others_of(section)["Table 3"][-1] == "No configuration file runs it on the paper's data."
 
 
 def test_the_section_is_well_formed_and_escaped():
-    item = PaperItem("table", 3, "A < B & C", "D <3>", "RRMSE", "")
+    item = PaperItem("Someone (1999)", "table", 3, "A < B & C", "D <3>", "RRMSE", "", "a")
     section = paper_comparison_section([item], [], {}, {})
-    assert section.anchor == "paper"
+    assert section.anchor == "someone-1999"
     assert f'id="{section.anchor}"' in section.html
     assert "A &lt; B &amp; C" in section.html
     assert set(parse(section.html).cells_per_row) == {len(COLUMNS_OF_OTHERS)}
@@ -426,10 +483,10 @@ def test_the_section_is_well_formed_and_escaped():
     "text",
     [
         None,
-        "kind,number,title,data,quantity\ntable,1,T,D,RRMSE\n",
-        "kind,number,title,data,quantity,drawn_as\nlist,1,T,D,RRMSE,\n",
-        "kind,number,title,data,quantity,drawn_as\ntable,one,T,D,RRMSE,\n",
-        "kind,number,title,data,quantity,drawn_as\ntable,1,T\n",
+        "paper,kind,number,title,data,quantity,drawn_as\nP,table,1,T,D,RRMSE,\n",
+        f"{HEADING}P,list,1,T,D,RRMSE,,1\n",
+        f"{HEADING}P,table,one,T,D,RRMSE,,1\n",
+        f"{HEADING}P,table,1,T\n",
     ],
 )
 def test_contents_that_are_none_are_refused(tmp_path, text):

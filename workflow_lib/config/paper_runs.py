@@ -1,4 +1,4 @@
-"""Which configuration files run which tables and figures of the paper."""
+"""Which configuration files run which tables and figures of published papers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from workflow_lib.config.files import read_yaml
 from workflow_lib.errors import UserError
 
 PAPER_METHODS = ("ofer", "wofer")
-"""How the names of the paper's methods begin."""
+"""How the names of the methods of Djerrab et al. (2018) begin."""
 
 
 def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     """Return, for each configuration file of a folder, the experiments that it runs.
 
     A run does not depend on the files of other runs: those that cannot be read are left out.
-    Experiments that are names of datasets have no tables of the paper.
+    Experiments that are names of datasets have no published tables.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     -------
     dict
         Path of the file as a command line names it (``config/paper.yaml``) -> a mapping for each
-        experiment: ``experiment``, ``dataset``, ``paper_tables`` (numbers), ``figure_kinds``,
-        ``stand_in_for`` (None or text), ``reader`` and ``is_user_supplied`` (whether the user must
-        supply the files of the dataset). Sorted by path.
+        experiment: ``experiment``, ``dataset``, ``paper_tables`` (values of ``paper_table``),
+        ``figure_kinds``, ``stand_in_for`` (None or text), ``reader`` and ``is_user_supplied``
+        (whether the user must supply the files of the dataset). Sorted by path.
     """
     folder = Path(folder)
     runs = {}
@@ -64,11 +64,7 @@ def _experiment(folder: Path, name: object, is_comparable: bool) -> dict | None:
     return {
         "experiment": name,
         "dataset": settings["dataset"],
-        "paper_tables": [
-            number
-            for number in _values(settings.get("tables"), "paper_table")
-            if isinstance(number, int)
-        ],
+        "paper_tables": _values(settings.get("tables"), "paper_table"),
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for") if is_comparable else None,
         "reader": str(dataset.get("reader")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 CONTENTS = "contents"
-"""The file that lists the tables and figures of the paper; it holds no numbers."""
+"""The file that lists the tables and figures of papers; it holds no numbers."""
 
 OF_THE_PAPER = "table-"
 """How the names of files with tables of Djerrab et al. (2018) begin; their number follows."""

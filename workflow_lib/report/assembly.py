@@ -25,7 +25,7 @@ from workflow_lib.report.labels import MISSING, format_p_value, format_signed, t
 from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.page import write_report
 from workflow_lib.report.paper_comparison import paper_comparison_section
-from workflow_lib.report.paper_contents import figures_drawn, read_contents
+from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.protocol_sentences import protocol_sentences
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES
@@ -52,7 +52,7 @@ def run(
     experiments: Mapping[str, Mapping],
     datasets: Mapping[str, Mapping],
     methods: Mapping[str, Mapping],
-    published: Mapping[int, str | Path],
+    published: Mapping[int | str, str | Path],
     n_folds: int,
     contents: str | Path | None = None,
     runs: Mapping[str, Sequence[Mapping]] | None = None,
@@ -85,13 +85,13 @@ def run(
     methods : mapping of method name to mapping
         ``label``, ``summary``, ``color``, ``marker``, ``regressor`` and ``weak_outputs``, in the
         order of rows and sentences.
-    published : mapping of table number to path
+    published : mapping of table number or name to path
         The published tables that are available.
     n_folds : int
         Folds of the selection, for the protocol.
     contents : path, optional
-        What the tables and figures of the paper show (`workflow_lib.report.paper_contents`); the
-        page compares the run with the paper where it is given.
+        What the tables and figures of papers show (`workflow_lib.report.paper_contents`); the page
+        compares the run with each of these papers where it is given.
     runs : mapping of configuration file to experiments, optional
         As `workflow_lib.config.paper_runs.paper_runs` gives them.
     ranked, protocol : mapping of experiment name to mapping, optional
@@ -133,7 +133,7 @@ def run(
             section["cells"],
             methods=methods,
             published=published,
-            drawn_as=figures_drawn(items),
+            contents=items,
         )
         if experiment.get("own"):
             names = read_artifact(dataset["artifact"], "dataset")["names"]
@@ -148,9 +148,13 @@ def run(
         for name, experiment in experiments.items()
         if experiment.get("equivalence_checks")
     }
-    following = [gains_section(verdicts, equivalence_checks, methods, sections)]
-    if items:
-        following.insert(0, paper_comparison_section(items, reproductions, published, runs or {}))
+    following = [
+        paper_comparison_section(
+            [item for item in items if item.paper == paper], reproductions, published, runs or {}
+        )
+        for paper in dict.fromkeys(item.paper for item in items)
+    ]
+    following.append(gains_section(verdicts, equivalence_checks, methods, sections))
     opening = None
     if cross_dataset:
         if not leading:
@@ -187,7 +191,7 @@ def experiment_section(
     dataset: Mapping,
     *,
     methods: Mapping[str, Mapping],
-    published: Mapping[int, str | Path],
+    published: Mapping[int | str, str | Path],
     n_folds: int,
     missing_share: float = 0.0,
 ) -> tuple[dict, Verdict]:

@@ -1,7 +1,8 @@
-"""Which tables and figures of the paper are in this run, and whether their numbers agree."""
+"""Which tables and figures of a paper are in this run, and whether their numbers agree."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from workflow_lib.report.agreement import (
 )
 from workflow_lib.report.labels import MISSING, count_of, format_difference
 from workflow_lib.report.paper_contents import PaperItem, commands
+from workflow_lib.report.published_tables import PAPER
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, section
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
@@ -39,24 +41,30 @@ COLUMNS = (
 
 COLUMNS_OF_OTHERS = (("In the paper", 14), ("In this run", 6), ("How to run it", 30))
 
+SPREADS = {
+    PAPER: "Published spreads are standard deviations over ten splits (section 6.1 of the paper). "
+}
+"""Paper -> the sentence that says what its spreads are; none of a paper that prints none."""
+
 _KINDS = (OWN_DATA, RECIPE, STAND_IN)
 
 
 def paper_comparison_section(
     contents: Sequence[PaperItem],
     reproductions: Sequence[Reproduction],
-    published: Mapping[int, str | Path],
+    published: Mapping[int | str, str | Path],
     runs: Mapping[str, Sequence[Mapping]],
 ) -> Section:
-    """Return the section with a row for each reproduction of a table or figure of the paper.
+    """Return the section with a row for each reproduction of a table or figure of a paper.
 
     Those that this run shows on a stand-in only, or not at all, have a row in a second table,
     which says how to run them.
 
-    `reproductions` are those of all experiments of the run, `published` map the numbers of the
-    published tables that are available to their paths, and `runs` are those of
-    `workflow_lib.config.paper_runs.paper_runs`, for the command lines.
+    `contents` are the tables and figures of one paper, and `reproductions` those of all experiments
+    of the run. `published` are the files of `workflow_lib.config.published.published_tables`, and
+    `runs` those of `workflow_lib.config.paper_runs.paper_runs`, for the command lines.
     """
+    paper = contents[0].paper
     rows, others, shown = [], [], []
     for item in contents:
         groups = _groups(item, reproductions)
@@ -73,14 +81,15 @@ def paper_comparison_section(
             )
         shown += [reproduction for group in groups for reproduction in group]
     return section(
-        "paper",
-        "Comparison with the paper",
+        re.sub(r"\W+", "-", paper.lower()).strip("-"),
+        f"Comparison with {paper}",
         "paper_comparison.html",
+        paper=paper,
         columns=COLUMNS,
         columns_of_others=COLUMNS_OF_OTHERS,
         rows=rows,
         others=others,
-        notes=_notes(),
+        notes=_notes(paper),
         **_counts(contents, shown),
     )
 
@@ -91,11 +100,7 @@ def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list
     Experiments that as a whole stand in for it share a row, and only where it has no other
     reproduction.
     """
-    found = [
-        reproduction
-        for reproduction in reproductions
-        if reproduction.item == (item.kind, item.number)
-    ]
+    found = [reproduction for reproduction in reproductions if reproduction.item == item]
     named = [[reproduction] for reproduction in found if reproduction.name]
     return named or ([found] if found else [])
 
@@ -128,12 +133,12 @@ def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dic
     }
 
 
-def _notes() -> str:
+def _notes(paper: str) -> str:
     """Return what the columns of the table are."""
     return (
         "Within 1 and 2: how many numbers are within one and two spreads of the published one. "
-        f"Differences are this run minus published. {SPREAD_NOTE} Published spreads are standard "
-        "deviations over ten splits (section 6.1 of the paper). Within one or two spreads is "
+        f"Differences are this run minus published. {SPREAD_NOTE} "
+        f"{SPREADS.get(paper, '')}Within one or two spreads is "
         "called agreement only on the paper's own data or data drawn by its recipe, never on a "
         "stand-in; it refers to the scatter of single splits, and is not a statistical test. "
         "Seconds depend on the machine: they count only in the order, not in the agreement. Same "
@@ -144,7 +149,9 @@ def _notes() -> str:
 
 
 def _row(
-    item: PaperItem, reproductions: Sequence[Reproduction], published: Mapping[int, str | Path]
+    item: PaperItem,
+    reproductions: Sequence[Reproduction],
+    published: Mapping[int | str, str | Path],
 ) -> dict:
     """Return one row of the table: an item, and one reproduction or all experiments of it."""
     reproduction = reproductions[0]
@@ -179,11 +186,11 @@ def _row(
     return row
 
 
-def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
+def _n_printed(item: PaperItem, published: Mapping[int | str, str | Path]) -> int:
     """Return how many numbers the paper prints in a table, as far as they are available."""
-    if item.kind != "table" or item.number not in published:
+    if item.kind != "table" or item.paper_table not in published:
         return 0
-    path = published[item.number]
+    path = published[item.paper_table]
     return len(read_published([path])) + len(read_published_apart([path]))
 
 
@@ -198,14 +205,14 @@ def _difference(comparison: pd.Series) -> str:
 
 
 def _why_not(
-    item: PaperItem, reproduction: Reproduction, published: Mapping[int, str | Path]
+    item: PaperItem, reproduction: Reproduction, published: Mapping[int | str, str | Path]
 ) -> str:
     """Return the known reasons why the numbers of a reproduction differ, or that they agree."""
     if reproduction.data_kind == DRAWING:
         return "Our own drawing of the same steps; there is nothing to measure."
     if item.kind == "figure":
-        return "Samples drawn as the paper describes; a figure has no numbers to compare."
-    if item.number not in published:
+        return "A figure has no numbers to compare."
+    if item.paper_table not in published:
         return (
             "The text of the paper does not contain the numbers of this table, so that the "
             "published columns stay blank."
@@ -219,7 +226,7 @@ def _why_not(
             f"{_ratio(ratios.max())} times the published ones (median {_ratio(ratios.median())})."
         )
     elif not len(errors):
-        if read_published([published[item.number]]):
+        if read_published([published[item.paper_table]]):
             sentences.append("No published number has the row and column of a number of this run.")
         else:
             sentences.append(

@@ -1,4 +1,4 @@
-"""What the tables and figures of the paper show, and the commands that run them."""
+"""What the tables and figures of published papers show, and the commands that run them."""
 
 from __future__ import annotations
 
@@ -25,25 +25,49 @@ _ON = {
 }
 """Kind of data -> the beginning of the command that runs an item on it."""
 
-COLUMNS = ("kind", "number", "title", "data", "quantity", "drawn_as")
+COLUMNS = ("paper", "kind", "number", "title", "data", "quantity", "drawn_as", "paper_table")
 """The columns of the file of contents."""
 
 
 @dataclass(frozen=True)
 class PaperItem:
-    """A table or figure of the paper.
+    """A table or figure of a paper.
 
-    ``kind`` is ``table`` or ``figure``; ``title``, ``data`` and ``quantity`` say what it shows.
-    ``drawn_as`` is our kind of figure that reproduces it, empty without any; the quantity
-    ``drawing`` is that of a scheme without data.
+    ``paper`` is the source with its year, as ``Djerrab et al. (2018)``. ``kind`` is ``table`` or
+    ``figure``; ``title``, ``data`` and ``quantity`` say what it shows; the quantity ``drawing`` is
+    that of a scheme without data. ``drawn_as`` is our kind of figure that reproduces it, empty
+    without any. ``paper_table`` is the value of that key of a table that reproduces it, 9 or
+    ``palasek-3``; of a figure, the value that a table of the same experiment must have, empty for
+    a figure that does not show results of the experiment.
     """
 
+    paper: str
     kind: str
     number: int
     title: str
     data: str
     quantity: str
     drawn_as: str
+    paper_table: int | str
+
+    @property
+    def shows_results(self) -> bool:
+        """Whether it shows results of an experiment, and not samples of its own or a drawing."""
+        return bool(self.paper_table)
+
+    def data_kind(self, dataset: Mapping) -> str:
+        """Return what is shown of it with a dataset: `reproduced_tables.data_kind`, or a drawing.
+
+        A figure that shows no results of the experiment draws its samples by the paper's recipe.
+        """
+        if self.shows_results:
+            return data_kind(dataset)
+        return DRAWING if self.quantity == "drawing" else RECIPE
+
+    def is_drawn_in(self, figure_kinds: Sequence[str], paper_tables: Sequence[int | str]) -> bool:
+        """Return whether an experiment with these figures and published tables shows a figure."""
+        is_kind = bool(self.drawn_as) and self.drawn_as in figure_kinds
+        return is_kind and (not self.shows_results or self.paper_table in paper_tables)
 
     @property
     def name(self) -> str:
@@ -52,7 +76,7 @@ class PaperItem:
 
 
 def read_contents(path: str | Path) -> list[PaperItem]:
-    """Return the tables and figures of the paper, from ``config/paper_tables/contents.csv``.
+    """Return the tables and figures of papers, from ``config/paper_tables/contents.csv``.
 
     Raises
     ------
@@ -64,9 +88,11 @@ def read_contents(path: str | Path) -> list[PaperItem]:
             rows = list(csv.DictReader(file))
         return [
             PaperItem(
+                row["paper"].strip(),
                 {"table": "table", "figure": "figure"}[row["kind"]],
                 int(row["number"]),
-                *(row[key].strip() for key in COLUMNS[2:]),
+                *(row[key].strip() for key in COLUMNS[3:-1]),
+                int(name) if (name := row["paper_table"].strip()).isdigit() else name,
             )
             for row in rows
         ]
@@ -77,11 +103,6 @@ def read_contents(path: str | Path) -> list[PaperItem]:
             f"a CSV file with the columns {', '.join(COLUMNS)}, whose kind is table or figure",
             "take the file of the repository",
         ) from error
-
-
-def figures_drawn(contents: Sequence[PaperItem]) -> dict[str, int]:
-    """Return kind of our figure -> number of the figure of the paper that it reproduces."""
-    return {item.drawn_as: item.number for item in contents if item.drawn_as}
 
 
 def commands(
@@ -100,7 +121,7 @@ def commands(
             rank = _reproduces(item, experiment)
             if rank:
                 candidate = (rank, len(experiments), path)
-                kind = DRAWING if item.quantity == "drawing" else data_kind(experiment)
+                kind = item.data_kind(experiment)
                 found[kind] = min(found.get(kind, candidate), candidate)
     shown = []
     for kind in (*kinds, DRAWING):
@@ -110,7 +131,7 @@ def commands(
                 f"config/datasets/{experiment['dataset']}.yaml"
                 for experiment in runs[path]
                 if experiment["is_user_supplied"]
-                and data_kind(experiment) == kind
+                and item.data_kind(experiment) == kind
                 and _reproduces(item, experiment)
             ]
             line = "snakemake --cores 2"
@@ -123,7 +144,7 @@ def commands(
 def _reproduces(item: PaperItem, experiment: Mapping) -> int:
     """Return 1 if a table or figure of an experiment reproduces an item, 2 if all of it does."""
     if item.kind == "figure":
-        return int(bool(item.drawn_as) and item.drawn_as in experiment["figure_kinds"])
-    if item.number in experiment["paper_tables"]:
+        return int(item.is_drawn_in(experiment["figure_kinds"], experiment["paper_tables"]))
+    if item.paper_table in experiment["paper_tables"]:
         return 1
-    return 2 if item.number in tables_named(experiment["stand_in_for"]) else 0
+    return 2 if item.number in tables_named(experiment["stand_in_for"], item.paper) else 0

@@ -1,4 +1,4 @@
-"""The tables and figures of a run that reproduce those of the paper, and their numbers."""
+"""The tables and figures of a run that reproduce those of papers, and their numbers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from workflow_lib.report.agreement import comparisons
-from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import variant_label
+from workflow_lib.report.published_tables import PAPER
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.table_notes import is_published
 from workflow_lib.report.tables import TIMES, Cell
 from workflow_lib.report.variants import Variant
+
+if TYPE_CHECKING:
+    from workflow_lib.report.paper_contents import PaperItem
 
 OWN_DATA = "the paper's own data"
 RECIPE = "drawn by the paper's recipe"
@@ -26,22 +30,24 @@ STAND_IN = "a stand-in"
 DRAWING = "a drawing without data"
 """What a figure without data shows."""
 
-_TABLES_IN_TEXT = re.compile(r"\btables? (\d+(?:(?:, | and | to )\d+)*)")
+_TABLES_IN_TEXT = re.compile(
+    r"\btables? (\d+(?:(?:, | and | to )\d+)*)(?: (?:of|in) ([^,;:()]+\(\d{4}\)))?"
+)
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """One table or figure of a run that reproduces one of the paper.
+    """One table or figure of a run that reproduces one of a paper.
 
-    ``item`` is ``table`` or ``figure`` with its number in the paper, and ``experiment`` and
-    ``name`` are where it is in the run; without a name the experiment as a whole stands in for the
-    data of the paper's table, and has no table of the same form. ``data`` is the title of the
-    dataset, empty for a figure that shows none, and ``data_kind`` what `data_kind` says, or
-    `DRAWING`. ``comparisons`` are its numbers with the published ones, seconds among them
-    (`workflow_lib.report.agreement.comparisons`); none on a stand-in.
+    ``item`` is that of the paper, and ``experiment`` and ``name`` are where it is in the run;
+    without a name the experiment as a whole stands in for the data of the paper's table, and has no
+    table of the same form. ``data`` is the title of the dataset, empty for a figure that shows none
+    of it, and ``data_kind`` what `data_kind` says, or `DRAWING`. ``comparisons`` are its numbers
+    with the published ones, seconds among them (`workflow_lib.report.agreement.comparisons`); none
+    on a stand-in.
     """
 
-    item: tuple[str, int]
+    item: PaperItem
     experiment: str
     name: str
     data: str
@@ -53,7 +59,7 @@ class Reproduction:
         """The anchor of the table or figure in the page."""
         if not self.name:
             return f"experiment-{self.experiment}"
-        return f"{self.item[0]}-{self.experiment}-{self.name}"
+        return f"{self.item.kind}-{self.experiment}-{self.name}"
 
     @property
     def errors(self) -> pd.DataFrame:
@@ -89,8 +95,8 @@ def reproductions_of(
     cells: Mapping[str, Sequence],
     *,
     methods: Mapping[str, Mapping],
-    published: Mapping[int, str | Path],
-    drawn_as: Mapping[str, int],
+    published: Mapping[int | str, str | Path],
+    contents: Sequence[PaperItem],
 ) -> list[Reproduction]:
     """Return the reproductions in one experiment: its tables, its figures, then the whole.
 
@@ -100,45 +106,49 @@ def reproductions_of(
     `settings` and `dataset` are those of the experiment and of its dataset, as in the
     configuration. `cells` map the names of the tables with a ``paper_table`` to what
     `workflow_lib.report.table_text.table_cells` gives; no numbers are compared of a table that is
-    left out. `published` map the numbers of the published tables that are available to their paths,
-    and `drawn_as` our kinds of figures to the numbers of those that they reproduce.
+    left out. `published` are the files of `workflow_lib.config.published.published_tables`, and
+    `contents` the tables and figures of all papers.
     """
-    kind = data_kind(dataset)
-    reproductions = []
-    for table in settings["tables"]:
-        number = table.get("paper_table")
-        # Those of another source are named by their file.
-        if not isinstance(number, int):
-            continue
-        found = comparisons([])
-        if number in published and kind != STAND_IN:
-            apart = read_published_apart([published[number]])
-            found = compared(cells.get(table["name"], ()), apart, settings["dataset"], methods)
-        item, title = ("table", number), dataset["title"]
-        reproductions.append(Reproduction(item, experiment, table["name"], title, kind, found))
-    for figure in settings["figures"]:
-        if figure["kind"] in drawn_as:
-            item = ("figure", drawn_as[figure["kind"]])
-            # The figure shows its own samples or none, whatever the data of the experiment.
-            module = figure_modules()[figure["kind"]]
-            shown = RECIPE if module.artifacts or module.settings else DRAWING
-            reproductions.append(Reproduction(item, experiment, figure["name"], "", shown))
-    reproduced = {reproduction.item for reproduction in reproductions}
-    for number in tables_named(dataset["stand_in_for"]):
-        if ("table", number) not in reproduced:
-            reproductions.append(
-                Reproduction(("table", number), experiment, "", dataset["title"], kind)
-            )
+    tables = [item for item in contents if item.kind == "table"]
+    names = [table.get("paper_table") for table in settings["tables"]]
+    title, reproductions = dataset["title"], []
+    for item in tables:
+        for table in settings["tables"]:
+            name = table.get("paper_table")
+            if name != item.paper_table:
+                continue
+            found = comparisons([])
+            if name in published and is_comparable(dataset):
+                apart = read_published_apart([published[name]])
+                found = compared(cells.get(table["name"], ()), apart, settings["dataset"], methods)
+            kind = item.data_kind(dataset)
+            reproductions.append(Reproduction(item, experiment, table["name"], title, kind, found))
+    for item in contents:
+        for figure in settings["figures"]:
+            if item.is_drawn_in([figure["kind"]], names):
+                data = title if item.shows_results else ""
+                kind = item.data_kind(dataset)
+                reproductions.append(Reproduction(item, experiment, figure["name"], data, kind))
+    for item in tables:
+        if item.paper_table not in names:
+            if item.number in tables_named(dataset["stand_in_for"], item.paper):
+                kind = item.data_kind(dataset)
+                reproductions.append(Reproduction(item, experiment, "", title, kind))
     return reproductions
 
 
-def tables_named(stand_in_for: str | None) -> list[int]:
-    """Return the numbers in ``tables 9, 10 and 17`` or ``tables 11 to 15`` of a description."""
+def tables_named(stand_in_for: str | None, paper: str = PAPER) -> list[int]:
+    """Return the numbers in ``tables 9, 10 and 17`` or ``tables 11 to 15`` of a description.
+
+    Tables are those of the source that follows them, as in ``table 2 of Perina et al. (2009)``, and
+    of Djerrab et al. (2018) without one; only those of `paper` count.
+    """
     found: set[int] = set()
-    for numbers in _TABLES_IN_TEXT.findall(stand_in_for or ""):
-        for part in re.split(r", | and ", numbers):
-            first, *last = (int(number) for number in part.split(" to "))
-            found.update(range(first, (last or [first])[-1] + 1))
+    for numbers, source in _TABLES_IN_TEXT.findall(stand_in_for or ""):
+        if (source or PAPER) == paper:
+            for part in re.split(r", | and ", numbers):
+                first, *last = (int(number) for number in part.split(" to "))
+                found.update(range(first, (last or [first])[-1] + 1))
     return sorted(found)
 
 
