@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from workflow_lib.config.paper_runs import paper_runs
+from workflow_lib.report.paper_contents import PaperItem, commands
+from workflow_lib.report.reproduced_tables import STAND_IN
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -40,6 +42,7 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
                 "paper_tables": [9, "someone-1"],
                 "figure_kinds": ["geometry"],
                 "stand_in_for": None,
+                "compares_ofer": True,
                 "reader": "gram",
                 "is_user_supplied": True,
             },
@@ -49,6 +52,7 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
                 "paper_tables": [],
                 "figure_kinds": [],
                 "stand_in_for": "videos of table 7",
+                "compares_ofer": True,
                 "reader": "arff",
                 "is_user_supplied": False,
             },
@@ -66,6 +70,18 @@ def test_files_without_valid_experiments_are_passed_over(tmp_path):
     write(folder / "experiments" / "homeless.yaml", "dataset: absent\n")
     write(folder / "homeless.yaml", "experiments: [homeless]\n")
     assert paper_runs(folder) == expected
+
+
+def test_runs_of_other_methods_stand_in_for_no_table_of_the_first_paper(tmp_path):
+    folder = some_folder(tmp_path)
+    write(folder / "one.yaml", "experiments: [plain]\ndefaults: {methods: [fv-svm]}\n")
+    runs = paper_runs(folder)
+    assert runs["config/one.yaml"][0]["stand_in_for"] == "videos of table 7"
+    item = PaperItem("Djerrab et al. (2018)", "table", 7, "Title", "Data", "RRMSE", "", 7)
+    assert commands(item, runs, (STAND_IN,)) == ([], False)
+    write(folder / "one.yaml", "experiments: [plain]\n")
+    ((command,), _) = commands(item, paper_runs(folder), (STAND_IN,))
+    assert command["line"] == "snakemake --cores 2 --configfile config/one.yaml"
 
 
 def test_every_table_of_the_first_paper_is_run_by_some_file_of_the_project():

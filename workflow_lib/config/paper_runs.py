@@ -27,20 +27,20 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     dict
         Path of the file as a command line names it (``config/paper.yaml``) -> a mapping for each
         experiment: ``experiment``, ``dataset``, ``paper_tables`` (values of ``paper_table``),
-        ``figure_kinds``, ``stand_in_for`` (None or text), ``reader`` and ``is_user_supplied``
-        (whether the user must supply the files of the dataset). Sorted by path.
+        ``figure_kinds``, ``stand_in_for`` (None or text), ``compares_ofer`` (whether all of it may
+        stand in for tables of Djerrab et al. 2018), ``reader`` and ``is_user_supplied`` (whether
+        the user must supply the files of the dataset). Sorted by path.
     """
     folder = Path(folder)
     runs = {}
     for path in sorted(folder.glob("*.yaml")):
         run = _block(path)
         names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
-        # A run of methods that are none of the paper's stands in for none of its tables.
-        is_comparable = not isinstance(methods, list) or any(
+        has_ofer = not isinstance(methods, list) or any(
             str(name).startswith(PAPER_METHODS) for name in methods
         )
         found = (
-            [_experiment(folder, name, is_comparable) for name in names]
+            [_experiment(folder, name, has_ofer) for name in names]
             if isinstance(names, list)
             else []
         )
@@ -49,24 +49,24 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     return runs
 
 
-def _experiment(folder: Path, name: object, is_comparable: bool) -> dict | None:
+def _experiment(folder: Path, name: object, has_ofer: bool) -> dict | None:
     """Return the entry of an experiment, None where its dataset has no file.
 
-    `is_comparable` is whether the run has methods of the paper.
+    `has_ofer` is whether the run has methods of Djerrab et al. (2018).
     """
     settings = _block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
     dataset = _block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
     if not dataset:
         return None
     options = dataset.get("options") or {}
-    # The paper has no outputs without inputs, so that such an experiment stands in for none of it.
-    is_comparable = is_comparable and not settings.get("unpaired_sizes")
     return {
         "experiment": name,
         "dataset": settings["dataset"],
         "paper_tables": _values(settings.get("tables"), "paper_table"),
         "figure_kinds": _values(settings.get("figures"), "kind"),
-        "stand_in_for": dataset.get("stand_in_for") if is_comparable else None,
+        "stand_in_for": dataset.get("stand_in_for"),
+        # That paper has no outputs without inputs.
+        "compares_ofer": has_ofer and not settings.get("unpaired_sizes"),
         "reader": str(dataset.get("reader")),
         "is_user_supplied": any(map(options.get, ("folder", "collection", "user_supplied"))),
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow_lib.errors import UserError
+from workflow_lib.report.published_tables import PAPER
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
@@ -147,4 +148,6 @@ def _reproduces(item: PaperItem, experiment: Mapping) -> int:
         return int(item.is_drawn_in(experiment["figure_kinds"], experiment["paper_tables"]))
     if item.paper_table in experiment["paper_tables"]:
         return 1
+    if item.paper == PAPER and not experiment["compares_ofer"]:
+        return 0
     return 2 if item.number in tables_named(experiment["stand_in_for"], item.paper) else 0
