@@ -28,7 +28,7 @@ from workflow_lib.report.paper_comparison import (
     paper_comparison_section,
 )
 from workflow_lib.report.paper_contents import PaperItem, read_contents
-from workflow_lib.report.published_tables import PAPER
+from workflow_lib.report.published_tables import PAPER, published_layouts
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
@@ -495,3 +495,28 @@ def test_contents_that_are_none_are_refused(tmp_path, text):
         path.write_text(text)
     with pytest.raises(UserError, match="cannot be read"):
         read_contents(path)
+
+
+def test_a_table_by_unlabelled_rows_and_components_is_shown_above_the_published_one(tmp_path):
+    methods = {"ssfv-network-paper": {"label": "network", "weak": False, "unlabelled": True}}
+    rows = [
+        ("ssfv-network-paper", components, weak_size, base_accuracy)
+        for components in ("8", "16")
+        for weak_size in (0, 100)
+    ]
+    paths = [CONFIG / "paper_tables" / "palasek-3.csv"]
+    options = {"methods": methods, "metric": "accuracy", "reference": "ssfv-network-paper"}
+    cells = table_cells(
+        "error",
+        read_scores(write_accuracies(tmp_path / "scores.csv", rows)),
+        published_paths=paths,
+        errors=["accuracy"],
+        is_comparable=False,
+        **options,
+    )
+    shown = {(cell.variant.components, cell.variant.weak_size) for cell in cells}
+    assert shown == {("8", 0), ("8", 100), ("16", 0), ("16", 100)}
+    (below,) = published_layouts(paths, methods, "videos of UCF-101")
+    assert below.title == "Published: table 3 of Palasek and Patras (2017)"
+    assert below.heads == ["64 components", "128 components", "256 components"]
+    assert "so that the numbers are not comparable." in " ".join(below.notes)
