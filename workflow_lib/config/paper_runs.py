@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workflow_lib.config.files import read_yaml
+from workflow_lib.config.files import read_keys
 from workflow_lib.errors import UserError
 
 PAPER_METHODS = ("ofer", "wofer")
@@ -74,7 +74,7 @@ def _experiment(folder: Path, name: object, has_ofer: bool) -> dict | None:
 
 def _block(path: Path) -> dict:
     try:
-        return read_yaml(path)
+        return read_keys(path)
     except UserError:
         return {}
 

@@ -115,12 +115,17 @@ def format_seconds(mean: float, deviation: float) -> str:
     return f"{value:.{decimals}f} {PLUS_MINUS} {deviation / scale:.{decimals}f} {unit}"
 
 
+ROUNDING = 1e-12
+"""A smaller difference of errors, or of accuracies in per cent, is not shown."""
+
+
 def format_difference(difference: float, decimals: int = 3) -> str:
     """Return a signed difference with some decimals and a true minus sign.
 
-    A difference that would be shown as zero has two significant digits and an exponent.
+    A difference that would be shown as zero has two significant digits and an exponent, unless it
+    is one of rounding.
     """
-    if difference == 0:
+    if abs(difference) < ROUNDING:
         return "0"
     is_seen = abs(difference) >= 0.5 * 10**-decimals
     digits = f"{difference:+.{decimals}f}" if is_seen else f"{difference:+.1e}"
