@@ -109,6 +109,18 @@ def test_fisher_vectors_distinguish_the_classes(tmp_path, capsys):
     )
 
 
+def test_a_codebook_may_be_learned_from_all_images(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(stage, "N_CODEBOOK_IMAGES", 1)
+    few = run(write(tmp_path), "dense-sift-fisher")["features"]
+    every = run(write(tmp_path), "dense-sift-fisher-all")["features"]
+    assert every.shape == few.shape
+    np.testing.assert_allclose(np.linalg.norm(every, axis=1), 1.0)
+    log = capsys.readouterr().out
+    assert "patches of 1 images" in log and "patches of 10 images of 2 classes" in log
+    again = run(write(tmp_path), "dense-sift-fisher-all")["features"]
+    np.testing.assert_array_equal(again, every)
+
+
 def test_the_codebook_uses_no_other_classes(tmp_path):
     first = run(write(tmp_path), "dense-sift-fisher")["features"]
     other = {f"{name}__{number}_png": encoded(picture(7)) for name in ("ant",) for number in (0, 1)}

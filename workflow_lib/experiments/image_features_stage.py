@@ -38,14 +38,17 @@ from workflow_lib.features.hog import hog_features
 from workflow_lib.features.thumbnails import thumbnail
 from workflow_lib.features.vgg19 import Vgg19Features
 from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.generative.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.imports import import_closure
 from workflow_lib.seeds import derive_seed
 
 DENSE_SIFT_FISHER = "dense-sift-fisher"
+DENSE_SIFT_FISHER_ALL = "dense-sift-fisher-all"
+WITH_CODEBOOK = (DENSE_SIFT_FISHER, DENSE_SIFT_FISHER_ALL)
 HOG = "hog"
 THUMBNAILS = "thumbnails"
 VGG19 = "vgg19-fc7"
-KINDS = (DENSE_SIFT_FISHER, HOG, THUMBNAILS, VGG19)
+KINDS = (*WITH_CODEBOOK, HOG, THUMBNAILS, VGG19)
 
 PART_KIND = "image_features_part"
 
@@ -103,9 +106,10 @@ def run(
     source : path
         The collection (`workflow_lib.datasets.images`).
     output : path
-    kind : {"dense-sift-fisher", "hog", "thumbnails", "vgg19-fc7"}
+    kind : {"dense-sift-fisher", "dense-sift-fisher-all", "hog", "thumbnails", "vgg19-fc7"}
         ``dense-sift-fisher``: improved Fisher vectors of dense RootSIFT descriptors, reduced to
-        60 principal components with their 2 positions, under 48 diagonal Gaussians.
+        60 principal components with their 2 positions, under 48 diagonal Gaussians that EM fits to
+        some images; ``dense-sift-fisher-all``: that are learned from all, in batches.
     left_out_classes : sequence of str
         Classes whose images are not used at all. The folder ``BACKGROUND_Google`` of Caltech-101,
         which is not a class, is always left out.
@@ -148,9 +152,9 @@ def run(
             expected="a pattern such as image_*.jpg that some names match",
             remedy="fix members in the options of the dataset",
         )
-    used = sorted(set(codebook_classes) - set(left_out)) if kind == DENSE_SIFT_FISHER else []
+    used = sorted(set(codebook_classes) - set(left_out)) if kind in WITH_CODEBOOK else []
     settings = _settings(source, kind, left_out, used, seed, weights, members)
-    if kind == DENSE_SIFT_FISHER:
+    if kind in WITH_CODEBOOK:
         _check_codebook_classes(source, used, entries)
     extract = _extractor(kind, source, entries, used, seed, parts, settings, weights)
 
@@ -366,7 +370,8 @@ def _extractor(
         return Vgg19Features(weights).transform
     codebook = _kept(parts / "codebook.h5", settings)
     if codebook is None:
-        learned = _learned_codebook(source, entries, codebook_classes, seed)
+        is_of_all = kind == DENSE_SIFT_FISHER_ALL
+        learned = _learned_codebook(source, entries, codebook_classes, seed, is_of_all)
         write_artifact(parts / "codebook.h5", learned | {"settings": settings}, PART_KIND)
         # Read back, as a continued run does: the rounding of products depends on the memory order
         # of the arrays, and the features must not depend on whether a run was interrupted.
@@ -404,13 +409,21 @@ def _check_codebook_classes(
 
 
 def _learned_codebook(
-    source: Path, entries: Sequence[ImageEntry], classes: Sequence[str], seed: int
+    source: Path,
+    entries: Sequence[ImageEntry],
+    classes: Sequence[str],
+    seed: int,
+    is_of_all: bool,
 ) -> dict[str, np.ndarray]:
-    """Return the principal components and the Gaussians of descriptors of images of `classes`."""
+    """Return the principal components and the Gaussians of descriptors of images of `classes`.
+
+    They are learned from descriptors of some images by EM, or of all in batches.
+    """
     began = time.perf_counter()
     candidates = [entry for entry in entries if entry.class_name in classes]
     generator = np.random.default_rng(derive_seed(seed, "codebook-sample"))
-    chosen = np.sort(generator.permutation(len(candidates))[:N_CODEBOOK_IMAGES])
+    most = len(candidates) if is_of_all else N_CODEBOOK_IMAGES
+    chosen = np.sort(generator.permutation(len(candidates))[:most])
     n_each = -(-N_CODEBOOK_DESCRIPTORS // N_CODEBOOK_IMAGES)
     descriptors, positions = [np.empty((0, N_NUMBERS))], [np.empty((0, 2))]
     for image in open_images(source, [candidates[number] for number in chosen]):
@@ -420,7 +433,7 @@ def _learned_codebook(
         drawn = np.sort(generator.permutation(len(all_descriptors))[:n_each])
         descriptors.append(all_descriptors[drawn])
         positions.append(all_positions[drawn])
-    sample = np.concatenate(descriptors).astype(np.float64)
+    sample = np.concatenate(descriptors)
     if len(sample) < 2:
         raise UserError(
             place=f"{source}, option codebook_classes",
@@ -428,19 +441,28 @@ def _learned_codebook(
             expected="images that can be read and are not of one colour",
             remedy="name more classes",
         )
-    codebook = _principal_components(sample)
-    model = GaussianMixtureModel(
-        N_COMPONENTS,
-        "diag",
-        VARIANCE_FLOOR,
-        n_init=1,
-        max_iter=MOST_ITERATIONS,
-        tol=TOLERANCE,
-        random_state=derive_seed(seed, "codebook-mixture"),
-    ).fit(_projected(sample, np.concatenate(positions), codebook))
+    some = np.sort(generator.permutation(len(sample))[:N_CODEBOOK_DESCRIPTORS])
+    codebook = _principal_components(sample[some] if is_of_all else sample)
+    model_seed = derive_seed(seed, "codebook-mixture")
+    rows = _ProjectedRows(sample, np.concatenate(positions), codebook)
+    if is_of_all:
+        model: GaussianMixtureModel = OnlineGaussianMixtureModel(
+            N_COMPONENTS, "diag", variance_floor=VARIANCE_FLOOR, random_state=model_seed
+        ).fit(rows)
+    else:
+        model = GaussianMixtureModel(
+            N_COMPONENTS,
+            "diag",
+            VARIANCE_FLOOR,
+            n_init=1,
+            max_iter=MOST_ITERATIONS,
+            tol=TOLERANCE,
+            random_state=model_seed,
+        ).fit(rows[:])
+    what = "batches" if is_of_all else "iterations"
     print(
         f"codebook of {model.n_components_} Gaussians from {len(sample)} patches of {len(chosen)} "
-        f"images of {len(classes)} classes, {len(model.log_likelihoods_)} iterations, "
+        f"images of {len(classes)} classes, {len(model.log_likelihoods_)} {what}, "
         f"{time.perf_counter() - began:.0f} s",
         flush=True,
     )
@@ -451,8 +473,21 @@ def _learned_codebook(
     }
 
 
+class _ProjectedRows:
+    """Descriptors (m, 128) in principal components, with their positions, made where sliced."""
+
+    def __init__(self, descriptors: np.ndarray, positions: np.ndarray, codebook: dict) -> None:
+        self._parts, self._codebook = (descriptors, positions), codebook
+        self.shape = len(descriptors), len(codebook["components"]) + positions.shape[1]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        descriptors, positions = (part[rows] for part in self._parts)
+        return _projected(descriptors.astype(np.float64), positions, self._codebook)
+
+
 def _principal_components(sample: np.ndarray) -> dict[str, np.ndarray]:
     """Return the mean (128,) and the leading principal components (60, 128) of descriptors."""
+    sample = sample.astype(np.float64)
     mean = sample.mean(axis=0)
     centred = sample - mean
     _, vectors = np.linalg.eigh(centred.T @ centred)

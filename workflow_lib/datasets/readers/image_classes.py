@@ -75,12 +75,14 @@ class Options(Settings):
     car`. None by default: names are compared without regard to case, `_`, `-` and spaces."""
 
     features: Annotated[
-        tuple[Literal["dense-sift-fisher", "hog", "vgg19-fc7"], ...],
+        tuple[Literal["dense-sift-fisher", "dense-sift-fisher-all", "hog", "vgg19-fc7"], ...],
         Field(min_length=1),
         AfterValidator(different),
     ] = ("dense-sift-fisher", "hog")
     """Kinds of features whose inner products are averaged. The default needs no network and no
-    further file: local descriptors of small patches, and the outline of the whole image."""
+    further file: local descriptors of small patches, and the outline of the whole image. The
+    mixture of `dense-sift-fisher` is fitted to 600 images of `codebook_classes`, that of
+    `dense-sift-fisher-all` to all of them."""
 
     vectors: Literal["names", "texts", "lsa"] = "names"
     """Source of the class vectors: `names` (the default, which needs the fewest files: the mean of
