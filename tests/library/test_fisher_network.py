@@ -249,3 +249,17 @@ def test_bad_input_is_refused():
             network(**settings).fit(bags, y)
     # A bag of one row is a bag.
     assert network(n_epochs=1).fit([bag[:1] for bag in bags], y).predict(bags).shape == (40,)
+
+
+def test_few_rows_and_constant_columns_are_no_obstacle():
+    random = np.random.default_rng(0)
+    single = [random.normal(4.0 * (bag % 2), 1.0, (1, 2)) for bag in range(6)]
+    y = np.arange(6) % 2
+    with pytest.warns(UserWarning, match="only 6 distinct"):
+        few = network(n_components=16).fit(single, y)
+    assert (few.predict(single) == y).all() and len(few.mixture_.weights_) == 6
+    constant = [
+        np.hstack([np.repeat(bag, 4, axis=0) + random.normal(size=(4, 2)), np.ones((4, 1))])
+        for bag in single
+    ]
+    assert (network(n_components=2).fit(constant, y).predict(constant) == y).all()
