@@ -65,3 +65,15 @@ def test_questions_without_scores_are_refused(scores):
     asked = [{"question": "?", "method": "class-krr", "against": "class-krr"}]
     with pytest.raises(UserError, match="no training size at which both methods"):
         comparison_cells(read_scores(scores), asked, "accuracy")
+
+
+def test_fixed_numbers_of_components_are_compared_one_by_one(tmp_path):
+    rows = [
+        ("wofer-gmm", components, weak, better_accuracy if weak else base_accuracy)
+        for components in ("8", "16")
+        for weak in (0, 100, 300)
+    ]
+    scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows, sizes=(5,)))
+    cells = comparison_cells(scores, ASKED[1:2], "accuracy")
+    found = [(c.components, c.against_components, c.weak_size, c.against_weak_size) for c in cells]
+    assert found == [("8", "8", 300, 0), ("16", "16", 300, 0)]

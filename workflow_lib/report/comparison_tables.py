@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,14 +20,16 @@ from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import most_test_rows, outside_studies, rows_of_sizes
 from workflow_lib.report.table_markup import Block, Layout
 from workflow_lib.report.tables import CORRECTED_RISK, common_splits, difference
-from workflow_lib.report.variants import Variant
+from workflow_lib.report.variants import Variant, components_order
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    *("question", "answer", "quantity", "training_size", "method", "weak_size", "against"),
-    *("against_weak_size", "difference", "deviation", "p_student", "p_corrected", "n_splits"),
+    *("question", "answer", "quantity", "training_size"),
+    *("method", "components", "weak_size"),
+    *("against", "against_components", "against_weak_size"),
+    *("difference", "deviation", "p_student", "p_corrected", "n_splits"),
 )
 """Columns of the CSV file."""
 
@@ -36,8 +38,9 @@ HEADS = ["difference", "Student", "corrected", "answer"]
 NOTE = (
     "Differences are mean ± standard deviation over the splits, the first method minus the second "
     "on the same test rows, each with its most weak rows; a method against itself, with them and "
-    "without. p values are of the paired Student t-test and of the corrected resampled t-test, not "
-    f"adjusted for their number; the answer is by the corrected one at {CORRECTED_RISK}."
+    "without; for each fixed number C of components. p values are of the paired Student t-test and "
+    "of the corrected resampled t-test, not adjusted for their number; the answer is by the "
+    f"corrected one at {CORRECTED_RISK}."
 )
 
 
@@ -62,7 +65,9 @@ class ComparisonCell:
     n_splits: int
 
     method = property(lambda self: self.first.method)
+    components = property(lambda self: self.first.components)
     weak_size = property(lambda self: self.first.weak_size)
+    against_components = property(lambda self: self.second.components)
     against = property(lambda self: self.second.method)
     against_weak_size = property(lambda self: self.second.weak_size)
 
@@ -84,35 +89,30 @@ def comparison_cells(
     cells = []
     for size, column in errors_by_size(rows, metric).items():
         for asked in comparisons:
-            firsts, seconds = (
-                sorted(variant for variant in column if variant.method == asked[name])
-                for name in ("method", "against")
-            )
-            is_itself = asked["method"] == asked["against"]
-            if not firsts or not seconds or is_itself and len(firsts) < 2:
-                continue
-            first, second = firsts[-1], seconds[0 if is_itself else -1]
-            found = difference(column[first], column[second], n_train[size], n_test[first, size])
-            if found is None:
-                continue
-            by_split = [
-                measured.shown_difference(column[first][split] - column[second][split])
-                for split in common_splits(column[first], column[second])
-            ]
-            cells.append(
-                ComparisonCell(
-                    asked["question"],
-                    _ANSWERS[found.outcome],
-                    metric,
-                    size,
-                    first,
-                    second,
-                    *mean_and_deviation(by_split),
-                    found.p_student,
-                    found.p_corrected,
-                    found.n_splits,
+            for first, second in _compared(column, asked["method"], asked["against"]):
+                found = difference(
+                    column[first], column[second], n_train[size], n_test[first, size]
                 )
-            )
+                if found is None:
+                    continue
+                by_split = [
+                    measured.shown_difference(column[first][split] - column[second][split])
+                    for split in common_splits(column[first], column[second])
+                ]
+                cells.append(
+                    ComparisonCell(
+                        asked["question"],
+                        _ANSWERS[found.outcome],
+                        metric,
+                        size,
+                        first,
+                        second,
+                        *mean_and_deviation(by_split),
+                        found.p_student,
+                        found.p_corrected,
+                        found.n_splits,
+                    )
+                )
     if not cells:
         raise UserError(
             place="a table of kind comparisons",
@@ -121,6 +121,25 @@ def comparison_cells(
             remedy="change the key comparisons of the table, or leave the table out",
         )
     return cells
+
+
+def _compared(variants: Iterable[Variant], method: str, against: str) -> list[tuple]:
+    """Return the variants to compare: each with its most weak rows, a method against itself
+    without; where both have fixed numbers of components, a pair for each number."""
+    firsts, seconds = (
+        sorted((v for v in variants if v.method == name), key=lambda v: v.weak_size)
+        for name in (method, against)
+    )
+    shared = {v.components for v in firsts} & {v.components for v in seconds}
+    pairs = []
+    for components in sorted(shared, key=components_order):
+        first, second = (
+            [v for v in found if v.components == components] for found in (firsts, seconds)
+        )
+        pairs.append((first[-1], second[0 if method == against else -1]))
+    if not shared and firsts and seconds:
+        pairs.append((firsts[-1], seconds[-1]))
+    return [(first, second) for first, second in pairs if first != second]
 
 
 _ANSWERS = {

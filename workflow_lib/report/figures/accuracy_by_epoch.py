@@ -27,6 +27,9 @@ METHOD_FIELDS = ("label",)
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind accuracy_by_epoch shows classes, and the task is {task}"
 
+START = 0.5
+"""Where the logarithmic axis of updates has the untrained network."""
+
 COLORS = "viridis"
 """Its lightness rises with the number of unlabelled rows."""
 
@@ -76,14 +79,14 @@ def draw(
                 look = {"color": colors[sizes.index(size)], "label": f"{size} unlabelled"}
                 epochs = np.arange(accuracies.shape[1])
                 _draw_line(by_epoch, epochs, accuracies, look)
-                _draw_line(by_update, np.maximum(updates, 1), accuracies, look)
+                _draw_line(by_update, np.maximum(updates, START), accuracies, look)
             label = variant_label(Variant(*row, 0), shown_methods)
             by_epoch.set_title(label, fontsize=10)
             by_epoch.set_ylabel("test accuracy (%)")
             by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True))
             by_update.set_xscale("log")
         axes[-1, 0].set_xlabel("epoch")
-        axes[-1, 1].set_xlabel("update (the start at 1)")
+        axes[-1, 1].set_xlabel(f"update (the start at {START})")
         handles = {line.get_label(): line for axis in axes.flat for line in axis.get_lines()}
         figure.legend(
             [handles[f"{size} unlabelled"] for size in sizes],
