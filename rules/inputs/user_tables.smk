@@ -47,11 +47,7 @@ def user_supplied_tables(wildcards):
     They are inputs of the whole run: otherwise Snakemake would accept that a file is missing if
     older results made from it exist, and an edit of the configuration would have no effect.
     """
-    return [
-        path
-        for values in settings.experiments.values()
-        for path in own_files(values.dataset)
-    ]
+    return [path for values in settings.experiments.values() for path in own_files(values.dataset)]
 
 
 def own_results(experiment):
