@@ -136,7 +136,7 @@ def test_classes_with_equal_vectors_are_named():
         ({"class_names": ["bear", "wolf", "cat"]}, "not sorted"),
         ({"class_names": ["bear", "cat", "cat"]}, "not different"),
         ({"labels": np.array([0, 1, 2, 3, 0])}, "labels that are not numbers"),
-        ({"labels": np.array([0, 1, 2, -1, 0])}, "labels that are not numbers"),
+        ({"labels": np.array([0, 1, 2, -2, 0])}, "labels that are not numbers"),
         ({"labels": LABELS.astype(float)}, "labels that are not numbers"),
         ({"thumbnails": np.zeros((5, 2, 2, 3))}, "thumbnails float64"),
         ({"thumbnails": np.zeros((4, 2, 2, 3), np.uint8)}, r"thumbnails uint8 \(4, 2, 2, 3\)"),

@@ -82,7 +82,12 @@ SETTINGS = {
     "widths": [0.3, 3.0],
 }
 OF_ONE = dict.fromkeys(("estimator", "stacked_features"), {"grid": {"alpha": [0.01, 1.0]}})
-OF_ONE["fisher_vector_network"] = {"n_components": 2, "n_dimensions": 3, "n_epochs": 2}
+OF_ONE["fisher_vector_network"] = {
+    "n_components": 2,
+    "n_dimensions": 3,
+    "n_epochs": 2,
+    "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0, 0.3]},
+}
 """Settings of some regressors that differ."""
 
 
