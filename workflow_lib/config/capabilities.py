@@ -32,7 +32,7 @@ TRANSITIONS = "transitions"
 """The kind of inputs that are counts of transitions from one state to another."""
 
 OWN_READER = "table"
-"""The reader of user tables; their results include an answer and a saved model."""
+"""The reader of user tables of which tables and figures of the answer show outputs."""
 
 MODULES = method_modules()
 """The modules of methods, by regressor."""

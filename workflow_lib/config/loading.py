@@ -21,6 +21,7 @@ from workflow_lib.config.models import (
     ModelSettings,
     RunSettings,
 )
+from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.config.problems import raise_errors
 from workflow_lib.config.published import published_tables
 from workflow_lib.config.requests import TableRequest, as_typed
@@ -106,7 +107,8 @@ class Configuration:
 
     def is_own(self, experiment: str) -> bool:
         """Return whether the experiment is on a user table."""
-        return self.dataset_of(experiment).reader == capabilities.OWN_READER
+        dataset = self.dataset_of(experiment)
+        return is_own_table(dataset.sources, dataset.options)
 
     def models_of(self, experiment: str) -> tuple[str, ...]:
         """Return the names of the generative models of an experiment, sorted."""
@@ -550,7 +552,7 @@ def _methods_of(
                 )
             )
     # A missing member may be the method with a fault, which is already reported.
-    is_own = dataset.reader == capabilities.OWN_READER
+    is_own = is_own_table(dataset.sources, dataset.options)
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
     for method_name, reason in incomplete.items():
         if default:
@@ -600,6 +602,7 @@ def _methods_of(
                 )
             )
         asked = {each for pair in table.comparisons for each in (pair.method, pair.against)}
+        asked -= set(files.names("method")) if is_own else set()
         for method_name in sorted(asked - set(chosen)) if not has_faulty else ():
             files.errors.append(
                 UserError(
@@ -637,15 +640,21 @@ def _tables_that_can_be(
     dataset: DatasetSettings,
     methods: dict[str, MethodFile],
 ) -> tuple:
-    """Return the tables of an experiment; on a user table only those that its methods allow.
+    """Return the tables of an experiment; on a user table only what its methods allow of them.
 
-    There, editing the list of methods must suffice to leave out all mixtures; elsewhere a table
-    that shows a mixture, without a method that has one, is an error.
+    There, editing the list of methods must suffice to leave one out; elsewhere a table that shows a
+    mixture, without a method that has one, or a question about another method is an error.
     """
     kinds = {model.kind for model in (_model_of(files, name) for name in methods) if model}
-    if dataset.reader != capabilities.OWN_READER or MIXTURE in kinds:
+    if not is_own_table(dataset.sources, dataset.options):
         return experiment.tables
-    return tuple(table for table in experiment.tables if table.kind not in TABLES_OF_MIXTURES)
+    left_out = set() if MIXTURE in kinds else TABLES_OF_MIXTURES
+    kept = []
+    for table in experiment.tables:
+        asked = [pair for pair in table.comparisons if {pair.method, pair.against} <= set(methods)]
+        if table.kind not in left_out and (asked or not table.comparisons):
+            kept.append(table.model_copy(update={"comparisons": tuple(asked)}))
+    return tuple(kept)
 
 
 def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:

@@ -54,6 +54,10 @@ class TableRequest(Settings):
     """Column with sequences of letters (DNA, RNA, proteins), of any lengths, to predict `classes`
     from them alone; of a FASTA file `sequence`. None by default."""
 
+    bag: Typed | None = None
+    """Column that names the bag of each row, such as the patient of a cell, to predict the class
+    of the bag, `classes`, from its rows; a bag without a class is unlabelled. None by default."""
+
     bags: Typed | None = None
     """Columns that count the words of a bag (visual words of an image, words of a text), to predict
     `classes` from them alone: names or patterns such as `word_*`. None by default."""

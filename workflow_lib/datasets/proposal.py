@@ -19,8 +19,10 @@ class Proposal:
         Name of the dataset, of the experiment and of their files.
     request : dict
         The checked request.
+    reader : str
+        ``table``, or ``bag_table`` for bags of rows.
     options : dict
-        Options of the reader ``table``; columns in lists, in the order of the file.
+        Options of the reader; columns in lists, in the order of the file.
     columns : list of str
         All columns of the table.
     kinds : dict
@@ -58,6 +60,7 @@ class Proposal:
     kinds: dict[str, ColumnKind]
     levels: dict[str, list[str]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    reader: str = "table"
     task: str = "regression"
     split: str = "random"
     metric: str = "arrmse"

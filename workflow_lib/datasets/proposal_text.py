@@ -19,7 +19,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from workflow_lib.datasets.proposal import Proposal
-from workflow_lib.datasets.proposed_methods import selecting_methods
+from workflow_lib.datasets.proposed_methods import asked_questions, selecting_methods
 from workflow_lib.datasets.proposed_ranges import in_words
 from workflow_lib.datasets.run_costs import CORES
 from workflow_lib.datasets.tables import listed
@@ -81,6 +81,7 @@ def experiment_text(proposal: Proposal) -> str:
         duration=_minutes(proposal),
         cores=CORES,
         most_coordinates=MOST_COORDINATES,
+        questions=asked_questions([name for name, _ in proposal.methods]),
         selecting=selecting_methods(proposal.task, [name for name, _ in proposal.methods]),
     )
 
@@ -126,7 +127,7 @@ def _known(proposal: Proposal) -> str:
 
 def _n_unused(proposal: Proposal) -> int:
     """Return the number of rows that no method uses."""
-    kinds = ["rows_unlabelled", "rows_empty"]
+    kinds = ["rows_empty"] if "bag" in proposal.options else ["rows_unlabelled", "rows_empty"]
     kinds += [] if proposal.unpaired_sizes else ["rows_unpaired"]
     return sum(proposal.facts[kind] for kind in kinds)
 

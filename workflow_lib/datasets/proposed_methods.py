@@ -40,6 +40,7 @@ METHODS = {
         "position-naive-bayes",
         "one-hot-letters",
     ),
+    "bags of rows": ("fv-svm", "fv-network", "m-svm", "class-krr", "m-rf-classes"),
     "bags": (
         "lda-fess",
         "lda-fisher",
@@ -49,8 +50,8 @@ METHODS = {
         "m-rf-classes",
     ),
 }
-"""Methods to compare, by task, and of sequences or bags that belong to classes: those of the
-library, good other methods, and the mean."""
+"""Methods to compare, by task, and of sequences, bags of rows or of words that belong to classes:
+those of the library, good other methods, and the mean."""
 
 SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
 """Methods whose components are all training rows, and the largest number of rows for which they
@@ -68,6 +69,14 @@ STACK = "ofer-stack"
 METHODS_OF_EQUAL_LENGTHS = ("fess",)
 """Methods that also run where all sequences have one length: they compare positions."""
 
+METHODS_OF_UNLABELLED = (
+    "fv-svm-labelled",
+    "ssfv-network",
+    "fv-self-training",
+    "fv-network-pseudo",
+)
+"""Methods that also run where bags of rows have no class; the first is without them."""
+
 METHODS_OF_UNPAIRED = ("ofer-unpaired", "back-translation")
 """Methods that also run where rows have outputs and no input."""
 
@@ -80,6 +89,26 @@ NOT_SELECTING = ("ofer-stack", "ofer-density", "m-mean")
 
 MOST_CURVES = 4
 """Methods in a figure of validation curves."""
+
+
+QUESTIONS = (
+    ("Are Fisher vectors better than pooled rows?", "fv-svm", "m-svm"),
+    ("Does training the mixture with the classifier help?", "fv-network", "fv-svm"),
+    ("Does a mixture of all bags help, with a linear machine?", "fv-svm", "fv-svm-labelled"),
+    ("Do unlabelled bags in its batches help?", "ssfv-network", "fv-network"),
+    ("Do pseudo-classes of unlabelled bags help a linear machine?", "fv-self-training", "fv-svm"),
+    (
+        "Does training the mixture on pseudo-classes help?",
+        "fv-network-pseudo",
+        "fv-self-training",
+    ),
+)
+"""Questions about bags of rows that the report answers, each with two methods."""
+
+
+def asked_questions(methods: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return the questions that two of `methods` answer, with these."""
+    return [each for each in QUESTIONS if {*each[1:]} <= {*methods} and "fv-svm" in methods]
 
 
 def selecting_methods(task: str, methods: Sequence[str]) -> list[str]:
@@ -107,7 +136,7 @@ def runnable_methods(
         title=proposal.name,
         description=proposal.name,
         task=proposal.task,
-        reader="table",
+        reader=proposal.reader,
         options=proposal.options,
         inputs=proposal.inputs,
         outputs={"scale": proposal.outputs_scale},
@@ -123,11 +152,13 @@ def runnable_methods(
         weak_sizes=proposal.weak_sizes,
         unpaired_sizes=proposal.unpaired_sizes,
     )
-    items = {"sequence": "sequences", "bags": "bags"}
+    items = {"sequence": "sequences", "bags": "bags", "bag": "bags of rows"}
     of_items = [kind for option, kind in items.items() if option in proposal.options]
     usual = METHODS[of_items[0] if of_items else proposal.task]
     if len(set(proposal.facts.get("sequence_lengths", ()))) == 1:
         usual = METHODS_OF_EQUAL_LENGTHS + usual
+    if "bag" in proposal.options and proposal.weak_sizes:
+        usual += METHODS_OF_UNLABELLED
     if "class_vectors" in proposal.options:
         usual += METHODS_OF_CLASS_VECTORS
     if proposal.unpaired_sizes:

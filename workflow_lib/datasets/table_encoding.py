@@ -105,6 +105,8 @@ class EncodedRows:
         seen``; "" without such values.
     texts : mapping from str to array (n,) of str
         The texts of the columns whose codes the folds learn, in the place of inputs.
+    bags : list of n arrays (m_i, d), or None
+        Of rows that are bags of rows of numbers.
     """
 
     inputs: np.ndarray | csr_array
@@ -113,6 +115,7 @@ class EncodedRows:
     lagged_names: list[str]
     notes: list[str]
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    bags: list[np.ndarray] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.column_kinds import CATEGORY, ColumnKind, column_kinds
+from workflow_lib.datasets.bags_of_rows import BagsOfRows, labelled_bags
+from workflow_lib.datasets.column_kinds import CATEGORY, NUMBER, ColumnKind, column_kinds
 from workflow_lib.datasets.data_profile import (
     DROP,
     INPUT_LISTS,
@@ -50,6 +51,7 @@ from workflow_lib.datasets.table_request import (
     RequestedColumns,
     checked_request,
     requested_columns,
+    wrong_key,
 )
 from workflow_lib.datasets.table_sequences import (
     proposed_letters,
@@ -95,8 +97,13 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
-    excluded = {}
-    if requested.bags:
+    excluded, found, read = {}, None, table
+    if requested.single["bag"]:
+        found = _bags_of_rows(requested, table)
+        table, excluded = found.table, found.excluded
+        single = requested.single | {"row_name": requested.single["bag"]}
+        requested = requested._replace(bags=found.pooled, single=single)
+    elif requested.bags:
         classes = requested.single["classes"]
         table, excluded = with_usable_bags(table, requested.bags, classes)
     if requested.single["sequence"]:
@@ -122,12 +129,15 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     if "sequence" in options:
         lengths = [len(text) for text in rows.strings(options["sequence"])[labelled]]
         proposal.facts["sequence_lengths"] = [min(lengths), max(lengths)]
+    if found is not None:
+        _describe_bags(proposal, found, read)
     _choose_task(proposal)
     choose_sizes(proposal, rows, labelled, weak)
     choose_unpaired_sizes(proposal, table, kinds_of_rows(table, columns), columns)
     _note_facts(proposal)
+    what = "Rows" if found is None else "Bags"
     proposal.notes += [
-        f"Rows left out of all counts: {count} ({reason})."
+        f"{what} left out of all counts: {count} ({reason})."
         for reason, count in excluded.items()
         if count
     ]
@@ -160,8 +170,9 @@ def _with_inputs_chosen(
         options["letters"] = _letters(table, requested)
         options |= {key: [] for key in INPUT_LISTS}
     if requested.bags:
-        alone = "The counts of words"
-        options |= {key: [] for key in INPUT_LISTS} | {"numbers": requested.bags, "bags": True}
+        alone = "The rows of the bags" if "bag" in options else "The counts of words"
+        options |= {key: [] for key in INPUT_LISTS} | {"numbers": requested.bags}
+        options |= {} if "bag" in options else {"bags": True}
     if alone:
         taken = {*requested.outputs, *requested.bags, *requested.single.values()}
         unused = [name for name in rows.names if name not in taken]
@@ -186,6 +197,44 @@ def _with_inputs_chosen(
     check_inputs(proposal, rows)
     keep_encoders_of_inputs(options)
     return proposal, leaks
+
+
+def _bags_of_rows(requested: RequestedColumns, table: Table) -> BagsOfRows:
+    """Return the bags of a table that has a row for each instance, by the columns of numbers."""
+    bag, classes = requested.single["bag"], requested.single["classes"]
+    numbers = requested.inputs
+    if numbers is None:
+        kinds = column_kinds(table)
+        numbers = [name for name in table.names if kinds[name].kind == NUMBER]
+    others = {bag, classes, *requested.exclude}
+    numbers = [name for name in numbers if name not in others]
+    if not numbers:
+        raise wrong_key(
+            "bag",
+            "no column of numbers is left that describes the rows of a bag",
+            "at least one such column",
+            "name columns in inputs",
+        )
+    return labelled_bags(table, bag, classes, numbers)
+
+
+def _describe_bags(proposal: Proposal, found: BagsOfRows, table: Table) -> None:
+    """Replace the pooled columns by those of the table, and add the facts about its rows."""
+    options = proposal.options
+    lengths = [len(bag) for bag in found.bags]
+    proposal.facts |= {"bag_rows": table.n_rows, "bag_lengths": [min(lengths), max(lengths)]}
+    proposal.facts["columns"] = len(table.names)
+    proposal.reader, proposal.columns = "bag_table", list(table.names)
+    proposal.kinds = column_kinds(table)
+    kept = ("file", "bag", "classes", "missing_values", "delimiter")
+    proposal.options = {key: options[key] for key in kept if key in options}
+    proposal.options["numbers"] = found.numbers
+    n_unlabelled = proposal.facts["rows_unlabelled"]
+    proposal.weak_sizes = [n_unlabelled] if n_unlabelled else []
+    if found.n_incomplete:
+        proposal.notes.append(
+            f"Rows of bags left out, because a number is missing: {found.n_incomplete}."
+        )
 
 
 def _letters(table: Table, requested: RequestedColumns) -> str:
@@ -237,6 +286,8 @@ def _choose_task(proposal: Proposal) -> None:
     text, smiles = options.get("text"), options.get("smiles")
     if "gram" in options:
         proposal.inputs = {"scale": "none", "kernel": "precomputed"}
+    elif "bag" in options:
+        proposal.inputs = {"scale": "standard", "kernel": "rbf"}
     elif "sequence" in options or "bags" in options:
         proposal.inputs = {"scale": "none", "kernel": "linear"}
     elif text or (smiles and others):

@@ -23,7 +23,17 @@ COMMAND = "snakemake new"
 LISTS = ("outputs", "inputs", "exclude", "categories", "bags")
 """Keys whose value is a list of columns: names or patterns, separated by commas."""
 
-COLUMNS = ("text", "smiles", "sequence", "group", "time", "same_group", "classes", "row_name")
+COLUMNS = (
+    "text",
+    "smiles",
+    "sequence",
+    "bag",
+    "group",
+    "time",
+    "same_group",
+    "classes",
+    "row_name",
+)
 """Keys whose value is the name of a column."""
 
 FILES = ("class_vectors", "gram")
@@ -70,6 +80,13 @@ CONTRADICTIONS = (
         ("sequence", key, "sequences are the only inputs of their methods")
         for key in ("inputs", "exclude", "categories", "encode", "text", "smiles", "gram")
     ),
+    *(
+        ("bag", key, "bags are predicted from the numbers of their rows alone")
+        for key in ("categories", "encode", "text", "smiles", "gram", "sequence", "bags")
+    ),
+    ("bag", "outputs", "methods of bags predict classes"),
+    ("bag", "row_name", "the rows of predictions are bags, and have their names"),
+    ("bag", "class_vectors", "classes of bags are equally far from each other"),
     ("sequence", "outputs", "methods of sequences predict classes"),
     ("bags", "outputs", "methods of bags predict classes"),
     *(

@@ -35,6 +35,8 @@ class Table:
     lines : int64 array (n_rows,)
         Line of the file in which each row begins; for tables that are not text, the number of the
         row, counted from 1.
+    unit : str
+        What `lines` count.
     """
 
     def __init__(
@@ -50,7 +52,6 @@ class Table:
 
         `numbers` are float64 arrays (n_rows,), NaN where missing; other columns may be numbers too.
         `strings` returns the texts (n_rows,) of a column, an array of objects, "" where missing.
-        `unit` is what `lines` count.
         """
         self.place = place
         self.names = list(names)
@@ -60,7 +61,7 @@ class Table:
         self._strings: dict[str, np.ndarray] = {}
         self._read_strings = strings
         self._known = frozenset(names)
-        self._unit = unit
+        self.unit = unit
 
     @property
     def n_rows(self) -> int:
@@ -124,7 +125,7 @@ class Table:
 
     def where(self, row: int, name: str | None = None) -> str:
         """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
-        place = f"{self.place}, {self._unit} {self.lines[row]}"
+        place = f"{self.place}, {self.unit} {self.lines[row]}"
         return place if name is None else f"{place}, column '{name}'"
 
     def strings(self, name: str) -> np.ndarray:
@@ -265,7 +266,7 @@ class Table:
             {name: values[rows] for name, values in self._numbers.items() if values is not None},
             lambda name: self._texts(name)[rows],
             self.lines[rows],
-            self._unit,
+            self.unit,
         )
 
     def _texts(self, name: str) -> np.ndarray:

@@ -6,7 +6,7 @@ New rows take the place of the test rows: their Gram matrix against the training
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,7 +108,10 @@ class SavedInputs:
         return self.kind == "products"
 
     def new_rows(
-        self, inputs: np.ndarray | csr_array, lagged_values: np.ndarray | None = None
+        self,
+        inputs: np.ndarray | csr_array,
+        lagged_values: np.ndarray | None = None,
+        bags: Sequence[np.ndarray] | None = None,
     ) -> NewRows | NewProducts | NewGram:
         """Return new rows against the training rows.
 
@@ -120,6 +123,8 @@ class SavedInputs:
             products these products, followed by a column with the squared length of the new row.
         lagged_values : array (m, k) or None, default=None
             Values known before the outputs, for models that use them.
+        bags : list of m arrays (m_i, d) or None, default=None
+            Of rows that are bags of rows of numbers, for methods of bags.
 
         Raises
         ------
@@ -134,7 +139,8 @@ class SavedInputs:
             if self.lagged_values == "added":
                 inputs = np.hstack([inputs, lagged_values])
             _check_columns(inputs, self._tree["train"].shape[1])
-            return NewRows(self._tree, np.asarray(inputs, dtype=np.float64), lagged_values)
+            inputs = np.asarray(inputs, dtype=np.float64)
+            return NewRows(self._tree, inputs, lagged_values, bags)
         _check_columns(inputs, self.n_known + self.needs_squared_lengths)
         values = np.asarray(inputs, dtype=np.float64)
         against, lengths = values[:, self._tree["position"]], self._tree["squared_lengths"]
@@ -174,8 +180,15 @@ Directions = Callable[[], Mapping[str, np.ndarray]]
 class NewRows:
     """New rows of numbers; each method is that of `workflow_lib.fitting.fit_data.RowsOfTest`."""
 
-    def __init__(self, tree: Mapping, inputs: np.ndarray, lagged_values: np.ndarray | None) -> None:
+    def __init__(
+        self,
+        tree: Mapping,
+        inputs: np.ndarray,
+        lagged_values: np.ndarray | None,
+        bags: Sequence[np.ndarray] | None,
+    ) -> None:
         size, self.lagged_values, self._n_new = int(tree["n_rows"]), lagged_values, len(inputs)
+        self._bags = bags
         features = {
             "scale": "",
             "kernel": tree["kernel"],
@@ -193,6 +206,10 @@ class NewRows:
     def test_rows(self) -> np.ndarray:
         """Return the prepared rows (m, k)."""
         return self._prepared.test_rows()
+
+    def bags(self) -> Sequence[np.ndarray]:
+        """Return the bags (m_i, d) of the rows."""
+        return self._bags
 
     def __len__(self) -> int:
         return self._n_new

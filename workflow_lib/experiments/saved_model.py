@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.bags_of_rows import all_bags
 from workflow_lib.datasets.delimited_text import DELIMITERS
 from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
@@ -222,6 +223,9 @@ class SavedModel:
             self.output_names = self._names["classes"]
         encoding = tree.get("encoding")
         self._encoding = None if encoding is None else TableEncoding.from_tree(encoding)
+        of_bags = tree.get("bag_columns")
+        self._bag = None if of_bags is None else of_bags["bag"]
+        self._bag_numbers = [] if of_bags is None else json.loads(of_bags["numbers"])
         self._encoders = EncodedColumns.from_tree(tree["encoders"]) if "encoders" in tree else None
         reading = json.loads(tree["reading"])
         self.row_name: str | None = reading["row_name"]
@@ -248,8 +252,9 @@ class SavedModel:
         ----------
         table : Table, path, mapping from column names to values, or DataFrame
             With the input columns of the table that the model was made from, in any order. Other
-            columns are ignored. For a model of a table of kernel values: one column for each row
-            that the model was made from, in their order or by their names, with the value of the
+            columns are ignored. Of bags, each gets one prediction, in the order of their first
+            rows. For a model of a table of kernel values: one column for each row that the model
+            was made from, in their order or by their names, with the value of the
             kernel between the new row and that row.
 
         Raises
@@ -296,9 +301,19 @@ class SavedModel:
             )
         return [name for name in table.names if name in needed]
 
+    def predicted_rows(self, table: Table) -> Table:
+        """Return the table with the row of each prediction: of bags, the first of their rows."""
+        if self._bag is None:
+            return table
+        return all_bags(table, self._bag, self._bag_numbers).table
+
     def encoded(self, table: Table) -> EncodedRows:
         """Return the rows of a table as inputs."""
         names = self.columns_used(table)
+        if self._bag is not None:
+            found = all_bags(table, self._bag, self._bag_numbers)
+            inputs, n_bags = found.table.matrix(found.pooled), found.table.n_rows
+            return EncodedRows(inputs, found.pooled, None, [], [""] * n_bags, bags=found.bags)
         if self._inputs.kind in ("gram", "products"):
             needed = self._columns_needed(table)
         elif self._encoding is not None:
@@ -319,6 +334,8 @@ class SavedModel:
     def _columns_needed(self, table: Table) -> list[str]:
         if self._inputs.kind in ("gram", "products"):
             return self._kernel_columns(table)
+        if self._bag is not None:
+            return [self._bag, *self._bag_numbers]
         if self._encoding is not None:
             return list(self._encoding.columns)
         if "inputs" not in self._names:
@@ -356,7 +373,7 @@ class SavedModel:
         ----------
         encoded : EncodedRows
             With ``inputs`` (m, q), dense or sparse, NaN where missing; ``lagged_values`` (m, k) or
-            None; the names of their columns; and a note for each row.
+            None; the names of their columns; a note for each row; and ``bags`` where rows are bags.
         """
         n_rows = encoded.inputs.shape[0]
         step = max(BLOCK_NUMBERS // self._inputs.n_known, 256)
@@ -364,7 +381,8 @@ class SavedModel:
         for begin in range(0, n_rows, step):
             block = slice(begin, min(begin + step, n_rows))
             lagged_values = None if encoded.lagged_values is None else encoded.lagged_values[block]
-            rows = self._inputs.new_rows(encoded.inputs[block], lagged_values)
+            bags = None if encoded.bags is None else encoded.bags[block]
+            rows = self._inputs.new_rows(encoded.inputs[block], lagged_values, bags)
             outputs.append(self._method.predict(rows))
             distances.append(rows.distances())
         predicted = np.concatenate(outputs)

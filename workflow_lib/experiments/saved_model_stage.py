@@ -21,8 +21,9 @@ from workflow_lib.experiments.novelty import novelty_scale
 from workflow_lib.experiments.regression import split_data
 from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
 from workflow_lib.experiments.saved_model import SCORES, SavedModel, with_codes
+from workflow_lib.features.bag_rows import bags_of
 from workflow_lib.features.encoded_columns import EncodedColumns
-from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_data import STREAMED, FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import (
     SELECTED,
@@ -90,7 +91,7 @@ def run(
     title : str
         Title of the dataset.
     options : mapping or None, default=None
-        Options of the reader ``table``: ``row_name``, the column that names rows, and
+        Options of the reader: of a ``table`` ``row_name``, the column that names rows, and
         ``missing_values`` and ``delimiter``, with which tables of new rows are read as well.
 
     Raises
@@ -128,12 +129,14 @@ def run(
         "versions": json.dumps(_versions(), sort_keys=True),
         "regressor": saved,
         "inputs": saved_inputs_tree(data, source.partition, source.features, n_weak),
-        "reading": json.dumps({name: (options or {}).get(name) for name in _READING}),
+        "reading": json.dumps(_reading(data, options or {})),
     }
     if answered.get("mean") is not None:
         tree["score"] = float(answered["mean"])
     if "encoding" in data:
         tree["encoding"] = data["encoding"]
+    if "bag_columns" in data:
+        tree["bag_columns"] = data["bag_columns"]
     if "learned_columns" in data:
         tree["encoders"] = source.encoders
     if source.of_classes:
@@ -192,7 +195,7 @@ class _Source:
         answered: Mapping,
     ) -> None:
         # Only a few rows of the inputs are read; those of the training rows are in the features.
-        self.data = read_artifact(dataset, "dataset", ("inputs",))
+        self.data = read_artifact(dataset, "dataset", ("inputs", *STREAMED))
         self.partition = read_artifact(split, "split")
         self.features = read_artifact(features, "features")
         self.methods, self._answered, self.n_unpaired = methods, answered, 0
@@ -282,7 +285,9 @@ class _Source:
         names = [f"input {column}" for column in range(inputs.shape[1])]
         n_lagged = 0 if lagged_values is None else lagged_values.shape[1]
         lagged_names = [f"lagged {column}" for column in range(n_lagged)]
-        encoded = EncodedRows(inputs, names, lagged_values, lagged_names, [""] * len(rows))
+        bags = bags_of(self.data["bags"], rows) if "bags" in self.data else None
+        notes = [""] * len(rows)
+        encoded = EncodedRows(inputs, names, lagged_values, lagged_names, notes, bags=bags)
         if "learned_columns" not in self.data:
             return encoded
         learned = self.data["learned_columns"]
@@ -352,6 +357,12 @@ def _names(source: _Source, n_weak: int) -> dict[str, str]:
         if len(set(known)) == len(known):
             names["known_rows"] = json.dumps(known, ensure_ascii=False)
     return names
+
+
+def _reading(data: Mapping, options: Mapping) -> dict:
+    """Return how tables of new rows are read; bags are named by their column."""
+    reading = {name: options.get(name) for name in _READING}
+    return reading | ({"row_name": data["bag_columns"]["bag"]} if "bag_columns" in data else {})
 
 
 def _versions() -> dict[str, str]:

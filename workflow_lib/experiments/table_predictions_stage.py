@@ -22,14 +22,14 @@ WIDTH = 98
 def run(model: Path, rows: Path, output: Path) -> None:
     """Predict new rows and write them as CSV (UTF-8, commas, a header).
 
-    One line per row, in the order of `rows`. Its columns: the name of the row, if the table that
-    the model was made from had such a column and `rows` has it too; ``line``, the line of the file
-    in which the row begins (for binary files the number of the row, counted from 1); for each
-    output its value, named as the output, with ``NAME lower`` and ``NAME upper`` if intervals are
-    calibrated (empty if there were too few rows for an interval); or ``class``, with its
-    ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``, the
-    most probable first; ``novelty``, the distance to the nearest training row in units of a typical
-    distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
+    One line per row, or per bag of rows, in the order of `rows`. Its columns: the name of the row,
+    if the table that the model was made from had such a column and `rows` has it too; ``line``, the
+    line of the file in which the row begins (for binary files the number of the row, counted from
+    1); for each output its value, named as the output, with ``NAME lower`` and ``NAME upper`` if
+    intervals are calibrated (empty if there were too few rows for an interval); or ``class``, with
+    its ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``,
+    the most probable first; ``novelty``, the distance to the nearest training row in units of a
+    typical distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
     ``note``, the missing and unknown values; ``method``, the method that predicts. Numbers are
     written so that they are read back exactly.
 
@@ -52,7 +52,8 @@ def run(model: Path, rows: Path, output: Path) -> None:
     ignored = [name for name in table.names if name not in used]
     predictions = predictor.predict(table)
     columns = {name: _texts(values) for name, values in predictions.columns().items()}
-    columns = with_distinct_names(_row_columns(predictor, table), columns) | columns
+    rows_of_table = predictor.predicted_rows(table)
+    columns = with_distinct_names(_row_columns(predictor, rows_of_table), columns) | columns
     _write(Path(output), columns)
     print("\n".join(closing_lines(predictor, predictions, ignored, output)))
 

@@ -2,7 +2,8 @@
 
 The group ``bags`` of a "dataset" artifact holds the rows of all bags, one bag after the other:
 ``values`` (m, d), of any type, ``unit`` the number that a stored 1 stands for; ``begins`` (n + 1,),
-the first row of each bag, and m; and, where rows have a place, ``positions`` (m, 2) from 0 to 1.
+the first row of each bag, and m; ``has_own_units``, whether each column has a unit of its own, so
+that methods scale the columns; and, where rows have a place, ``positions`` (m, 2) from 0 to 1.
 The ``inputs`` of such a dataset are `pooled_rows`, for methods that take one row of numbers.
 """
 
@@ -15,16 +16,21 @@ import numpy as np
 
 
 def bags_tree(
-    bags: Sequence[np.ndarray], unit: float = 1.0, positions: Sequence[np.ndarray] | None = None
+    bags: Sequence[np.ndarray],
+    unit: float = 1.0,
+    positions: Sequence[np.ndarray] | None = None,
+    has_own_units: bool = False,
 ) -> dict[str, Any]:
     """Return the group ``bags`` of n arrays (m_i, d), none of which is empty.
 
-    `unit` is what a stored 1 stands for, `positions` are n arrays (m_i, 2).
+    `unit` is what a stored 1 stands for, `positions` are n arrays (m_i, 2), and `has_own_units`
+    says whether each column has a unit of its own.
     """
     tree = {
         "values": np.concatenate(bags),
         "unit": float(unit),
         "begins": np.concatenate([[0], np.cumsum([len(bag) for bag in bags])]),
+        "has_own_units": has_own_units,
     }
     if positions is not None:
         tree["positions"] = np.concatenate(positions).astype(np.float32)

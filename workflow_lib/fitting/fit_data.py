@@ -98,6 +98,11 @@ class SplitData:
         return bags_of(self.dataset["bags"], rows)
 
     @property
+    def bags_have_own_units(self) -> bool:
+        """Whether each column of the bags has a unit of its own, so that columns are scaled."""
+        return bool(self.dataset["bags"].get("has_own_units", False))
+
+    @property
     def vectors(self) -> np.ndarray:
         """Class vectors (K, d)."""
         return self.dataset["classes"]["vectors"]

@@ -215,7 +215,7 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
-        start = self._start(data.bags, data.weak_bags, data.spec.components)
+        start = self._start(data, data.bags, data.weak_bags)
         return start.fitted(self, data.labels, data.n_classes, chosen)
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
@@ -230,7 +230,7 @@ class Method(base.Method):
         for fold in data.fold_numbers:
             places = np.flatnonzero(data.folds != fold)
             own = [bags[place] for place in places]
-            starts.append((self._start(own, weak, data.spec.components), places))
+            starts.append((self._start(data, own, weak), places))
         for point in points:
             scores = np.empty((data.size, data.n_classes))
             for fold, (start, places) in enumerate(starts):
@@ -243,16 +243,16 @@ class Method(base.Method):
                 scores[heldout] = fitted.scores([bags[place] for place in heldout])
             yield point, scores
 
-    def _start(
-        self, bags: list[np.ndarray], weak: list[np.ndarray], components: int | str
-    ) -> _Start:
+    def _start(self, data: FitData, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:
         """Return the principal components and the mixture of labelled and unlabelled bags."""
         from workflow_lib.fisher_network import first_mixture
 
         generator = np.random.default_rng(self.seed)
         used = bags + weak if self.mixture_bags == "all" else bags
-        projection = _projection(used, self.n_dimensions, generator)
+        has_units = data.split.bags_have_own_units
+        projection = _projection(used, self.n_dimensions, has_units, generator)
         bags, weak, used = (projection.of(each) for each in (bags, weak, used))
+        components = data.spec.components
         count = self.n_components if components == SELECTED else components
         mixture = first_mixture(used, count, self.mixture_start, generator)
         return _Start(projection, bags, weak, mixture)
@@ -270,16 +270,27 @@ class _Projection(NamedTuple):
 
 
 def _projection(
-    bags: Sequence[np.ndarray], n_dimensions: int | None, generator: np.random.Generator
+    bags: Sequence[np.ndarray],
+    n_dimensions: int | None,
+    has_own_units: bool,
+    generator: np.random.Generator,
 ) -> _Projection:
-    width = bags[0].shape[1]
+    """Return the projection of the rows, where columns have units of their own after scaling.
+
+    Each column is then divided by its standard deviation; one that is constant stays.
+    """
     rows = some_rows(bags, MOST_ROWS, generator)
+    width, scales = rows.shape[1], np.ones(rows.shape[1])
+    if has_own_units:
+        deviations = rows.std(axis=0)
+        scales = np.where(deviations > 0, deviations, 1.0)
     if n_dimensions is None or n_dimensions >= min(rows.shape):
-        return _Projection(np.zeros(width), np.eye(width))
+        shift = rows.mean(axis=0) if has_own_units else np.zeros(width)
+        return _Projection(shift, np.diag(1.0 / scales))
     from sklearn.decomposition import PCA
 
-    found = PCA(n_dimensions, svd_solver="covariance_eigh").fit(rows)
-    return _Projection(found.mean_, found.components_.T)
+    found = PCA(n_dimensions, svd_solver="covariance_eigh").fit(rows / scales)
+    return _Projection(found.mean_ * scales, found.components_.T / scales[:, None])
 
 
 class _Start:

@@ -8,6 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.report.labels import count_of, format_share
 from workflow_lib.report.reproduced_tables import RECIPE, data_kind
@@ -33,7 +34,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         kind = "Simulated"
     elif settings["sources"]:
         kind = "Observed, from the source below"
-    elif settings["reader"] == "table":
+    elif is_own_table(settings["sources"], settings.get("options", {})):
         kind = "Your table"
     elif any(map(settings.get("options", {}).get, ("folder", "collection"))):
         kind = "Observed, files fetched by hand by the user"

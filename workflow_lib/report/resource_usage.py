@@ -11,6 +11,7 @@ import pandas as pd
 
 from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.job_needs import job_needs, most_gram_rows
+from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.errors import UserError
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.figures.registry import figure_modules
@@ -164,12 +165,12 @@ def _declared_needs(
 
 def _gram_rows(configuration: Mapping, experiment: str) -> int:
     values = configuration["experiments"][experiment]
-    reader = configuration["datasets"][values["dataset"]]["reader"]
+    dataset = configuration["datasets"][values["dataset"]]
     limit = configuration["run"].get("max_gram_rows") or default_max_gram_rows()
     return most_gram_rows(
         values["training_sizes"],
         values["weak_sizes"] or (),
         limit,
         per_class=values["split"] == "per_class",
-        is_own=reader == "table",
+        is_own=is_own_table(dataset["sources"], dataset["options"]),
     )
