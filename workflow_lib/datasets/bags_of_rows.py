@@ -6,8 +6,8 @@ The table of the bags has one row for each of them: its name, its class and its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class BagsOfRows(NamedTuple):
         Bags left out, by reason.
     n_incomplete : int
         Rows left out, because a number is missing.
+    notes : list of n str
+        Of bags of new rows, such of their rows; "" for most bags.
     """
 
     table: Table
@@ -48,6 +50,7 @@ class BagsOfRows(NamedTuple):
     pooled: list[str]
     excluded: dict[str, int]
     n_incomplete: int
+    notes: list[str]
 
 
 def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) -> BagsOfRows:
@@ -103,7 +106,28 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
         )
     labels, first, bags = (list(part) for part in zip(*kept))
     texts = {bag: [names[codes[row]] for row in first], classes: labels}
-    return _with_table(table, texts, first, bags, numbers, excluded, int((~is_complete).sum()))
+    n_incomplete = int((~is_complete).sum())
+    return _with_table(table, texts, first, bags, numbers, excluded, n_incomplete, [""] * len(bags))
+
+
+def profiled(table: Table, options: Mapping[str, Any]) -> tuple[Table, dict[str, Any]]:
+    """Return the table of the bags, and its columns as in the options of the reader ``table``.
+
+    Parameters
+    ----------
+    table : Table
+    options : mapping
+        Options of the reader ``bag_table``.
+
+    Raises
+    ------
+    UserError
+        As `labelled_bags`.
+    """
+    numbers = table.matching(options["numbers"], "numbers")
+    found = labelled_bags(table, options["bag"], options["classes"], numbers)
+    roles = {"classes": options["classes"], "row_name": options["bag"], "numbers": found.pooled}
+    return found.table, roles
 
 
 def all_bags(table: Table, bag: str, numbers: Sequence[str]) -> BagsOfRows:
@@ -123,10 +147,13 @@ def all_bags(table: Table, bag: str, numbers: Sequence[str]) -> BagsOfRows:
     rows = table.matrix(numbers)
     codes, names = _codes(table, bag)
     is_complete = ~np.isnan(rows).any(axis=1)
-    bags, first = [], []
+    bags, first, notes = [], [], []
     for own in _members(codes):
         bags.append(rows[own[is_complete[own]]])
         first.append(own[0])
+        n_left_out = len(own) - len(bags[-1])
+        note = f"rows left out, because a number is missing: {n_left_out} of {len(own)}"
+        notes.append(note if n_left_out else "")
         if not len(bags[-1]):
             missing = numbers[int(np.isnan(rows[own[0]]).argmax())]
             raise UserError(
@@ -136,7 +163,8 @@ def all_bags(table: Table, bag: str, numbers: Sequence[str]) -> BagsOfRows:
                 remedy="fill the cells, or leave the bag out",
             )
     texts = {bag: [names[codes[row]] for row in first]}
-    return _with_table(table, texts, first, bags, numbers, {}, int((~is_complete).sum()))
+    n_incomplete = int((~is_complete).sum())
+    return _with_table(table, texts, first, bags, numbers, {}, n_incomplete, notes)
 
 
 def _codes(table: Table, bag: str) -> tuple[np.ndarray, list[str]]:
@@ -167,6 +195,7 @@ def _with_table(
     numbers: Sequence[str],
     excluded: dict[str, int],
     n_incomplete: int,
+    notes: list[str],
 ) -> BagsOfRows:
     pooled = [f"{what} of {name}" for what in ("mean", "deviation") for name in numbers]
     columns = dict(zip(pooled, pooled_rows(bags)[0].T))
@@ -177,4 +206,4 @@ def _with_table(
 
     lines = table.lines[np.array(first, dtype=int)]
     of_bags = Table(table.place, [*texts, *pooled], columns, strings, lines, table.unit)
-    return BagsOfRows(of_bags, bags, list(numbers), pooled, excluded, n_incomplete)
+    return BagsOfRows(of_bags, bags, list(numbers), pooled, excluded, n_incomplete, notes)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.bags_of_rows import profiled
 from workflow_lib.datasets.data_profile import data_profile
 from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
 from workflow_lib.generative.mixture import GaussianMixtureModel
@@ -36,14 +37,14 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     Parameters
     ----------
     dataset : Path
-        The dataset artifact that the reader ``table`` made from the file.
+        The dataset artifact that the reader made from the file.
     file : Path
         The table itself.
     options : mapping
-        Options of the reader ``table``.
+        Options of the reader ``table``, or ``bag_table``: the profile is then that of the bags.
     output : Path
-        The JSON file: what `data_profile` returns, and ``mixture`` (see `outputs_mixture`), null
-        for classes.
+        The JSON file: what `data_profile` returns; ``mixture`` (see `outputs_mixture`), null for
+        classes; and of bags ``bag_rows``, the number of their rows.
     seed : int
 
     Raises
@@ -54,7 +55,11 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     table = read_table(
         file, options.get("missing_values") or MISSING_VALUES, options.get("delimiter")
     )
-    facts = data_profile(table, options)
+    if "bag" in options:
+        bags, roles = profiled(table, options)
+        facts = data_profile(bags, roles) | {"bag_rows": table.n_rows}
+    else:
+        facts = data_profile(table, options)
     tree = read_artifact(dataset, "dataset")
     facts["mixture"] = None if "classes" in tree else outputs_mixture(tree["outputs"], seed)
     text = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False)

@@ -186,6 +186,8 @@ class SavedModel:
     warning : str or None
         The headline of the answer if no method beats the training mean.
     novelty_scale : NoveltyScale
+    row_word : str
+        What is predicted: ``row``, or ``bag`` of rows.
     row_name : str or None
         Column that names the rows, where the table of the training rows had one.
     versions : dict
@@ -225,6 +227,7 @@ class SavedModel:
         self._encoding = None if encoding is None else TableEncoding.from_tree(encoding)
         of_bags = tree.get("bag_columns")
         self._bag = None if of_bags is None else of_bags["bag"]
+        self.row_word = "row" if of_bags is None else "bag"
         self._bag_numbers = [] if of_bags is None else json.loads(of_bags["numbers"])
         self._encoders = EncodedColumns.from_tree(tree["encoders"]) if "encoders" in tree else None
         reading = json.loads(tree["reading"])
@@ -312,8 +315,8 @@ class SavedModel:
         names = self.columns_used(table)
         if self._bag is not None:
             found = all_bags(table, self._bag, self._bag_numbers)
-            inputs, n_bags = found.table.matrix(found.pooled), found.table.n_rows
-            return EncodedRows(inputs, found.pooled, None, [], [""] * n_bags, bags=found.bags)
+            inputs = found.table.matrix(found.pooled)
+            return EncodedRows(inputs, found.pooled, None, [], found.notes, bags=found.bags)
         if self._inputs.kind in ("gram", "products"):
             needed = self._columns_needed(table)
         elif self._encoding is not None:

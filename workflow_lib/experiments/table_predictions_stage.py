@@ -62,8 +62,8 @@ def closing_lines(
     predictor: SavedModel, predictions: Predictions, ignored: Sequence[str], output: Path
 ) -> list[str]:
     """Return the printed summary of the predictions; `ignored` are the unused columns."""
-    n_rows = len(predictions.notes)
-    lines = [f"{n_rows} row{'s' * (n_rows != 1)} predicted by {predictor.label}: {output}"]
+    n_rows, word = len(predictions.notes), predictor.row_word
+    lines = [f"{n_rows} {word}{'s' * (n_rows != 1)} predicted by {predictor.label}: {output}"]
     if ignored:
         lines.append(f"columns that are not inputs, ignored: {listed(ignored)}")
     is_finite = predictions.classes is not None or np.isfinite(predictions.lower).any()
@@ -79,13 +79,12 @@ def closing_lines(
         lines.append(f"there are no intervals{why}")
     n_unlike = int(predictions.is_novel.sum())
     verb, care = ("is" if n_unlike == 1 else "are"), ": take their predictions with care"
-    lines.append(
-        f"{n_unlike} of {n_rows} rows {verb} unlike the training rows{care if n_unlike else ''}"
-    )
+    unlike = f"{verb} unlike the training {word}s{care if n_unlike else ''}"
+    lines.append(f"{n_unlike} of {n_rows} {word}s {unlike}")
     n_noted = sum(map(bool, predictions.notes))
     if n_noted:
         lines.append(
-            f"{n_noted} of {n_rows} rows {'has' if n_noted == 1 else 'have'} a note on a "
+            f"{n_noted} of {n_rows} {word}s {'has' if n_noted == 1 else 'have'} a note on a "
             "missing or unknown value"
         )
     if predictor.warning:

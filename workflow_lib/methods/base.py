@@ -100,6 +100,9 @@ class MethodModule(NamedTuple):
     settings: tuple[str, ...]
     """The fields of ``Method``."""
 
+    learns_from_inputs: bool
+    """Whether it learns from the inputs alone of weak rows: `LEARNS_FROM_INPUTS`, if any."""
+
 
 MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Parameters", "Method", "Fitted")
 """The members of every module of a method."""
@@ -135,4 +138,7 @@ def read_module(path: Path) -> MethodModule:
         if isinstance(statement, ast.AnnAssign)
     ]
     literals = [ast.literal_eval(found[name]) for name in MEMBERS[:4]]
-    return MethodModule(path.stem, *literals, tuple(fields))
+    learns_from_inputs = found.get("LEARNS_FROM_INPUTS", ast.Constant(False))
+    return MethodModule(
+        path.stem, *literals, tuple(fields), bool(ast.literal_eval(learns_from_inputs))
+    )

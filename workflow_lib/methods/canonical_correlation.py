@@ -48,6 +48,7 @@ REGRESSORS = ("canonical_correlation",)
 TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
 READS = ("dataset", "split", "features")
+LEARNS_FROM_INPUTS = True
 
 OutputPenalties = Annotated[
     tuple[Annotated[float, Strict(), Field(ge=0)], ...],

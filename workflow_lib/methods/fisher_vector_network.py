@@ -34,6 +34,7 @@ REGRESSORS = ("fisher_vector_network",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 10}
 READS = ("dataset", "split")
+LEARNS_FROM_INPUTS = True
 
 WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MOST)]
 WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MOST)]

@@ -34,6 +34,7 @@ REGRESSORS = ("laplacian_ridge",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
 READS = ("dataset", "split", "features")
+LEARNS_FROM_INPUTS = True
 
 
 class LaplacianGrid(RidgeGrid):

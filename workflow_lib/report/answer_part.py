@@ -511,7 +511,9 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     """Return (name, words) of what the data profile has counted."""
     rows = []
     if facts.get("rows") is not None:
+        of_bags = facts.get("bag_rows")
         without = "without either" if facts.get("rows_weak") else "without outputs (not used)"
+        without = "unlabelled" if of_bags else without
         alone = "with a class but no input (not used)"
         if not facts.get("classes"):
             alone = "with outputs but no input"
@@ -530,7 +532,9 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
             )
             if facts.get(key)
         ]
-        rows.append(("Rows", f"{facts['rows']}" + (f": {join_words(kinds)}" if kinds else "")))
+        counted = f": {join_words(kinds)}" if kinds else ""
+        instances = f"; {of_bags} rows together" if of_bags else ""
+        rows.append(("Bags" if of_bags else "Rows", f"{facts['rows']}{counted}{instances}"))
     kinds = facts.get("kinds") or {}
     counts = [f"{len(names)} {kind}" for kind, names in kinds.items() if names]
     if facts.get("columns") is not None:

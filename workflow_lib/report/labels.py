@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.variants import Variant
 
 PLUS_MINUS = "\u00b1"
 MINUS = "\u2212"
 MISSING = "\u2013"
-
-OF_INPUTS = ("laplacian_ridge", "canonical_correlation")
-"""The regressors that learn from the inputs alone of rows without outputs (`unlabelled`)."""
 
 _SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
 
@@ -20,6 +18,13 @@ _SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
 def method_label(method: str, methods: Mapping[str, Mapping]) -> str:
     """Return the label of a method, or its name where `methods` gives none."""
     return methods.get(method, {}).get("label") or method
+
+
+def learns_from_inputs(method: Mapping) -> bool:
+    """Return whether a method learns from the inputs alone of rows without outputs."""
+    modules = method_modules()
+    regressor = method.get("regressor")
+    return regressor in modules and modules[regressor].learns_from_inputs
 
 
 def is_ceiling(method: str, methods: Mapping[str, Mapping]) -> bool:
@@ -39,14 +44,14 @@ def ceiling_sentence(labels: Sequence[str]) -> str:
 def variant_label(variant: Variant, methods: Mapping[str, Mapping]) -> str:
     """Return the label of a table row: method, fixed component number and weak rows, if any.
 
-    The graphs of `OF_INPUTS` take the inputs of those rows only.
+    Rows of which only the inputs are used are called unlabelled.
     """
     label = method_label(variant.method, methods)
     if variant.components.isdigit():
         label += f", C = {variant.components}"
     if variant.weak_size:
-        regressor = methods.get(variant.method, {}).get("regressor")
-        kind = "unlabelled" if regressor in OF_INPUTS else "weak"
+        is_of_inputs = learns_from_inputs(methods.get(variant.method, {}))
+        kind = "unlabelled" if is_of_inputs else "weak"
         label += f", {variant.weak_size} {kind} rows"
     return label
 

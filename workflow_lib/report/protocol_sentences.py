@@ -10,10 +10,10 @@ import pandas as pd
 
 from workflow_lib.experiments.splitting import ALL, K_FOLD
 from workflow_lib.report.labels import (
-    OF_INPUTS,
     count_of,
     format_share,
     join_words,
+    learns_from_inputs,
     method_label,
     range_in_words,
 )
@@ -151,7 +151,7 @@ def protocol_sentences(
         sizes_in_words = join_words(left_out)
         sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
     users = [(methods or {}).get(name, {}) for name in set(scores[scores["weak_size"] > 0].method)]
-    if weak_sizes and all(method.get("regressor") in OF_INPUTS for method in users):
+    if weak_sizes and all(map(learns_from_inputs, users)):
         sentences.append(
             f"{join_words(weak_sizes)} rows without outputs for the methods that use them: their "
             f"inputs alone are known."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.labels import OF_INPUTS, method_label
+from workflow_lib.report.labels import learns_from_inputs, method_label
 from workflow_lib.report.quantities import errors_by_size
 from workflow_lib.report.tables import Difference
 from workflow_lib.report.variants import Variant, study_of
@@ -81,7 +81,7 @@ def _with_rows(
     others = [row for row in column if row[:2] == without[:2] and not row.setting]
     used = max(others, key=lambda row: row.weak_size, default=None)
     if kind == "unlabelled":
-        is_of_inputs = methods.get(without.method, {}).get("regressor") in OF_INPUTS
+        is_of_inputs = learns_from_inputs(methods.get(without.method, {}))
         return used if is_of_inputs and without.weak_size == 0 and used != without else None
     return used
 
