@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -73,8 +75,8 @@ def test_rows_of_a_bag_are_pooled_for_other_methods(tmp_path):
     text = "patient,ill,x_1,x_2\na,no,1,2\nb,yes,4,4\na,,3,8\n"
     tree = read(write_table(tmp_path, text))
     np.testing.assert_array_equal(tree["inputs"], [[2, 5, 1, 3], [4, 4, 0, 0]])
-    names = '["mean_1", "mean_2", "deviation_1", "deviation_2"]'
-    assert tree["names"]["inputs"] == names
+    names = ["mean of x_1", "mean of x_2", "deviation of x_1", "deviation of x_2"]
+    assert json.loads(tree["names"]["inputs"]) == names
 
 
 def test_three_formats_give_the_same_dataset(tmp_path):

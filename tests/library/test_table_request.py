@@ -95,7 +95,9 @@ def test_contradictions_are_refused(first, second, reason, tmp_path):
     values = {"series": "true", "gram": str(file), "encode": "x1=target"}
     request = {key: values.get(key, "x1") for key in (first, second)}
     common = {"name": "assay", "data": "assay.csv"}
-    if "classes" not in request:
+    if "bag" in request and "outputs" not in request:
+        common["classes"] = "kind"
+    elif "classes" not in request:
         common["outputs"] = "y1"
     with pytest.raises(UserError, match=f"both {first} and {second}.*{reason}"):
         checked_request(common | request)
