@@ -85,6 +85,13 @@ def test_the_best_is_the_reference_where_others_equal_it(found):
     assert list(best["method"]) == ["ofer-gmm", "m-krr"]
 
 
+def test_the_reference_is_the_best_where_it_equals_itself_without_weak_rows(found):
+    equal = found.assign(outcome="equal")
+    best = best_of(equal)
+    assert list(best["experiment"]) == list(dict.fromkeys(found["experiment"]))
+    assert (best["label"] == best["reference"]).all()
+
+
 def test_a_ceiling_is_not_the_best(paths):
     scores = {name: read_scores(path) for name, path in paths.items()}
     methods = METHODS | {"ofer-gmm": METHODS["ofer-gmm"] | {"weak_outputs": "true"}}

@@ -575,3 +575,50 @@ def test_rows_without_inputs_teach_the_density_of_outputs_and_nothing_else(fresh
     written = records(folder / "results/mixed/predictions/new.csv")
     shown = [[float(row[name]) for name in model.output_names] for row in written]
     np.testing.assert_allclose(shown, model.predict(folder / "new.csv").outputs, rtol=1e-9)
+
+
+# Bags of rows
+
+
+def test_bags_of_rows_get_one_prediction_each_and_unlabelled_ones_are_learned_from(fresh, tmp_path):
+    folder = copy_folder(fresh, tmp_path / "run")
+    for method in ("fv-svm", "fv-self-training"):
+        path = f"config/methods/{method}.yaml"
+        (folder / path).write_text((Path(__file__).parents[2] / path).read_text())
+    random = Random(4)
+
+    def cells(bag: int) -> list[str]:
+        place = 2 * (bag % 2)
+        drawn = [(random.gauss(place, 1), random.gauss(-place, 1)) for _ in range(6)]
+        kind = ("well", "ill")[bag % 2] if bag < 30 else ""
+        return [f"p{bag},{kind},{size:.4f},{1000 * weight:.1f}" for size, weight in drawn]
+
+    rows = [line for bag in range(50) for line in cells(bag)]
+    (folder / "cells.csv").write_text("\n".join(["patient,kind,size,weight", *rows]) + "\n")
+    request = {"data": "cells.csv", "bag": "patient", "classes": "kind", "splits": "2"}
+    methods = "fv-svm,fv-self-training"
+    outcome = run(folder, "new", name="cells", methods=methods, **request)
+    assert outcome.status == 0, outcome.text
+    assert "labelled: 30 bags have a class; unlabelled: 20" in outcome.text
+    assert "2 splits (stratified), 10, 24 training bags" in outcome.text
+    edit_yaml(folder / "config/experiments/cells.yaml", training_sizes=[24], figures=[])
+    outcome = run(folder, "answer", name="cells")
+    assert outcome.status == 0, outcome.text
+    page = (folder / "results/cells/report.html").read_text().replace("&nbsp;", " ")
+    assert "Do pseudo-classes of unlabelled bags help a linear machine?" in page
+    assert "50: 30 labelled and 20 unlabelled; 300 rows together" in page
+    answer = json.loads((folder / "results/cells/answer.json").read_text())
+    (used,) = answer["rows_used"]
+    assert (used["kind"], used["count"]) == ("unlabelled", 20)
+    new = ["p1,4.0,-4000", "p2,-1,1000", "p1,3.9,-4100", "p2,,0", "p2,-0.9,900"]
+    (folder / "new.csv").write_text("\n".join(["patient,size,weight", *new]) + "\n")
+    outcome = run(folder, "predict", name="cells", rows="new.csv")
+    assert outcome.status == 0, outcome.text
+    assert "2 bags predicted by " in outcome.text
+    found = records(folder / "results/cells/predictions/new.csv")
+    assert [row["patient"] for row in found] == ["p1", "p2"]
+    assert [row["class"] for row in found] == ["ill", "well"]
+    assert [row["note"] for row in found] == [
+        "",
+        "rows left out, because a number is missing: 1 of 3",
+    ]

@@ -146,16 +146,14 @@ def choose_splits(proposal: Proposal) -> None:
 def n_inputs(proposal: Proposal) -> int:
     """Return the approximate number of inputs; for texts, the number of rows.
 
-    For bags of rows each column gives two; for sequences it is their length, between the shortest
-    and the longest their geometric mean.
+    For sequences and bags of rows it is their length, between the shortest and the longest their
+    geometric mean.
     """
     options = proposal.options
-    if lengths := proposal.facts.get("sequence_lengths"):
+    if lengths := proposal.facts.get("sequence_lengths") or proposal.facts.get("bag_lengths"):
         return round(math.sqrt(lengths[0] * lengths[-1]))
     if "gram" in options or options.get("text"):
         return proposal.facts["rows_labelled"]
-    if "bag" in options:
-        return 2 * len(options["numbers"])
     count = len(options["numbers"]) + len(options.get("missing_indicators", ()))
     count += sum(len(levels) for levels in proposal.levels.values())
     count += STRING_COLUMNS * len(options["strings"])

@@ -55,8 +55,11 @@ letters."""
 ON_SCORES = Cost(jobs=3, fixed=0.8, by_rows=0.03, by_cells=1.3e-5, models="hmm-classes")
 """Measured costs of most methods with a ``score_space`` of sequences."""
 
+ON_BAGS = Cost(jobs=2, fixed=1.5, by_cells=4e-4)
+"""Measured costs of networks on bags of rows."""
+
 ON_TOPICS = Cost(jobs=3, fixed=0.4, by_rows=0.03, each_row=0.01, models="topics-classes")
-"""The same of bags."""
+"""Measured costs of most methods with a ``score_space`` of bags of words."""
 
 COSTS = {
     "ofer-stack": Cost(jobs=1, fixed=0.02),
@@ -96,6 +99,12 @@ COSTS = {
     "topic-proportions": ON_TOPICS._replace(models="topics"),
     "map-lda": ON_TOPICS._replace(jobs=2, fixed=0.3, by_rows=0.0),
     "word-histogram": Cost(jobs=2, fixed=0.5, by_rows=0.03),
+    "fv-svm": Cost(jobs=2, fixed=0.4, by_cells=1.5e-4),
+    "fv-svm-labelled": Cost(jobs=2, fixed=0.25, by_cells=4e-5),
+    "fv-network": ON_BAGS,
+    "ssfv-network": ON_BAGS,
+    "fv-self-training": ON_BAGS._replace(fixed=1.0, by_cells=2e-4),
+    "fv-network-pseudo": ON_BAGS,
 }
 """Measured costs by method, with the grids of ``config/methods`` and one thread. If those or the
 method change: run `answer` with ``splits=1`` on tables of 60 to 500 rows, with one training size
@@ -131,7 +140,8 @@ def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -
     sizes : sequence of int
         Training sizes, in rows.
     n_inputs : int
-        Number of inputs that encode the columns of the table; of sequences their length.
+        Number of inputs that encode the columns of the table; of sequences, and of bags of rows,
+        their length.
     """
     return sum(
         cost.fixed
