@@ -251,7 +251,11 @@ def layer(d: int, components: int) -> list[dict[str, str]]:
 
 
 def torch_vectors(torch, x, alpha, means, deviations):
-    """Return improved Fisher vectors (n, C + 2 C d) of bags (n, m, d) by products of matrices."""
+    """Return improved Fisher vectors (n, C + 2 C d) of bags (n, m, d) by products of matrices.
+
+    Numbers of a component far from all rows of a bag are 0, where torch's gradient of the root
+    would be NaN.
+    """
     weights, precisions = torch.softmax(alpha, 0), deviations**-2
     joint = x.square() @ (-0.5 * precisions.T) + x @ (means * precisions).T
     joint = joint + alpha - torch.log(deviations).sum(1) - 0.5 * (means**2 * precisions).sum(1)
@@ -263,7 +267,7 @@ def torch_vectors(torch, x, alpha, means, deviations):
     by_deviations = squares / (2**0.5 * deviations**2 * roots[:, None])
     parts = [(counts - weights) / roots, by_means.flatten(1), by_deviations.flatten(1)]
     raw = torch.cat(parts, 1)
-    rooted = torch.sign(raw) * raw.abs().sqrt()
+    rooted = torch.sign(raw) * raw.abs().clamp_min(1e-300).sqrt()
     return rooted / rooted.norm(dim=1, keepdim=True)
 
 

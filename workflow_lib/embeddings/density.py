@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.generative.exponentials import exp_in_place
+
 # Numbers in one block of rows: a few such arrays stay in the cache of a processor.
 BLOCK_SIZE = 2**17
 
@@ -86,7 +88,7 @@ def _climbed(weights, outputs, gamma, points, max_iter, shortest):
         shares += constants
         largest = shares.max(axis=1)
         shares -= largest[:, None]
-        np.exp(shares, out=shares)
+        exp_in_place(shares)
         total = shares.sum(axis=1)
         log_density = largest + np.log(total) - gamma * (points**2).sum(axis=1)
         return log_density, (shares @ outputs) / total[:, None]

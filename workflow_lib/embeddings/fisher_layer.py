@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.generative.exponentials import exp_in_place
 from workflow_lib.generative.mixture_gradient import (
     Coordinates,
     expected_gradient,
@@ -79,7 +80,7 @@ def posterior_of(powers: np.ndarray, coordinates: Coordinates) -> np.ndarray:
     joint = powers @ np.hstack([means * precisions, -0.5 * precisions]).T
     joint += alpha - np.log(deviations).sum(axis=1) - 0.5 * (means**2 * precisions).sum(axis=1)
     joint -= joint.max(axis=1, keepdims=True)
-    np.exp(joint, out=joint)
+    exp_in_place(joint)
     joint /= joint.sum(axis=1, keepdims=True)
     return joint
 

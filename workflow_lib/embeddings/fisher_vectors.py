@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.generative.exponentials import exp_in_place
 from workflow_lib.generative.mixture import GaussianMixtureModel
 
 PYRAMIDS = {"none": (), "2x2": (2, 2), "3x1": (3, 1)}
@@ -275,7 +276,7 @@ class FisherVectors:
         log_joint += centred @ self._linear
         log_joint += self._constant
         log_joint -= log_joint.max(axis=1, keepdims=True)
-        relative = np.exp(log_joint, out=log_joint)
+        relative = exp_in_place(log_joint)
         relative /= relative.sum(axis=1, keepdims=True)
         return relative
 

@@ -24,6 +24,7 @@ from workflow_lib.generative.covariance import (
     log_gaussian_densities,
     squared_distances,
 )
+from workflow_lib.generative.exponentials import exp_in_place
 
 # Numbers in one block of rows: a few such arrays stay in the cache of a processor.
 BLOCK_SIZE = 2**17
@@ -111,7 +112,7 @@ class GaussianPosterior:
             log_joint = log_gaussian_densities(outputs, self._means, self._total, self._shape)
         log_joint += self._log_weights
         log_joint -= log_joint.max(axis=1, keepdims=True)
-        q = np.exp(log_joint)
+        q = exp_in_place(log_joint)
         return q / q.sum(axis=1, keepdims=True)
 
     def _whitened(self, outputs):

@@ -14,6 +14,7 @@ from workflow_lib.generative.covariance import (
     log_gaussian_densities,
     squared_distances,
 )
+from workflow_lib.generative.exponentials import exp_in_place
 from workflow_lib.generative.mixture_batches import SMALLEST_COUNT, Fit, RowReader
 from workflow_lib.parameters import ParameterMixin, as_output_matrix, random_generator
 
@@ -312,7 +313,7 @@ def _distinct_partitions(labels: np.ndarray) -> np.ndarray:
 def _posterior(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return p(j | y) (n, C) and log p(y) (n,) from log p(j, y) (n, C), without underflow."""
     highest = log_joint.max(axis=1, keepdims=True)
-    relative = np.exp(log_joint - highest)
+    relative = exp_in_place(log_joint - highest)
     total = relative.sum(axis=1, keepdims=True)
     return relative / total, (highest + np.log(total))[:, 0]
 

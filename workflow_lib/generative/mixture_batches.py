@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.generative.covariance import clip_eigenvalues, inverse_factors
+from workflow_lib.generative.exponentials import exp_in_place
 
 # A component that holds less than this many rows explains nothing; its parameters are undefined.
 SMALLEST_COUNT = 1e-6
@@ -249,7 +250,7 @@ def expectation(
         by_start = joint.reshape(*shape, -1)
         highest = by_start.max(axis=1, keepdims=True)
         by_start -= highest
-        np.exp(by_start, out=by_start)
+        exp_in_place(by_start)
         evidence = by_start.sum(axis=1, keepdims=True)
         by_start /= evidence
         np.log(evidence, out=evidence)
