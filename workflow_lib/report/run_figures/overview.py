@@ -191,7 +191,7 @@ def draw_curves(
             _draw_curve(axis, points[points["experiment"] == name], methods)
         for axis in axes[len(names) :]:
             axis.remove()
-        title = "The best method and the reference, against the number of labelled rows"
+        title = "The best method and the reference, by number of labelled rows"
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, weight="bold")
     return figure
 
