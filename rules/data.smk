@@ -92,6 +92,7 @@ rule read:
             "read.py",
             "datasets.reading",
             f"datasets.readers.{settings.datasets[wildcards.dataset].reader}",
+            "datasets.class_losses",
             "artifacts",
         ),
     output:
@@ -99,6 +100,8 @@ rule read:
     params:
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
+        class_tree=lambda wildcards: settings.datasets[wildcards.dataset].class_tree,
+        class_costs=lambda wildcards: settings.datasets[wildcards.dataset].class_costs,
         feature_kinds=lambda wildcards: description_kinds(wildcards.dataset),
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "dataset", draw_name(wildcards.dataset)

@@ -4,6 +4,7 @@ from adapter import job
 
 with job(snakemake):
     from workflow_lib.artifacts import write_artifact
+    from workflow_lib.datasets.class_losses import with_class_losses
     from workflow_lib.datasets.reading import read_dataset
 
     tree = read_dataset(
@@ -15,7 +16,7 @@ with job(snakemake):
     )
     write_artifact(
         snakemake.output[0],
-        tree,
+        with_class_losses(tree, snakemake.params.class_tree, snakemake.params.class_costs),
         "dataset",
         seed=snakemake.params.seed,
         inputs=[

@@ -120,5 +120,21 @@ ACCURACY = ErrorMeasure(
     higher_is_better=True,
 )
 
-CLASS_MEASURES = {"accuracy": ACCURACY} | RANKING_MEASURES
+LOSS_MEASURES = {
+    "path_length": ErrorMeasure(
+        "path length",
+        "Path length from the true class to the predicted one",
+        "Of classes with `class_tree`: number of edges between the true class and the predicted "
+        "one in the tree, the mean over test rows; lower is better.",
+    ),
+    "class_cost": ErrorMeasure(
+        "cost",
+        "Cost of the predicted class",
+        "Of classes with `class_costs`: cost of the predicted class, the mean over test rows; "
+        "lower is better.",
+    ),
+}
+"""Losses between classes, by the column in ``scores.csv``: of datasets that have them."""
+
+CLASS_MEASURES = {"accuracy": ACCURACY} | LOSS_MEASURES | RANKING_MEASURES
 """Every measure of predicted classes, by its column in ``scores.csv``."""

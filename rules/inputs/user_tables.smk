@@ -30,15 +30,12 @@ def present_file(place, path):
 
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
-    if settings.datasets[dataset].sources:
-        return []
-    options = settings.datasets[dataset].options
-    place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key options"
-    return [
-        present_file(f"{place}.{key}", options[key])
-        for key in ("file", "gram", "class_vectors")
-        if options.get(key)
-    ]
+    values = settings.datasets[dataset]
+    place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key "
+    named = {} if values.sources else values.options
+    keys = {f"options.{key}": named.get(key) for key in ("file", "gram", "class_vectors")}
+    keys |= {"class_tree": values.class_tree, "class_costs": values.class_costs}
+    return [present_file(place + key, path) for key, path in keys.items() if path]
 
 
 def user_supplied_tables(wildcards):

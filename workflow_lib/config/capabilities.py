@@ -271,6 +271,11 @@ EXPERIMENT_REQUIREMENTS = (
         "classes need split: per_class, stratified, grouped, given or k_fold, and metric: accuracy",
     ),
     Requirement(
+        {"has_class_losses": {True}},
+        {"task": {"classes"}},
+        "class_tree and class_costs are for classes, and the task of the dataset is {task}",
+    ),
+    Requirement(
         {"has_positive_class": {True}},
         {"task": {"classes"}},
         "positive_class is for classes, and the task of the dataset is {task}",
@@ -521,6 +526,7 @@ def experiment_facts(
     return {
         "task": dataset.task,
         "has_positive_class": dataset.positive_class is not None,
+        "has_class_losses": bool(dataset.class_tree or dataset.class_costs),
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
         "kind_of_inputs": kind,

@@ -368,6 +368,16 @@ class DatasetSettings(Settings):
     """What an output is: a row of numbers (`regression`, the most common), a short time series or a
     class with a class vector."""
 
+    class_tree: Text | None = None
+    """File of a tree of classes, relative to the folder of the run: a table with the columns
+    `parent` and `child`, whose leaves are the classes. Errors of classes are then also measured by
+    the path length from the true class to the predicted one. null (the default): none."""
+
+    class_costs: Text | None = None
+    """File of the costs of wrong classes, relative to the folder of the run: a table with a line
+    for each true class, named by its first column, and a column for each predicted class. Errors
+    of classes are then also measured by the mean cost. null (the default): none."""
+
     positive_class: Text | None = None
     """For classes: the class that is looked for, such as a family of proteins, by its name. The
     measures of a ranking ([Errors](#errors)) are then of this class against all others. null (the

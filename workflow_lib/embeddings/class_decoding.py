@@ -132,6 +132,38 @@ def component_first_scores(
     return np.where(of_class == likeliest[:, None], scores, scores - spread - gap)
 
 
+def least_loss_scores(scores: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """Return minus the expected loss (n, K) of each class, under scores as probabilities.
+
+    The probabilities p are the point of the simplex nearest to the scores, and the expected loss of
+    class k is sum_j p_j L_jk.
+
+    Parameters
+    ----------
+    scores : array (n, K)
+    losses : array (K, K)
+        L, of the true class j and the predicted class k.
+
+    Returns
+    -------
+    array (n, K)
+    """
+    return -(on_simplex(scores) @ losses)
+
+
+def on_simplex(points: np.ndarray) -> np.ndarray:
+    """Return the nearest points (n, K) with coordinates from 0 that sum to 1.
+
+    They are max(x - t, 0), with t from the sorted coordinates (Duchi, Shalev-Shwartz, Singer and
+    Chandra 2008, Fig. 1).
+    """
+    falling = -np.sort(-points, axis=1)
+    counts = np.arange(1, points.shape[1] + 1)
+    thresholds = (np.cumsum(falling, axis=1) - 1.0) / counts
+    last = (falling > thresholds).sum(axis=1) - 1
+    return np.maximum(points - thresholds[np.arange(len(points)), last][:, None], 0.0)
+
+
 def decoded_scores(
     decoder: str,
     indicators: np.ndarray,
@@ -143,7 +175,7 @@ def decoded_scores(
 
     Parameters
     ----------
-    decoder : {"one_hot", "output_kernel", "candidates", "class_block", \
+    decoder : {"one_hot", "least_loss", "output_kernel", "candidates", "class_block", \
             "class_block_component_first"}
         As in `workflow_lib.methods.class_ridge.run`.
     indicators : array (n, K)
@@ -151,7 +183,8 @@ def decoded_scores(
     memberships : array (n, C) or None
         Predicted memberships, for the last two decoders.
     codes : array or None
-        None for ``one_hot``; the output kernel between the classes (K, K) for ``output_kernel``;
+        None for ``one_hot``; the losses between the classes (K, K) for ``least_loss``; the output
+        kernel between the classes (K, K) for ``output_kernel``;
         the embeddings (K, m) of the classes for ``candidates``; else their memberships (K, C).
     weights : array or None
         Weight of each coordinate of the embeddings (m,), or of the indicators followed by the
@@ -164,6 +197,8 @@ def decoded_scores(
     """
     if decoder == "one_hot":
         return indicators
+    if decoder == "least_loss":
+        return least_loss_scores(indicators, codes)
     if decoder == "output_kernel":
         return output_kernel_scores(indicators, codes)
     if decoder == "candidates":

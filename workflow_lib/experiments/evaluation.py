@@ -180,6 +180,8 @@ def _class_errors(
         if (truth == index).any()
     ]
     errors = {"accuracy": float(right.mean())}
+    for name, losses in data["classes"].get("losses", {}).items():
+        errors[name] = float(losses[truth, item["classes"]].mean())
     if "class_scores" in item:
         found = ranking_measures(truth, item["class_scores"], positive)
         errors |= {name: value for name, value in found.items() if math.isfinite(value)}

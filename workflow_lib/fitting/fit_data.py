@@ -107,6 +107,12 @@ class SplitData:
         """Class vectors (K, d)."""
         return self.dataset["classes"]["vectors"]
 
+    @property
+    def losses(self) -> np.ndarray:
+        """Losses (K, K) between classes: the costs or, without these, path lengths in the tree."""
+        losses = self.dataset["classes"]["losses"]
+        return losses["class_cost"] if "class_cost" in losses else losses["path_length"]
+
     @cached_property
     def models(self) -> dict | None:
         """Tree of the "models" artifact; None without a generative model."""

@@ -53,7 +53,10 @@ BLOCK_DECODERS = ("class_block", "class_block_component_first")
 
 MIXTURE_DECODERS = ("candidates", *BLOCK_DECODERS)
 
-CLASS_DECODERS = ("one_hot", "output_kernel", *MIXTURE_DECODERS)
+PLAIN_DECODERS = ("one_hot", "least_loss", "output_kernel")
+"""Decoders without a mixture."""
+
+CLASS_DECODERS = (*PLAIN_DECODERS, *MIXTURE_DECODERS)
 
 REGRESSORS = ("class_ridge",)
 TASKS = ("classes",)
@@ -91,11 +94,13 @@ class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
     says."""
 
     decoder: Literal[CLASS_DECODERS]
-    """How a class is found from the scores: `one_hot` (the highest score), `output_kernel` (exact
-    search over the classes with an rbf kernel on the class vectors), `candidates` (the class with
-    the nearest Fisher embedding), `class_block` (the nearest in the embedding of class indicators
-    and memberships, where weak rows join the memberships) or `class_block_component_first` (only
-    classes of the likeliest component compete)."""
+    """How a class is found from the scores: `one_hot` (the highest score), `least_loss` (the
+    least expected cost, by the `class_costs` of the dataset or path lengths in its `class_tree`,
+    under the scores as probabilities), `output_kernel` (exact search over the classes with an rbf
+    kernel on the class vectors), `candidates` (the class with the nearest Fisher embedding),
+    `class_block` (the nearest in the embedding of class indicators and memberships, where weak rows
+    join the memberships) or `class_block_component_first` (only classes of the likeliest component
+    compete)."""
 
     grid: ClassGrid
     """Candidate hyper-parameters."""
@@ -120,12 +125,12 @@ class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
             "the decoder {decoder} needs a mixture and grid.block_weight",
         ),
         Requirement(
-            {"decoder": {"one_hot", "output_kernel"}},
+            {"decoder": set(PLAIN_DECODERS)},
             {"model": {None}},
             "the decoder {decoder} needs no model, so model must be null",
         ),
         Requirement(
-            {"decoder": {"one_hot", "output_kernel"}},
+            {"decoder": set(PLAIN_DECODERS)},
             {"has_block_weight": {False}},
             "grid.block_weight is for decoders that search a class in the embedding",
         ),
@@ -141,6 +146,11 @@ class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
             {},
             {"task": {"classes"}},
             "the decoder {decoder} finds a class, and the task is {task}",
+        ),
+        Requirement(
+            {"decoder": {"least_loss"}},
+            {"has_class_losses": {True}},
+            "the decoder least_loss needs a dataset with class_tree or class_costs",
         ),
     )
 
@@ -163,7 +173,9 @@ class Method(base.Method):
     Attributes
     ----------
     decoder : str
-        ``one_hot``: the scores themselves. ``output_kernel``: the class nearest to the prediction
+        ``one_hot``: the scores themselves. ``least_loss``: minus the expected loss of each class,
+        by the costs of the dataset or, without these, path lengths in its tree.
+        ``output_kernel``: the class nearest to the prediction
         in the feature space of a Gaussian kernel on the class vectors. ``candidates``: the class
         with the reduced Fisher embedding nearest to the predicted one, coordinates of the pi block
         with a weight. ``class_block``: the class nearest in the embedding of indicators and
@@ -513,6 +525,8 @@ class _Fit:
         """Yield the grid points of a decoder."""
         if decoder == "one_hot":
             yield _Decoding(decoder)
+        elif decoder == "least_loss":
+            yield _Decoding(decoder, self._split.losses)
         elif decoder == "output_kernel":
             for width in self.grid.output_width:
                 yield self._output_kernel_decoding(width)

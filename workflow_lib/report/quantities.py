@@ -14,6 +14,7 @@ import pandas as pd
 from workflow_lib.error_measures import (
     ACCURACY,
     ERROR_MEASURES,
+    LOSS_MEASURES,
     RANKING_MEASURES,
     ErrorMeasure,
 )
@@ -41,8 +42,9 @@ class Quantity:
     ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
     of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
     as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
-    percent. A correlation or an AUC is compared as 1 minus it, and shown as it is. ``is_ranking``
-    says that it is of a ranking of the test rows by scores of classes. ``is_per_class`` says
+    percent. A correlation or an AUC is compared as 1 minus it, and shown as it is.
+    ``is_of_some_classes`` says that it is of classes, and that scores may lack it: a ranking of the
+    test rows by scores of classes, or a loss between classes. ``is_per_class`` says
     whether training sizes are examples per class. ``reference`` is the method that the others are
     compared with, ``better`` says how a better value, as it is shown, compares with a worse one,
     ``best`` is its superlative, and ``part`` and ``parts`` are what the quantity is also measured
@@ -53,7 +55,7 @@ class Quantity:
     heading: str
     axis: str
     is_accuracy: bool = False
-    is_ranking: bool = False
+    is_of_some_classes: bool = False
     is_per_class: bool = False
     reference: str = REFERENCE_METHOD
     better: str = "lower"
@@ -64,7 +66,7 @@ class Quantity:
     @property
     def is_of_classes(self) -> bool:
         """Whether it is measured on predicted classes."""
-        return self.is_accuracy or self.is_ranking
+        return self.is_accuracy or self.is_of_some_classes
 
     @property
     def higher_is_better(self) -> bool:
@@ -169,8 +171,8 @@ _ACCURACY = _quantity(ACCURACY, "Accuracy on test rows (%)", is_accuracy=True, *
 QUANTITIES = {
     **{name: _quantity(measure) for name, measure in ERROR_MEASURES.items()},
     **{
-        name: _quantity(measure, is_ranking=True, **_OF_CLASSES)
-        for name, measure in RANKING_MEASURES.items()
+        name: _quantity(measure, is_of_some_classes=True, **_OF_CLASSES)
+        for name, measure in (LOSS_MEASURES | RANKING_MEASURES).items()
     },
     "accuracy": replace(_ACCURACY, is_per_class=True),
     "accuracy_of_rows": _ACCURACY,
@@ -194,8 +196,8 @@ def errors_by_size(
 def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
     """Return the rows of a key of `QUANTITIES`, whose ``value`` is the error.
 
-    Splits whose test rows are of one class have no rows of the measures of rankings; there may be
-    none at all.
+    Splits whose test rows are of one class have no rows of the measures of rankings, and datasets
+    without losses between classes none of these; there may be none at all.
 
     Raises
     ------
@@ -207,7 +209,7 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
     lacking = scores.merge(found[list(FIT)], how="left", on=list(FIT), indicator=True)
     lacking = lacking[lacking["_merge"] == "left_only"]
     has_classes = "accuracy" in set(scores["quantity"])
-    if not lacking.empty and not (measured.is_ranking and has_classes):
+    if not lacking.empty and not (measured.is_of_some_classes and has_classes):
         fit = lacking.iloc[0]
         if has_classes != measured.is_of_classes:
             raise UserError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.error_measures import CLASS_MEASURES
+from workflow_lib.error_measures import CLASS_MEASURES, LOSS_MEASURES
 from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.comparison_tables import COLUMNS as COMPARISON_COLUMNS
 from workflow_lib.report.comparison_tables import (
@@ -116,7 +116,9 @@ def table_cells(
         errors = list(dict.fromkeys(["arrmse", *units]))
     if is_accuracy:
         of_classes = [name for name in errors if name in CLASS_MEASURES]
-        errors = [metric if name == "accuracy" else name for name in of_classes or ["accuracy"]]
+        measured = set(records["quantity"])
+        usual = ["accuracy", *(name for name in LOSS_MEASURES if name in measured)]
+        errors = [metric if name == "accuracy" else name for name in of_classes or usual]
     cells = error_table(
         records,
         reference=reference,
