@@ -521,6 +521,22 @@ def test_class_vectors_add_the_methods_that_use_them(proposed, tmp_path):
     assert any("'blue'" in warning for warning in proposal.warnings)
 
 
+def test_losses_between_classes_add_their_method_and_keys(proposed, tmp_path):
+    tree = write_table(
+        tmp_path / "tree.csv",
+        {
+            "parent": ["all", "all", "warm", "cold", "cold"],
+            "child": ["warm", "cold", "red", "green", "blue"],
+        },
+    )
+    proposal = proposed(classes="colour", class_tree=str(tree), exclude="y*")
+    assert "class-krr-cost" in names_of(proposal)
+    assert yaml.safe_load(dataset_text(proposal))["class_tree"] == str(tree)
+    assert "class-krr-cost" not in names_of(proposed(classes="colour", exclude="y*"))
+    with pytest.raises(UserError, match="columns 'parent'|there is no column 'true'|without the"):
+        proposed(classes="colour", class_costs=str(tree), exclude="y*")
+
+
 @pytest.mark.parametrize(
     ("classes", "message"),
     [

@@ -75,6 +75,7 @@ def test_no_series_is_no_key(value):
         ({"text": ["a", "b"]}, "key text: a list of 2"),
         ({"gram": "nowhere.csv"}, "key gram: there is no file 'nowhere.csv'"),
         ({"class_vectors": "nowhere.csv"}, "class_vectors without classes"),
+        ({"class_costs": "nowhere.csv"}, "class_costs without classes"),
     ],
 )
 def test_faults_are_reported_with_a_remedy(change, message):

@@ -92,6 +92,14 @@ class TableRequest(Settings):
     """Path of a table with the class in the first column and its vector in the others. None by
     default: all classes are equally far from each other."""
 
+    class_tree: Typed | None = None
+    """Path of a table with the columns `parent` and `child`: a tree whose leaves are the classes,
+    in which the path length to a wrong class is its loss. None by default."""
+
+    class_costs: Typed | None = None
+    """Path of a table of the costs of wrong classes: a line for each true class, a column for each
+    predicted one. None by default."""
+
     series: Typed | None = None
     """`true` where the outputs are the steps of a time series, in the order of the columns."""
 

@@ -65,6 +65,16 @@ def with_class_losses(
     return {**tree, "classes": {**classes, "losses": losses}}
 
 
+def check_losses(
+    class_tree: str | Path | None, class_costs: str | Path | None, classes: Sequence[str]
+) -> None:
+    """Raise the errors of `with_class_losses` for files of losses between these classes."""
+    if class_tree is not None:
+        read_tree(class_tree, classes)
+    if class_costs is not None:
+        read_costs(class_costs, classes)
+
+
 def read_tree(path: str | Path, classes: Sequence[str]) -> dict[str, str]:
     """Return the parent of every node of a tree but its root.
 

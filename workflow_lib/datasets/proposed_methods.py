@@ -63,6 +63,9 @@ FEWEST_MEMBERS = 2
 METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candidates")
 """Methods that also run where classes have vectors."""
 
+METHODS_OF_LOSSES = ("class-krr-cost",)
+"""Methods that also run where there are losses between classes."""
+
 STACK = "ofer-stack"
 """The method that combines others, those that learn from outputs alone included."""
 
@@ -140,6 +143,8 @@ def runnable_methods(
         options=proposal.options,
         inputs=proposal.inputs,
         outputs={"scale": proposal.outputs_scale},
+        class_tree=proposal.request.get("class_tree"),
+        class_costs=proposal.request.get("class_costs"),
         licence=".",
         citation=".",
     )
@@ -161,6 +166,8 @@ def runnable_methods(
         usual += METHODS_OF_UNLABELLED
     if "class_vectors" in proposal.options:
         usual += METHODS_OF_CLASS_VECTORS
+    if {"class_tree", "class_costs"} & set(proposal.request):
+        usual += METHODS_OF_LOSSES
     if proposal.unpaired_sizes:
         usual += METHODS_OF_UNPAIRED
     files = ConfigurationFiles(Path(config_folder))

@@ -77,6 +77,7 @@ COSTS = {
     "extra-trees": Cost(jobs=2, fixed=0.4, by_inputs=8e-4, by_rows=0.02),
     "m-mean": Cost(jobs=1, fixed=0.0),
     "class-krr": Cost(jobs=1, fixed=0.06, by_rows=0.04),
+    "class-krr-cost": Cost(jobs=1, fixed=0.06, by_rows=0.04),
     "m-svm": Cost(jobs=2, fixed=0.3, by_rows=0.025),
     # Measured with 20 inputs only.
     "m-rf-classes": Cost(jobs=2, fixed=0.2, by_inputs=7e-4),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workflow_lib.datasets.bags_of_rows import BagsOfRows, labelled_bags
+from workflow_lib.datasets.class_losses import check_losses
 from workflow_lib.datasets.column_kinds import CATEGORY, NUMBER, ColumnKind, column_kinds
 from workflow_lib.datasets.data_profile import (
     DROP,
@@ -131,6 +132,9 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
         proposal.facts["sequence_lengths"] = [min(lengths), max(lengths)]
     if found is not None:
         _describe_bags(proposal, found, read)
+    if "classes" in options:
+        names = list(proposal.facts["classes"])
+        check_losses(request.get("class_tree"), request.get("class_costs"), names)
     _choose_task(proposal)
     choose_sizes(proposal, rows, labelled, weak)
     choose_unpaired_sizes(proposal, table, kinds_of_rows(table, columns), columns)

@@ -36,7 +36,10 @@ COLUMNS = (
 )
 """Keys whose value is the name of a column."""
 
-FILES = ("class_vectors", "gram")
+OF_CLASSES = ("class_vectors", "class_tree", "class_costs")
+"""Keys with the path of a file about the classes."""
+
+FILES = (*OF_CLASSES, "gram")
 """Keys whose value is the path of a further file."""
 
 SETTINGS = ("methods", "splits", "delimiter", "missing", "series", "encode")
@@ -187,12 +190,14 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
                 expected=f"one of the two: {reason}",
                 remedy=f"leave out {first} or {second}",
             )
-    if "class_vectors" in checked and "classes" not in checked:
+    for key in OF_CLASSES if "classes" not in checked else ():
+        if key not in checked:
+            continue
         raise UserError(
             place=COMMAND,
-            found="class_vectors without classes",
+            found=f"{key} without classes",
             expected="the column that holds the class of each row",
-            remedy="add classes=..., or leave out class_vectors",
+            remedy=f"add classes=..., or leave out {key}",
         )
     for key in FILES:
         if key in checked and not Path(checked[key]).is_file():
