@@ -330,6 +330,12 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
     [
         (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "not classes"),
         (RIDGE | {"decoder": "cosine"}, {}, EXPERIMENT, "finds a class"),
+        (
+            ONE_HOT | {"decoder": "least_loss"},
+            {"task": "classes"},
+            EXPERIMENT | CLASSES,
+            "needs a dataset with class_tree or class_costs",
+        ),
         (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
         (BACK, {}, EXPERIMENT, "needs unpaired_sizes"),
@@ -472,6 +478,7 @@ def test_the_kernel_of_the_experiment_counts():
         ),
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
         ({"positive_class": "a"}, {}, "positive_class is for classes"),
+        ({"class_tree": "tree.csv"}, {}, "class_tree and class_costs are for classes"),
         (
             {},
             {"tables": [{"name": "a", "kind": "error", "errors": ["auc"], "caption": "b"}]},

@@ -91,7 +91,11 @@ class Classes:
         dataset = {
             "inputs": self.X,
             "outputs": self.vectors[labels],
-            "classes": {"labels": labels, "vectors": self.vectors},
+            "classes": {
+                "labels": labels,
+                "vectors": self.vectors,
+                "losses": {"class_cost": 1.0 - np.eye(N_CLASSES)},
+            },
             "names": names,
         }
         write_artifact(self.path("dataset"), dataset, "dataset")
