@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import test_graphs
 import test_reader_awa
 import test_reader_bag_table
 import test_reader_image_bags
@@ -140,6 +141,11 @@ def of_image_classes(folder: Path) -> Sample:
     return Sample({"vectors": "texts"}, sources, read, features)
 
 
+def of_labelled_graphs(folder: Path) -> Sample:
+    path = test_graphs.written(folder)
+    return Sample({}, (path,), (path,))
+
+
 def of_bag_table(folder: Path) -> Sample:
     path = test_reader_bag_table.write_table(folder, test_reader_bag_table.THREE_BAGS)
     return Sample(test_reader_bag_table.OPTIONS, (path,), (path,))
@@ -207,6 +213,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "image_bags": of_image_bags,
     "image_words": of_image_words,
     "kogan10k": of_kogan10k,
+    "labelled_graphs": of_labelled_graphs,
     "labelled_sequences": of_labelled_sequences,
     "linnerud": made(False),
     "monthly_stocks": made(False),
@@ -231,7 +238,14 @@ OF_FILES = (
         "haxby",
         "image_classes",
     ),
-    *("image_bags", "image_words", "labelled_sequences", "sequence_halves", "stock_covariances"),
+    *(
+        "image_bags",
+        "image_words",
+        "labelled_graphs",
+        "labelled_sequences",
+        "sequence_halves",
+        "stock_covariances",
+    ),
     "zipped_table",
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]

@@ -355,7 +355,7 @@ COMBINATION_REQUIREMENTS = (
             "the method is for {items}, and the reader {reader} gives {kind_of_inputs} with these "
             "options",
         )
-        for kind in ("letters", "vectors", "counts", "bags")
+        for kind in ("letters", "vectors", "counts", "bags", "graphs")
     ),
     Requirement(
         {"kind_of_inputs": {"letters"}, "has_score_space": {False}, "items": {None}},
@@ -363,6 +363,12 @@ COMBINATION_REQUIREMENTS = (
         "the reader {reader} gives letters with these options, and the method would take their "
         "codes for numbers; methods of letters have a score_space, or a feature_learner or "
         "estimator of letters with items: letters",
+    ),
+    Requirement(
+        {"kind_of_inputs": {"graphs"}},
+        {"items": {"graphs"}},
+        "the reader {reader} gives graphs, and the method would take their codes for numbers; "
+        "methods of graphs have a feature_learner or estimator of graphs with items: graphs",
     ),
     Requirement(
         {"has_score_space": {True}},

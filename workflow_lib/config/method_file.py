@@ -82,10 +82,10 @@ class MethodFile(Settings):
     """Sequences and bags become vectors by what generative models see in them, which are then the
     inputs of the method; null (the default) for the inputs themselves."""
 
-    items: Literal["letters", "vectors", "counts", "bags"] | None = None
+    items: Literal["letters", "vectors", "counts", "bags", "graphs"] | None = None
     """What the rows of the dataset must hold, because the class in `feature_learner` or `estimator`
-    is of it: sequences of `letters` or of `vectors`, `counts` of words, or `bags` of rows. null
-    (the default): numbers, which codes of letters are not."""
+    is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, or
+    `graphs`. null (the default): numbers, which codes of letters and of graphs are not."""
 
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     """What a method of this regressor must satisfy on all data."""

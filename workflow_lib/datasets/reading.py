@@ -11,8 +11,9 @@ A reader is a module in ``workflow_lib/datasets/readers`` with two members:
 A reader whose inputs are no usual rows also has
 
 ``kind_of_inputs(options)``
-    which returns ``letters``, ``vectors`` or ``counts`` (`workflow_lib.features.item_rows`), or
-    ``transitions`` for counts of transitions between states; else ``numbers``.
+    which returns ``letters``, ``vectors``, ``counts`` or ``graphs``
+    (`workflow_lib.features.item_rows`), or ``transitions`` for counts of transitions between
+    states; else ``numbers``.
 
 The file name of the module is the name of the reader: a new file there is a new reader.
 """

@@ -1,4 +1,4 @@
-"""Sequences and bags as rows of numbers of one length, the form in which a dataset holds them.
+"""Sequences, bags and graphs as rows of numbers of one length, as a dataset holds them.
 
 The group ``items`` of a "dataset" artifact describes its rows: ``kind``, and numbers of that kind.
 
@@ -9,12 +9,14 @@ The group ``items`` of a "dataset" artifact describes its rows: ``kind``, and nu
 ``counts``
     Bags of words, as the counts of each of the ``n_words`` words; W columns for each part of the
     item, such as the quarters of an image, one part after the other.
+``graphs``
+    Graphs whose nodes have labels; `graph_rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +49,58 @@ def vector_rows(sequences: Sequence[np.ndarray]) -> np.ndarray:
         row[0] = len(sequence)
         row[1 : 1 + np.size(sequence)] = np.ravel(sequence)
     return rows
+
+
+class Graph(NamedTuple):
+    """A graph whose nodes have labels.
+
+    Attributes
+    ----------
+    labels : int array (n,)
+        From 0.
+    edges : int array (e, 2)
+        The numbers of the two nodes of each edge, which has no direction and comes once.
+    """
+
+    labels: np.ndarray
+    edges: np.ndarray
+
+
+def graph_rows(graphs: Sequence[Graph]) -> np.ndarray:
+    """Return rows (n, longest) of graphs: their nodes and edges, counted, then listed.
+
+    A row holds the number of nodes, that of edges, the labels, the two nodes of each edge, and
+    zeros.
+    """
+    lengths = [2 + len(graph.labels) + 2 * len(graph.edges) for graph in graphs]
+    rows = np.zeros((len(graphs), max(lengths)))
+    for row, graph, length in zip(rows, graphs, lengths):
+        row[:2] = len(graph.labels), len(graph.edges)
+        row[2:length] = np.concatenate([graph.labels, np.ravel(graph.edges)])
+    return rows
+
+
+def graphs_in(rows: np.ndarray, items: Mapping[str, Any] | None = None) -> list[Graph]:
+    """Return the graphs of rows.
+
+    Raises
+    ------
+    ValueError
+        If a row is no graph.
+    """
+    rows = np.asarray(rows)
+    numbers = np.rint(rows).astype(np.int64)
+    if (rows != numbers).any() or (numbers < 0).any():
+        raise ValueError("A row is no graph: expected whole numbers from 0.")
+    found = []
+    for row in numbers:
+        n_nodes, n_edges = row[:2]
+        end = 2 + n_nodes + 2 * n_edges
+        edges = row[2 + n_nodes : end].reshape(-1, 2)
+        if n_nodes < 1 or end > len(row) or (edges >= n_nodes).any():
+            raise ValueError("A row is no graph: it has no node, or an edge to no node.")
+        found.append(Graph(row[2 : 2 + n_nodes], edges))
+    return found
 
 
 def items_in(rows: np.ndarray, items: Mapping[str, Any]) -> list[np.ndarray] | np.ndarray:
@@ -114,4 +168,9 @@ def _counts_in(rows: np.ndarray, items: Mapping[str, Any]) -> np.ndarray:
     return rows.reshape(len(rows), -1, n_words).sum(axis=1)
 
 
-READERS = {"letters": sequences_in, "vectors": _vectors_in, "counts": _counts_in}
+READERS = {
+    "letters": sequences_in,
+    "vectors": _vectors_in,
+    "counts": _counts_in,
+    "graphs": graphs_in,
+}

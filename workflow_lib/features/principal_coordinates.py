@@ -30,13 +30,15 @@ def principal_coordinates(products: np.ndarray, *others: np.ndarray) -> list[np.
     return [eigenvectors * roots, *(matrix @ eigenvectors / roots for matrix in others)]
 
 
-def principal_directions(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Q (l, k) and sqrt(s) (k,) of `principal_coordinates`.
+def principal_directions(
+    products: np.ndarray, n_coordinates: int = N_COORDINATES
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Q (l, k) and sqrt(s) (k,) of `principal_coordinates`, k at most `n_coordinates`.
 
     Where all products are zero, Q is a column of zeros and s is 1.
     """
     n_rows = len(products)
-    first = max(n_rows - N_COORDINATES, 0)
+    first = max(n_rows - n_coordinates, 0)
     eigenvalues, eigenvectors = eigh(products, subset_by_index=(first, n_rows - 1))
     kept = eigenvalues > SMALLEST_EIGENVALUE * max(eigenvalues[-1], np.finfo(float).tiny)
     if not kept.any():

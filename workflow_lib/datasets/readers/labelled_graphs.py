@@ -1,0 +1,147 @@
+"""Reader of graphs with classes, whose nodes have labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.tables import check_sources, read_text, wrong_source
+
+if TYPE_CHECKING:
+    from workflow_lib.features.item_rows import Graph
+
+REPEATED = "a graph with the patterns of an earlier graph of its class"
+TWO_CLASSES = "graphs with the same patterns and two classes"
+
+DEPTH = 5
+"""Graphs whose counts of subtree patterns are the same up to this depth count as one."""
+
+
+class Options(Settings):
+    """Options of the reader ``labelled_graphs``: none."""
+
+
+def kind_of_inputs(options: Options) -> str:
+    """Return ``graphs``."""
+    return "graphs"
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row per different graph; `seed` is not used.
+
+    The source is a text file: the number of graphs; for each graph a line with the number of its
+    nodes and its class, then for each node a line with its label, its number of neighbours, and
+    these, counted from 0. ``inputs`` are the rows of `workflow_lib.features.item_rows`.
+    ``classes``: see `workflow_lib.datasets.class_tables.class_dataset_tree`; the class vectors are
+    the unit vectors. Graphs that have the same counts of subtree patterns as an earlier one, which
+    would be in training and test rows, are left out, and all of such with two classes.
+
+    Raises
+    ------
+    UserError
+        Naming the line: a graph without nodes, a node without a label, an edge to no node, other
+        numbers of graphs, nodes or neighbours than stated, or what is no whole number.
+    """
+    import numpy as np
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree
+    from workflow_lib.features.item_rows import graph_rows
+
+    check_sources(sources, "labelled_graphs", "the file of the graphs")
+    labels, graphs = _graphs(sources[0])
+    kept, excluded = _different(labels, graphs)
+    names = sorted({labels[row] for row in kept})
+    inputs = graph_rows([graphs[row] for row in kept])
+    return class_dataset_tree(
+        inputs,
+        np.array([names.index(labels[row]) for row in kept]),
+        np.eye(len(names)),
+        names,
+        [f"number_{place + 1}" for place in range(inputs.shape[1])],
+        names,
+        [f"graph {row + 1}" for row in kept],
+        place=str(sources[0]),
+        rows_read=len(graphs),
+        report={"exclusions": excluded},
+        items={"kind": "graphs"},
+    )
+
+
+def _graphs(path: Path) -> tuple[list[str], list[Graph]]:
+    """Return the classes and the graphs of a file."""
+    import numpy as np
+
+    from workflow_lib.features.item_rows import Graph
+
+    lines = [line.split() for line in read_text(path).splitlines()]
+    while lines and not lines[-1]:
+        lines.pop()
+    place = 0
+
+    def wrong(found: str, expected: str):
+        return wrong_source(f"{path}, line {place + 1}", found, expected)
+
+    def numbers(least: int, what: str) -> list[int]:
+        if place >= len(lines):
+            raise wrong("the end of the file", what)
+        if len(lines[place]) < least:
+            raise wrong(f"'{' '.join(lines[place])}'", what)
+        try:
+            return [int(word) for word in lines[place][: least if least == 1 else None]]
+        except ValueError:
+            raise wrong(f"'{' '.join(lines[place])[:60]}'", f"{what}, in whole numbers") from None
+
+    n_graphs = numbers(1, "the number of graphs")[0]
+    classes, graphs = [], []
+    for _ in range(n_graphs):
+        place += 1
+        n_nodes, label = numbers(2, "the number of nodes of a graph, and its class")[:2]
+        if n_nodes < 1:
+            raise wrong("a graph without nodes", "at least one node in every graph")
+        tags, edges = [], set()
+        for node in range(n_nodes):
+            place += 1
+            what = "the label of a node, its number of neighbours, and these"
+            tag, n_neighbours, *neighbours = numbers(2, what)
+            neighbours = neighbours[:n_neighbours]
+            if tag < 0 or len(neighbours) < n_neighbours:
+                raise wrong(f"'{' '.join(lines[place])[:60]}'", what)
+            for other in neighbours:
+                if not 0 <= other < n_nodes:
+                    found = f"an edge to the node {other} of {n_nodes}"
+                    raise wrong(found, "edges between nodes of the graph, counted from 0")
+                edges.add((min(node, other), max(node, other)))
+            tags.append(tag)
+        classes.append(str(label))
+        graphs.append(Graph(np.array(tags), np.array(sorted(edges), dtype=int).reshape(-1, 2)))
+    if place + 1 < len(lines):
+        place += 1
+        raise wrong("more lines", f"the {n_graphs} graphs that the first line states")
+    return classes, graphs
+
+
+def _different(classes: Sequence[str], graphs: Sequence[Graph]) -> tuple[list[int], dict[str, int]]:
+    """Return the rows of graphs that can be used, and the number of others by reason."""
+    import numpy as np
+    from scipy.sparse import hstack
+
+    from workflow_lib.features.subtree_patterns import pattern_counts
+
+    counts = hstack(pattern_counts(graphs, [{} for _ in range(DEPTH + 1)])).tocsr()
+    counts.sum_duplicates()
+    groups: dict[bytes, list[int]] = {}
+    for row in range(len(graphs)):
+        own = slice(counts.indptr[row], counts.indptr[row + 1])
+        order = np.argsort(counts.indices[own])
+        key = counts.indices[own][order].tobytes() + counts.data[own][order].tobytes()
+        groups.setdefault(key, []).append(row)
+    excluded, kept = {REPEATED: 0, TWO_CLASSES: 0}, []
+    for rows in groups.values():
+        if len({classes[row] for row in rows}) > 1:
+            excluded[TWO_CLASSES] += len(rows)
+        else:
+            excluded[REPEATED] += len(rows) - 1
+            kept.append(rows[0])
+    return sorted(kept), excluded
