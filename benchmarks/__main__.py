@@ -28,6 +28,7 @@ BENCHMARKS = (
     "state_space_em",
     "hidden_markov_em",
     "online_mixture",
+    "subtree_patterns",
     "interval_coverage",
 )
 

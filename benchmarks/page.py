@@ -56,6 +56,7 @@ TITLES = {
     "state_space_em": "EM for state-space models",
     "hidden_markov_em": "EM for hidden Markov models",
     "online_mixture": "Mixtures from a stream, and the Fisher vector layer",
+    "subtree_patterns": "The Weisfeiler-Lehman kernel of graphs",
 }
 
 # A benchmark that measures no time, with tables of its own.

@@ -352,6 +352,7 @@ def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, exper
 LETTERS = {"reader": "fasta", "task": "classes"}
 VECTORS = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "rows"}}
 BAGS = VECTORS | {"options": {"inputs": "ink"}}
+GRAPHS = {"reader": "labelled_graphs", "task": "classes"}
 WORDS = {"feature_learner": {"transformer": "workflow_lib.embeddings.bag_shares.WordHistogram"}}
 WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 
@@ -361,6 +362,8 @@ WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
     [
         (ONE_HOT, LETTERS, "would take their codes for numbers"),
         (ONE_HOT | {"items": "letters"}, LETTERS, None),
+        (ONE_HOT, GRAPHS, "gives graphs, and the method would take their codes for numbers"),
+        (ONE_HOT | {"items": "graphs"}, GRAPHS, None),
         (ONE_HOT, VECTORS, None),
         (ONE_HOT, BAGS, None),
         (WORDS, BAGS, None),

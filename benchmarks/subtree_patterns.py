@@ -1,0 +1,99 @@
+"""The Weisfeiler-Lehman kernel of graphs: ours and grakel's.
+
+Both compute the matrix of kernel values, not normalised, of drawn graphs; the values are equal. The
+patterns of many graphs are compared with those of few, a graph each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.measuring import Measurement, at_least, at_most, interleaved, is_installed, row
+from workflow_lib.features.item_rows import Graph
+from workflow_lib.features.subtree_patterns import pattern_counts
+
+DEPTH = 3
+NUMBERS = (200, 600)
+MOST_NODES, N_LABELS, SHARE_OF_EDGES = 40, 7, 0.1
+GAIN, EQUAL, GROWTH = 1.3, 1e-12, 1.2
+NOTE = "n is graphs, p is the largest number of nodes"
+
+
+def measurements(quick: bool) -> list[Measurement]:
+    """Return what is measured: the patterns, and the kernel where grakel is installed."""
+    numbers = NUMBERS[:1] if quick else NUMBERS
+    found = [Measurement("patterns", {"n": n}) for n in numbers]
+    if is_installed("grakel"):
+        return found + [Measurement("kernel", {"n": n}) for n in numbers]
+    print("grakel is not installed: left out")
+    return found
+
+
+def graphs_of(n: int) -> list[Graph]:
+    """Return random graphs of 10 to 40 nodes."""
+    random, graphs = np.random.default_rng(0), []
+    for size in random.integers(10, MOST_NODES + 1, n):
+        edges = np.argwhere(np.triu(random.random((size, size)) < SHARE_OF_EDGES, 1))
+        graphs.append(Graph(random.integers(N_LABELS, size=size), edges))
+    return graphs
+
+
+def patterns(n: int) -> list[dict[str, str]]:
+    """Time the patterns of n graphs, and those of a tenth of them."""
+    graphs = graphs_of(n)
+    timings = interleaved(
+        {
+            "ours": lambda: pattern_counts(graphs, [{} for _ in range(DEPTH + 1)]),
+            "few": lambda: pattern_counts(graphs[: n // 10], [{} for _ in range(DEPTH + 1)]),
+        }
+    )
+    return [
+        row(
+            n,
+            MOST_NODES,
+            f"patterns of graphs to depth {DEPTH}",
+            timings["ours"],
+            "ten times those of a tenth of them",
+            timings["few"].scaled(10.0),
+            at_most(GROWTH),
+            note=NOTE,
+        )
+    ]
+
+
+def kernel(n: int) -> list[dict[str, str]]:
+    """Time the kernel matrix of n graphs."""
+    from grakel.kernels import VertexHistogram, WeisfeilerLehman
+
+    graphs = graphs_of(n)
+    theirs = [
+        [
+            {(int(a), int(b)): 1 for edge in graph.edges for a, b in (edge, edge[::-1])},
+            {node: int(label) for node, label in enumerate(graph.labels)},
+        ]
+        for graph in graphs
+    ]
+
+    def ours():
+        counts = pattern_counts(graphs, [{} for _ in range(DEPTH + 1)])
+        return sum((part @ part.T).toarray() for part in counts)
+
+    def peer():
+        model = WeisfeilerLehman(n_iter=DEPTH, base_graph_kernel=VertexHistogram)
+        return model.fit_transform(theirs)
+
+    timings = interleaved({"ours": ours, "peer": peer})
+    found, expected = (timings[name].result for name in ("ours", "peer"))
+    return [
+        row(
+            n,
+            MOST_NODES,
+            f"kernel of graphs, patterns to depth {DEPTH}",
+            timings["ours"],
+            "grakel",
+            timings["peer"],
+            at_least(GAIN, EQUAL),
+            agreement=float(np.abs(found - expected).max() / expected.max()),
+            note=NOTE,
+        )
+    ]
