@@ -59,8 +59,10 @@ class Method(no_such_module.Method):
 """)
     assert base.read_module(path) == (
         *("median", ("median", "mode"), ("series",), {"minutes": 3}),
-        *(("dataset", "split"), ("metric", "ranks")),
+        *(("dataset", "split"), ("metric", "ranks"), False),
     )
+    path.write_text(path.read_text() + "LEARNS_FROM_INPUTS = True\n")
+    assert base.read_module(path).learns_from_inputs
 
 
 def test_the_registry_loads_no_method():

@@ -26,6 +26,12 @@ SCORES = ("correlation", "accuracy", "auc", "roc50")
 ERRORS = [name for name in OF_NUMBERS if name not in SCORES]
 
 
+LOSSES = {
+    "path_length": np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 3.0], [3.0, 3.0, 0.0]]),
+    "class_cost": np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 0.5], [1.0, 7.0, 0.0]]),
+}
+
+
 class Rows(NamedTuple):
     """True and predicted outputs (n, d) of test rows, or classes (n,); then those of training."""
 
@@ -53,7 +59,7 @@ def score(tmp_path):
         item = {"training_size": n_rows - n_test, "weak_size": 0, "components": "selected"}
         if name in CLASS_MEASURES:
             tree |= {"outputs": np.eye(3)[everything], "names": {"classes": json.dumps([*"abc"])}}
-            tree["classes"] = {"labels": everything, "vectors": np.eye(3)}
+            tree["classes"] = {"labels": everything, "vectors": np.eye(3), "losses": LOSSES}
             scores = np.eye(3)[rows.predictions]
             item |= {"outputs": scores, "class_scores": scores, "classes": rows.predictions}
         else:
@@ -109,6 +115,11 @@ def rates(rows: Rows) -> list[tuple[float, float]]:
     ]
 
 
+def mean_loss(name: str, rows: Rows) -> float:
+    pairs = zip(rows.truth, rows.predictions, strict=True)
+    return np.mean([LOSSES[name][true, found] for true, found in pairs])
+
+
 FORMULAS = {
     "arrmse": lambda rows: np.mean(np.sqrt(ratios(rows))),
     "rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[1])),
@@ -120,6 +131,8 @@ FORMULAS = {
             for y, p in zip(rows.truth.T, rows.predictions.T, strict=True)
         ]
     ),
+    "path_length": lambda rows: mean_loss("path_length", rows),
+    "class_cost": lambda rows: mean_loss("class_cost", rows),
     "accuracy": lambda rows: accuracy_score(rows.truth, rows.predictions),
     "auc": lambda rows: np.mean([(1 + hit - false) / 2 for hit, false in rates(rows)]),
     # The AUC, because fewer than 50 rows are negatives.

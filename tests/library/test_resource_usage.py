@@ -29,7 +29,7 @@ CONFIGURATION = {
             "split": "random",
         },
     },
-    "datasets": {"table": {"reader": "csv"}},
+    "datasets": {"table": {"sources": ["a"], "options": {}}},
     "methods": {
         "m-krr": {"regressor": "kernel_ridge"},
         "m-rf": {"regressor": "random_forest"},
