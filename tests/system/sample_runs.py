@@ -108,6 +108,7 @@ def reading(
 ) -> Job:
     """Return the job that reads a dataset from its sources or its own files."""
     params = {"reader": reader, "options": dict(options), "seed": 5, "feature_kinds": []}
+    params |= {"class_tree": None, "class_costs": None}
     inputs = {"sources": list(sources), "files": list(files), "features": []}
     return Job("read.py", inputs, [output], params)
 
