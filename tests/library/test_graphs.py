@@ -123,6 +123,13 @@ def test_graphs_are_read_with_their_classes(tmp_path):
     assert json.loads(again["names"]["rows"]) == ["graph 1", "graph 2", "graph 3"]
 
 
+def test_a_file_of_copies_of_two_classes_is_refused(tmp_path):
+    lines = ["2", "1 1", "5 0", "1 2", "5 0"]
+    assert "every graph is a copy of one of another class" in refusal(
+        read, written(tmp_path, lines)
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "text", "message"),
     [
@@ -133,6 +140,7 @@ def test_graphs_are_read_with_their_classes(tmp_path):
         (2, "a 2 1 2", "in whole numbers"),
         (0, "3", "line 12: more lines"),
         (0, "5", "line 15: the end of the file"),
+        (0, "0", "line 1: 0 graphs. Expected at least one graph"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, line, text, message):

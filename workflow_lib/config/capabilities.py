@@ -9,10 +9,10 @@ in the module of that kind. This module has the requirements that concern all.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from workflow_lib.config.input_model import InputModelSettings
-from workflow_lib.config.method_file import EmbeddingMethod, MethodFile
+from workflow_lib.config.method_file import EmbeddingMethod, ItemKind, MethodFile
 from workflow_lib.config.models import (
     FIGURES,
     DatasetSettings,
@@ -355,7 +355,7 @@ COMBINATION_REQUIREMENTS = (
             "the method is for {items}, and the reader {reader} gives {kind_of_inputs} with these "
             "options",
         )
-        for kind in ("letters", "vectors", "counts", "bags", "graphs")
+        for kind in get_args(ItemKind)
     ),
     Requirement(
         {"kind_of_inputs": {"letters"}, "has_score_space": {False}, "items": {None}},

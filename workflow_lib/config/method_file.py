@@ -18,6 +18,9 @@ from workflow_lib.methods.registry import (
     parameters_of,
 )
 
+ItemKind = Literal["letters", "vectors", "counts", "bags", "graphs"]
+"""What the rows of a dataset may hold besides numbers."""
+
 ABSENT: dict[str, Any] = {
     "grid": None,
     "model": None,
@@ -82,7 +85,7 @@ class MethodFile(Settings):
     """Sequences and bags become vectors by what generative models see in them, which are then the
     inputs of the method; null (the default) for the inputs themselves."""
 
-    items: Literal["letters", "vectors", "counts", "bags", "graphs"] | None = None
+    items: ItemKind | None = None
     """What the rows of the dataset must hold, because the class in `feature_learner` or `estimator`
     is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, or
     `graphs`. null (the default): numbers, which codes of letters and of graphs are not."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workflow_lib.datasets.copies import without_copies
 from workflow_lib.datasets.row_roles import codes_of, row_key
 from workflow_lib.datasets.tables import listed
 from workflow_lib.datasets.user_table import Table
@@ -77,7 +78,7 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
     class_codes, class_names = codes_of(table.strings(classes))
     is_complete = ~np.isnan(rows).any(axis=1)
     excluded = dict.fromkeys((TWO_CLASSES, WITHOUT_ROWS, REPEATED, COPIED_CLASSES), 0)
-    found: dict[bytes, list[tuple[str, int, np.ndarray]]] = {}
+    found: list[tuple[str, int, np.ndarray]] = []
     for own in _members(codes):
         labels = [class_names[number] for number in np.unique(class_codes[own]) if number >= 0]
         values = rows[own[is_complete[own]]]
@@ -86,17 +87,13 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
         elif not len(values):
             excluded[WITHOUT_ROWS] += 1
         else:
-            # The order of the rows of a bag has no meaning.
-            key = b"".join(sorted(map(row_key, values)))
-            found.setdefault(key, []).append((labels[0] if labels else "", own[0], values))
-    kept = []
-    for copies in found.values():
-        if len({label for label, _, _ in copies if label}) > 1:
-            excluded[COPIED_CLASSES] += len(copies)
-            continue
-        # A labelled copy says more than an unlabelled one.
-        kept.append(next((copy for copy in copies if copy[0]), copies[0]))
-        excluded[REPEATED] += len(copies) - 1
+            found.append((labels[0] if labels else "", own[0], values))
+    # The order of the rows of a bag has no meaning.
+    keys = (b"".join(sorted(map(row_key, values))) for _, _, values in found)
+    places, excluded[REPEATED], excluded[COPIED_CLASSES] = without_copies(
+        (place, key, found[place][0]) for place, key in enumerate(keys)
+    )
+    kept = [found[place] for place in places]
     if not kept:
         raise UserError(
             place=f"{table.place}, column '{bag}'",

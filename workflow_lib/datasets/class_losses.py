@@ -1,7 +1,7 @@
 """Losses between classes: path lengths in a tree of classes, and a table of costs.
 
 A loss is a matrix (K, K): of predicting the class of a column for a row of the class of the line.
-It is zero for the right class and positive for the others; the 0-1 loss is 1 for all of them.
+It is zero for the right class and not negative for the others; the 0-1 loss is 1 for these.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def read_costs(path: str | Path, classes: Sequence[str]) -> np.ndarray:
     Raises
     ------
     UserError
-        If lines or columns are not the classes, a cost is missing, negative or no number, the cost
-        of a right class is not zero, or that of a wrong one is.
+        If lines or columns are not the classes, a cost is missing, negative or no number, or the
+        cost of a right class is not zero.
     """
     table = read_table(path)
     names = table.keys(table.names[0], "class")
@@ -159,9 +159,6 @@ def read_costs(path: str | Path, classes: Sequence[str]) -> np.ndarray:
         if costs[row, own] != 0:
             found = f"the cost {costs[row, own]:g} of the right class"
             raise _wrong(table, row, found, "0 where the predicted class is the true one", name)
-        if (np.delete(costs[row], own) == 0).any():
-            found = "a wrong class that costs nothing"
-            raise _wrong(table, row, found, "a positive cost of every wrong class")
     return costs[order]
 
 

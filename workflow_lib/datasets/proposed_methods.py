@@ -111,7 +111,7 @@ QUESTIONS = (
 
 def asked_questions(methods: Sequence[str]) -> list[tuple[str, str, str]]:
     """Return the questions that two of `methods` answer, with these."""
-    return [each for each in QUESTIONS if {*each[1:]} <= {*methods} and "fv-svm" in methods]
+    return [each for each in QUESTIONS if {*each[1:]} <= {*methods}]
 
 
 def selecting_methods(task: str, methods: Sequence[str]) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workflow_lib.datasets.copies import without_copies
 from workflow_lib.datasets.row_roles import row_key
 from workflow_lib.errors import UserError
 
@@ -56,30 +56,22 @@ def with_usable_bags(
     labels = table.strings(classes)
     is_bag = (labels != "") & ~np.isnan(table.matrix(names)).all(axis=1)
     counts = _checked_counts(table, names, is_bag)
-    keys = {row: row_key(counts[row]) for row in np.flatnonzero(is_bag)}
-    classes_of: dict[bytes, set[str]] = {}
-    for row, key in keys.items():
-        classes_of.setdefault(key, set()).add(labels[row])
-    excluded, stays = Counter({REPEATED: 0, TWO_CLASSES: 0, EMPTY: 0}), ~is_bag
-    seen: set[bytes] = set()
-    for row, key in keys.items():
-        if not counts[row].any():
-            excluded[EMPTY] += 1
-        elif len(classes_of[key]) > 1:
-            excluded[TWO_CLASSES] += 1
-        elif key in seen:
-            excluded[REPEATED] += 1
-        else:
-            stays[row] = True
-            seen.add(key)
-    if not seen:
+    with_words = is_bag & (counts > 0).any(axis=1)
+    kept, n_repeated, n_two_classes = without_copies(
+        (row, row_key(counts[row]), labels[row]) for row in np.flatnonzero(with_words)
+    )
+    n_empty = int((is_bag & ~with_words).sum())
+    excluded = {REPEATED: n_repeated, TWO_CLASSES: n_two_classes, EMPTY: n_empty}
+    stays = ~is_bag
+    stays[kept] = True
+    if not kept:
         raise UserError(
             place=f"{table.place}, column '{classes}' and the counts",
             found="no row with a class and a bag that can be used",
             expected="the class of each bag, and different bags",
             remedy="fix the columns",
         )
-    return (table if stays.all() else table.selected(stays)), dict(excluded)
+    return (table if stays.all() else table.selected(stays)), excluded
 
 
 def _checked_counts(table: Table, names: Sequence[str], is_bag: np.ndarray) -> np.ndarray:

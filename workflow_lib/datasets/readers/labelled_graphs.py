@@ -52,6 +52,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     check_sources(sources, "labelled_graphs", "the file of the graphs")
     labels, graphs = _graphs(sources[0])
     kept, excluded = _different(labels, graphs)
+    if not kept:
+        found, expected = "every graph is a copy of one of another class", "different graphs"
+        raise wrong_source(str(sources[0]), found, expected)
     names = sorted({labels[row] for row in kept})
     inputs = graph_rows([graphs[row] for row in kept])
     return class_dataset_tree(
@@ -94,6 +97,8 @@ def _graphs(path: Path) -> tuple[list[str], list[Graph]]:
             raise wrong(f"'{' '.join(lines[place])[:60]}'", f"{what}, in whole numbers") from None
 
     n_graphs = numbers(1, "the number of graphs")[0]
+    if n_graphs < 1:
+        raise wrong(f"{n_graphs} graphs", "at least one graph")
     classes, graphs = [], []
     for _ in range(n_graphs):
         place += 1
@@ -127,21 +132,17 @@ def _different(classes: Sequence[str], graphs: Sequence[Graph]) -> tuple[list[in
     import numpy as np
     from scipy.sparse import hstack
 
+    from workflow_lib.datasets.copies import without_copies
     from workflow_lib.features.subtree_patterns import pattern_counts
 
     counts = hstack(pattern_counts(graphs, [{} for _ in range(DEPTH + 1)])).tocsr()
     counts.sum_duplicates()
-    groups: dict[bytes, list[int]] = {}
+    keys = []
     for row in range(len(graphs)):
         own = slice(counts.indptr[row], counts.indptr[row + 1])
         order = np.argsort(counts.indices[own])
-        key = counts.indices[own][order].tobytes() + counts.data[own][order].tobytes()
-        groups.setdefault(key, []).append(row)
-    excluded, kept = {REPEATED: 0, TWO_CLASSES: 0}, []
-    for rows in groups.values():
-        if len({classes[row] for row in rows}) > 1:
-            excluded[TWO_CLASSES] += len(rows)
-        else:
-            excluded[REPEATED] += len(rows) - 1
-            kept.append(rows[0])
-    return sorted(kept), excluded
+        keys.append(counts.indices[own][order].tobytes() + counts.data[own][order].tobytes())
+    kept, n_repeated, n_two_classes = without_copies(
+        (row, key, classes[row]) for row, key in enumerate(keys)
+    )
+    return kept, {REPEATED: n_repeated, TWO_CLASSES: n_two_classes}

@@ -202,7 +202,7 @@ def _steps(numbers: Sequence[Numbers], n_folds: int) -> Iterator[Step]:
     has_numbers = not all(experiment.is_accuracy for experiment in numbers)
     learned = {"training rows": TRAINING[2]}
     if _has_weak(numbers):
-        learned["components of weak rows"] = WEAK
+        learned["weak rows, no outputs"] = WEAK
     text = "Everything is fitted without the held-out fold (white): scaling, mixture, regression."
     if has_numbers:
         text += " Scored on outputs, after the pre-image."
