@@ -288,7 +288,9 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
         look = {"color": line_style(method, methods)["color"], "fontsize": 8}
         look |= {"weight": "normal" if end["is_reference"] else "bold"}
         where = {"xycoords": "axes fraction", "ha": "right", "va": "top"}
-        axis.annotate(shortened(end["label"], 24), (0.98, top - 0.13 * number), **where, **look)
+        # As wide as the panel: bold letters are wider.
+        label = shortened(end["label"], 22 if end["is_reference"] else 20)
+        axis.annotate(label, (0.98, top - 0.13 * number), **where, **look)
     shown = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
     axis.set_xticks(shown, [str(size) for size in shown], fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
