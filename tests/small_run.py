@@ -88,7 +88,7 @@ EXPERIMENTS = {
                 "name": "error",
                 "kind": "error",
                 "caption": "Errors of the measurements.",
-                "paper_table": 1,
+                "paper_table": "djerrab-1",
             }
         ],
         "figures": [
@@ -149,14 +149,14 @@ EXPERIMENTS = {
                 "name": "weeks",
                 "kind": "coordinates",
                 "caption": "Weeks after the calls.",
-                "paper_table": 6,
+                "paper_table": "djerrab-6",
             },
             {
                 "name": "both",
                 "kind": "error",
                 "errors": ["arrmse", "root_sum_rrmse"],
                 "caption": "Errors of the calls.",
-                "paper_table": 5,
+                "paper_table": "djerrab-5",
             },
         ],
         "figures": [

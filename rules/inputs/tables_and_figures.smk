@@ -6,7 +6,7 @@ from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import figure_title
 
 PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}
-"""The files of published numbers, by the number of the table of the paper or the name of the file."""
+"""The files of published numbers, by name."""
 
 
 def published_of(table):

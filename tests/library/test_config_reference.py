@@ -188,7 +188,7 @@ def test_methods_differ_in_figures():
 
 
 def published_rows(number: int) -> list[dict[str, str]]:
-    path = CONFIG / "paper_tables" / f"table-{number}.csv"
+    path = CONFIG / "paper_tables" / f"djerrab-{number}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

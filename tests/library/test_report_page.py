@@ -70,8 +70,13 @@ def inputs(tmp_path):
         "metric": "arrmse",
         "tables": [
             {"name": "error", "kind": "error", "caption": "Errors.", "paper_table": None},
-            {"name": "time", "kind": "time", "caption": "Times.", "paper_table": 2},
-            {"name": "weeks", "kind": "coordinates", "caption": "Weeks.", "paper_table": 6},
+            {"name": "time", "kind": "time", "caption": "Times.", "paper_table": "one-3"},
+            {
+                "name": "weeks",
+                "kind": "coordinates",
+                "caption": "Weeks.",
+                "paper_table": "djerrab-6",
+            },
         ],
         "figures": [{"name": "curve", "kind": "learning_curve", "caption": "Curves & more."}],
     }
@@ -200,7 +205,7 @@ def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs,
     contents = tmp_path / "contents.csv"
     contents.write_text(
         "paper,kind,number,title,data,quantity,drawn_as,paper_table\n"
-        "One (2001),table,3,Seconds,Toys,seconds,,2\n"
+        "One (2001),table,3,Seconds,Toys,seconds,,one-3\n"
         "Two (2002),figure,1,A drawing,,drawing,,\n"
     )
     runs = {"config/paper.yaml": []}
@@ -362,13 +367,13 @@ def test_synthetic_data_are_called_synthetic(inputs, tmp_path):
     assert "stand in" not in text
 
 
-def test_published_numbers_are_found_by_table_number(inputs, tmp_path):
+def test_published_numbers_are_found_by_the_name_of_the_table(inputs, tmp_path):
     table = tmp_path / "table-2.csv"
     table.write_text(
         "table,row,column,value,spread,unit,method,components,training_size\n"
         "2,a,Test time,57.1,14.7,s,ofer-gmm,selected,20\n"
     )
-    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {2: table}}))
+    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {"one-3": table}}))
     assert "57.1 ± 14.7 s" in (tmp_path / "report.html").read_text()
 
 
@@ -378,7 +383,7 @@ def test_published_numbers_of_other_columns_are_shown_below(inputs, tmp_path):
         "table,row,column,value,spread,unit,method,components,training_size\n"
         "6,m-KRR,2001,1.27,,RRMSE,m-krr,selected,\n"
     )
-    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {6: table}}))
+    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {"djerrab-6": table}}))
     text = "".join(parse((tmp_path / "report.html").read_text()).text)
     assert text.index("week 3") < text.index("Published: table 6") < text.index("1.27")
     assert "only stand in for theirs" in text

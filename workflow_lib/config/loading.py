@@ -23,7 +23,7 @@ from workflow_lib.config.models import (
 )
 from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.config.problems import raise_errors
-from workflow_lib.config.published import published_tables
+from workflow_lib.config.published import published_names
 from workflow_lib.config.requests import TableRequest, as_typed
 from workflow_lib.config.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.config.values import ALL
@@ -493,7 +493,7 @@ def _experiment_errors(
                 remedy=f"raise training_sizes{where} or lower n_folds",
             )
         )
-    sources = [source for source in published_tables(files.folder) if isinstance(source, str)]
+    sources = published_names(files.folder)
     errors += [
         unknown_name(
             f"{place}, table '{table.name}', key paper_table",
@@ -502,7 +502,7 @@ def _experiment_errors(
             sources,
         )
         for table in experiment.tables
-        if isinstance(table.paper_table, str) and table.paper_table not in sources
+        if table.paper_table not in (None, *sources)
     ]
     return errors
 

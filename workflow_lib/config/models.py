@@ -100,12 +100,12 @@ class TableSettings(Settings):
     caption: Text
     """The sentence above the table."""
 
-    paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | Name | None = None
-    """Number of the table of Djerrab et al. (2018) that it reproduces, or the name of a file of
-    another source in `config/paper_tables`, such as `perina-1` (Table 1 of Perina et al. 2009) or
+    paper_table: Name | None = None
+    """The published table that it reproduces: the source and the number there, as the files in
+    `config/paper_tables` are named, such as `djerrab-9` (Table 9 of Djerrab et al. 2018) or
     `blaschko-4` (Tables 4.1 to 4.3 of Blaschko 2014). Its published numbers, where that folder has
     them, are shown next to ours, or below ours where sizes, splits or outputs differ; null (the
-    default) for a table that is not in the paper."""
+    default) for a table that is not in a paper."""
 
     decimals: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
     """Decimals of our errors, or of accuracies in per cent, in the report and in LaTeX; the CSV has

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 CONTENTS = "contents"
 """The file that lists the tables and figures of papers; it holds no numbers."""
 
-OF_THE_PAPER = "table-"
-"""How the names of files with tables of Djerrab et al. (2018) begin; their number follows."""
 
-
-def published_tables(folder: str | Path) -> dict[int | str, Path]:
+def published_tables(folder: str | Path) -> dict[str, Path]:
     """Return the files of published numbers by what the key ``paper_table`` of a table names.
 
-    That is the number of a table of Djerrab et al. (2018), ``table-9.csv``, or for another source
-    the name of the file without its ending. `folder` is that of the configuration; without a folder
-    ``paper_tables`` in it there are none.
+    That is the name of the file without its ending: the source, and the number of the table there.
+    `folder` is that of the configuration; without a folder ``paper_tables`` in it there are none.
     """
-    found: dict[int | str, Path] = {}
-    for path in sorted(Path(folder, "paper_tables").glob("*.csv")):
-        number = path.stem.removeprefix(OF_THE_PAPER)
-        if path.stem != CONTENTS:
-            found[int(number) if number != path.stem and number.isdigit() else path.stem] = path
-    return found
+    found = sorted(Path(folder, "paper_tables").glob("*.csv"))
+    return {path.stem: path for path in found if path.stem != CONTENTS}
+
+
+def published_names(folder: str | Path) -> list[str]:
+    """Return all names that ``paper_table`` may have.
+
+    Those of `published_tables`, and those of the contents, whose numbers are not all available.
+    """
+    names = dict.fromkeys(published_tables(folder))
+    contents = Path(folder, "paper_tables", f"{CONTENTS}.csv")
+    if contents.exists():
+        with contents.open(encoding="utf-8", newline="") as file:
+            names |= dict.fromkeys(row["paper_table"] for row in csv.DictReader(file))
+    return [name for name in names if name]

@@ -52,7 +52,7 @@ def run(
     experiments: Mapping[str, Mapping],
     datasets: Mapping[str, Mapping],
     methods: Mapping[str, Mapping],
-    published: Mapping[int | str, str | Path],
+    published: Mapping[str, str | Path],
     n_folds: int,
     contents: str | Path | None = None,
     runs: Mapping[str, Sequence[Mapping]] | None = None,
@@ -191,7 +191,7 @@ def experiment_section(
     dataset: Mapping,
     *,
     methods: Mapping[str, Mapping],
-    published: Mapping[int | str, str | Path],
+    published: Mapping[str, str | Path],
     n_folds: int,
     missing_share: float = 0.0,
 ) -> tuple[dict, Verdict]:

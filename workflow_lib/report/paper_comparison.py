@@ -52,7 +52,7 @@ _KINDS = (OWN_DATA, RECIPE, STAND_IN)
 def paper_comparison_section(
     contents: Sequence[PaperItem],
     reproductions: Sequence[Reproduction],
-    published: Mapping[int | str, str | Path],
+    published: Mapping[str, str | Path],
     runs: Mapping[str, Sequence[Mapping]],
 ) -> Section:
     """Return the section with a row for each reproduction of a table or figure of a paper.
@@ -151,7 +151,7 @@ def _notes(paper: str) -> str:
 def _row(
     item: PaperItem,
     reproductions: Sequence[Reproduction],
-    published: Mapping[int | str, str | Path],
+    published: Mapping[str, str | Path],
 ) -> dict:
     """Return one row of the table: an item, and one reproduction or all experiments of it."""
     reproduction = reproductions[0]
@@ -186,7 +186,7 @@ def _row(
     return row
 
 
-def _n_printed(item: PaperItem, published: Mapping[int | str, str | Path]) -> int:
+def _n_printed(item: PaperItem, published: Mapping[str, str | Path]) -> int:
     """Return how many numbers the paper prints in a table, as far as they are available."""
     if item.kind != "table" or item.paper_table not in published:
         return 0
@@ -205,7 +205,7 @@ def _difference(comparison: pd.Series) -> str:
 
 
 def _why_not(
-    item: PaperItem, reproduction: Reproduction, published: Mapping[int | str, str | Path]
+    item: PaperItem, reproduction: Reproduction, published: Mapping[str, str | Path]
 ) -> str:
     """Return the known reasons why the numbers of a reproduction differ, or that they agree."""
     if reproduction.data_kind == DRAWING:

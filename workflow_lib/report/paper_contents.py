@@ -35,21 +35,22 @@ class PaperItem:
     """A table or figure of a paper.
 
     ``paper`` is the source with its year, as ``Djerrab et al. (2018)``. ``kind`` is ``table`` or
-    ``figure``; ``title``, ``data`` and ``quantity`` say what it shows; the quantity ``drawing`` is
+    ``figure``; ``number`` is that printed, as ``9`` or ``5.4``; ``title``, ``data`` and
+    ``quantity`` say what it shows; the quantity ``drawing`` is
     that of a scheme without data. ``drawn_as`` is our kind of figure that reproduces it, empty
-    without any. ``paper_table`` is the value of that key of a table that reproduces it, 9 or
+    without any. ``paper_table`` is the value of that key of a table that reproduces it, as
     ``palasek-3``; of a figure, the value that a table of the same experiment must have, empty for
     a figure that does not show results of the experiment.
     """
 
     paper: str
     kind: str
-    number: int
+    number: str
     title: str
     data: str
     quantity: str
     drawn_as: str
-    paper_table: int | str
+    paper_table: str
 
     @property
     def shows_results(self) -> bool:
@@ -65,7 +66,7 @@ class PaperItem:
             return data_kind(dataset)
         return DRAWING if self.quantity == "drawing" else RECIPE
 
-    def is_drawn_in(self, figure_kinds: Sequence[str], paper_tables: Sequence[int | str]) -> bool:
+    def is_drawn_in(self, figure_kinds: Sequence[str], paper_tables: Sequence[str]) -> bool:
         """Return whether an experiment with these figures and published tables shows a figure."""
         is_kind = bool(self.drawn_as) and self.drawn_as in figure_kinds
         return is_kind and (not self.shows_results or self.paper_table in paper_tables)
@@ -91,9 +92,7 @@ def read_contents(path: str | Path) -> list[PaperItem]:
             PaperItem(
                 row["paper"].strip(),
                 {"table": "table", "figure": "figure"}[row["kind"]],
-                int(row["number"]),
-                *(row[key].strip() for key in COLUMNS[3:-1]),
-                int(name) if (name := row["paper_table"].strip()).isdigit() else name,
+                *(row[key].strip() for key in COLUMNS[2:]),
             )
             for row in rows
         ]

@@ -31,7 +31,7 @@ DRAWING = "a drawing without data"
 """What a figure without data shows."""
 
 _TABLES_IN_TEXT = re.compile(
-    r"\btables? (\d+(?:(?:, | and | to )\d+)*)(?: (?:of|in) ([^,;:()]+\(\d{4}\)))?"
+    r"\btables? ([\d.]*\d(?:(?:, | and | to )[\d.]*\d)*)(?: (?:of|in) ([^,;:()]+\(\d{4}\)))?"
 )
 
 
@@ -95,7 +95,7 @@ def reproductions_of(
     cells: Mapping[str, Sequence],
     *,
     methods: Mapping[str, Mapping],
-    published: Mapping[int | str, str | Path],
+    published: Mapping[str, str | Path],
     contents: Sequence[PaperItem],
 ) -> list[Reproduction]:
     """Return the reproductions in one experiment: its tables, its figures, then the whole.
@@ -137,19 +137,22 @@ def reproductions_of(
     return reproductions
 
 
-def tables_named(stand_in_for: str | None, paper: str = PAPER) -> list[int]:
-    """Return the numbers in ``tables 9, 10 and 17`` or ``tables 11 to 15`` of a description.
+def tables_named(stand_in_for: str | None, paper: str = PAPER) -> list[str]:
+    """Return the numbers in ``tables 9, 10 and 17`` or ``tables 5.1 to 5.4`` of a description.
 
     Tables are those of the source that follows them, as in ``table 2 of Perina et al. (2009)``, and
     of Djerrab et al. (2018) without one; only those of `paper` count.
     """
-    found: set[int] = set()
+    found: list[str] = []
     for numbers, source in _TABLES_IN_TEXT.findall(stand_in_for or ""):
         if (source or PAPER) == paper:
             for part in re.split(r", | and ", numbers):
-                first, *last = (int(number) for number in part.split(" to "))
-                found.update(range(first, (last or [first])[-1] + 1))
-    return sorted(found)
+                # The chapter, with its full stop, stays before every number of a range.
+                ends = [number.rpartition(".") for number in part.split(" to ")]
+                chapter = "".join(ends[0][:2])
+                numbers_of_part = range(int(ends[0][2]), int(ends[-1][2]) + 1)
+                found += [f"{chapter}{number}" for number in numbers_of_part]
+    return list(dict.fromkeys(found))
 
 
 def compared(
