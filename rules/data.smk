@@ -176,6 +176,7 @@ for splits in SPLITS:
             unpaired_sizes=lambda wildcards: list(experiment_of(wildcards).unpaired_sizes),
             test_size=lambda wildcards: experiment_of(wildcards).test_size,
             whole_groups=lambda wildcards: experiment_of(wildcards).whole_groups,
+            wrong_labels=lambda wildcards: experiment_of(wildcards).wrong_labels,
             n_folds=settings.run.n_folds,
         log:
             splits.path("logs/split/{experiment}-{split}.log"),

@@ -18,6 +18,7 @@ with job(snakemake):
             experiment=snakemake.wildcards.experiment,
             kind=split.params.kind,
             whole_groups=split.params.whole_groups,
+            wrong_labels=split.params.wrong_labels,
             outer_folds=split.params.outer_folds,
             fold=split.params.fold,
             partition_seeds=split.params.partition_seeds,

@@ -133,6 +133,7 @@ def experiments_for_report():
                 "split",
                 "outer_folds",
                 "whole_groups",
+                "wrong_labels",
                 "weak_labels",
                 "kernel",
                 "tables",

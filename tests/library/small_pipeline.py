@@ -57,6 +57,7 @@ class Stages:
     landmarks: dict | None = None
     approximation: str = "landmarks"
     precision: str = "float64"
+    wrong_labels: float = 0.0
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.h5"
@@ -73,6 +74,7 @@ class Stages:
             n_folds=4,
             seed=self.seed,
             experiment="small",
+            wrong_labels=self.wrong_labels,
         )
         features_stage.run(
             self.path("dataset"),

@@ -462,6 +462,11 @@ def test_the_kernel_of_the_experiment_counts():
         ),
         ({}, {"whole_groups": "folds"}, "needs split: grouped or k_fold, not random"),
         ({"task": "classes"}, {"split": "grouped"}, "and metric: accuracy"),
+        (
+            {"reader": "table", "options": {"file": "own.csv"}},
+            {"wrong_labels": 0.3},
+            "wrong_labels: 0.3 is for studies",
+        ),
         ({}, {"split": "k_fold"}, "split: k_fold needs outer_folds"),
         ({}, {"outer_folds": 5}, "outer_folds: 5 needs split: k_fold, not random"),
         ({}, K_FOLD | {"n_splits": 12}, "n_splits: 12 is not a multiple of outer_folds: 5"),

@@ -530,6 +530,17 @@ def test_the_protocol_states_what_else_holds_whole_groups(tmp_path, whole, says)
     assert "A constant prediction has a correlation of 0; higher is better." in text
 
 
+def test_the_protocol_states_the_share_of_wrong_outputs(tmp_path):
+    scores = read_scores(
+        write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    )
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "arrmse"}
+    for share, says in ((0.0, False), (0.3, True)):
+        text = protocol_of(tmp_path, settings | {"wrong_labels": share}, scores)
+        assert ("30 % of the training outputs are swapped" in text) == says
+
+
 def test_the_protocol_states_rows_of_which_the_inputs_alone_are_used(tmp_path):
     rows = [
         ("m-krr", "selected", 0, base_error),

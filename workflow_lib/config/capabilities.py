@@ -19,6 +19,7 @@ from workflow_lib.config.models import (
     ExperimentSettings,
     ModelSettings,
 )
+from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
 from workflow_lib.datasets.reading import kind_of_inputs
@@ -239,6 +240,12 @@ EXPERIMENT_REQUIREMENTS = (
         {"whole_groups": {"folds", "training"}},
         {"split": {"grouped", "k_fold"}},
         "whole_groups: {whole_groups} needs split: grouped or k_fold, not {split}",
+    ),
+    Requirement(
+        {"swaps_outputs": {True}},
+        {"is_own_table": {False}},
+        "wrong_labels: {wrong_labels} is for studies, and the model of a table of your own must "
+        "learn from its outputs as they are",
     ),
     Requirement(
         {"split": {"k_fold"}},
@@ -547,6 +554,9 @@ def experiment_facts(
         "tests_all_folds": (experiment.n_splits or 0) % (experiment.outer_folds or 1) == 0,
         "has_size_all": ALL in (experiment.training_sizes or ()),
         "whole_groups": experiment.whole_groups,
+        "wrong_labels": experiment.wrong_labels,
+        "swaps_outputs": experiment.wrong_labels > 0,
+        "is_own_table": is_own_table(dataset.sources, dataset.options),
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
         "has_unpaired_sizes": bool(experiment.unpaired_sizes),

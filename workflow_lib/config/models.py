@@ -492,6 +492,13 @@ class ExperimentSettings(Settings):
     one group after the other (`training`), so that weak rows are those of other groups. In a
     `k_fold` split the folds of the selection never divide a group."""
 
+    wrong_labels: Share = 0.0
+    """Share of the training rows whose outputs (classes) are swapped among each other, from 0 (the
+    default) to 1, for a study of wrong labels. Swaps stay among the rows that each of
+    `training_sizes` adds, so that the share holds at every size, as far as few rows allow (2 rows
+    at least are swapped). Splits and folds have the same rows for every share. Test rows, weak rows
+    and outputs without inputs keep their outputs."""
+
     weak_labels: Literal["one-hot", "soft"] = "one-hot"
     """What is known of a weak row: its component (`one-hot`, the default) or the probability of
     each component (`soft`)."""

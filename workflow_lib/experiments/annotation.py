@@ -31,6 +31,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean, impute_mean_from
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.storage import (
     model_from_tree,
@@ -126,16 +127,16 @@ def _labels_of_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> di
     for size in partition["sizes"]:
         group = size_group(size)
         folds = partition["folds"][group]
-        rows = partition["train"][:size]
+        rows, output_rows = partition["train"][:size], training_output_rows(partition)[:size]
         for components, by_fold in fitted[group].items():
             by_rows = labels.setdefault(group, {}).setdefault(components, {})
             for fold in [None, *range(folds.max() + 1)]:
-                known = rows if fold is None else rows[folds != fold]
+                kept = slice(None) if fold is None else folds != fold
                 stored = by_fold[fold_group(fold)]
                 model, scaling = model_from_tree(stored), scaling_from_tree(stored)
                 memberships, is_labelled = memberships_of_groups(
-                    model.responsibilities(scaling.apply(impute_mean(outputs[known]))),
-                    codes[known],
+                    model.responsibilities(scaling.apply(impute_mean(outputs[output_rows[kept]]))),
+                    codes[rows[kept]],
                     weak_groups,
                     model.weights_,
                 )
@@ -147,7 +148,7 @@ def _labels_of_annotator(
     outputs, partition: Mapping, fitted: Mapping, label_kind: str, seed: int
 ) -> tuple[dict, dict]:
     """Return the mixtures and the weak labels of a simulated annotator."""
-    train, weak = outputs[partition["train"]], outputs[partition["weak"]]
+    train, weak = outputs[training_output_rows(partition)], outputs[partition["weak"]]
     aligned: dict = {}
     labels: dict = {}
     for size in partition["sizes"]:

@@ -10,6 +10,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
@@ -24,7 +25,7 @@ def run(
     """Embed the rows that each model was fitted to, and write the "embeddings" artifact."""
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
-    train = outputs[partition["train"]]
+    train = outputs[training_output_rows(partition)]
     tree: dict = {"form": form, "covariance_block": covariance_block}
     fitted = read_artifact(models, "models")
     for size in partition["sizes"]:

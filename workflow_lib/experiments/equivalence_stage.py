@@ -21,6 +21,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.fitting.items import size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.state_space import StateSpaceModel
@@ -69,7 +70,7 @@ def run(dataset: Path, split: Path, features: Path, output: Path, kernel: str, s
     inputs = prepared_inputs(read_artifact(features, "features"), folds, size)
     width = 1.0 if kernel == "rbf" else None
     training, test = inputs.refit_grams(kernel, width)
-    outputs = data["outputs"][partition["train"]][:size][:MOST_ROWS]
+    outputs = data["outputs"][training_output_rows(partition)][:size][:MOST_ROWS]
     training, test = training[: len(outputs), : len(outputs)], test[:, : len(outputs)]
     # An output without any known value in the training rows counts as constant.
     Y = standardised(np.nan_to_num(impute_mean(outputs)))

@@ -15,6 +15,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import unknown_name
 from workflow_lib.fitting.items import asked_weak_size, chosen_entries, size_group
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.metrics import (
     all_measures,
     reference_errors,
@@ -119,7 +120,7 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
     """Return the errors of predicted outputs, and (index, name, error) of their coordinates."""
     outputs, names = data["outputs"], json.loads(data["names"]["outputs"])
     truth = outputs[partition["test"]]
-    train = outputs[partition["train"][: item["training_size"]]]
+    train = outputs[training_output_rows(partition)[: item["training_size"]]]
     errors = squared_error_sums(truth, item["outputs"])
     reference = training_mean_errors(truth, train)
     return all_measures(truth, item["outputs"], reference), [
@@ -138,7 +139,7 @@ def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -
     (all outputs constant) are left out.
     """
     size = item["training_size"]
-    train = partition["train"][:size]
+    train = training_output_rows(partition)[:size]
     if "classes" in data:
         if "training_classes" not in item:
             return {}
@@ -191,7 +192,7 @@ def _class_errors(
         if "outer_folds" in partition:
             counted = ~np.isnan(data["outputs"]).all(axis=1)
         else:
-            counted = partition["train"][: item["training_size"]]
+            counted = training_output_rows(partition)[: item["training_size"]]
         most_frequent = np.bincount(data["classes"]["labels"][counted]).argmax()
         errors["guess_accuracy"] = float((truth == most_frequent).mean())
     return errors, by_class

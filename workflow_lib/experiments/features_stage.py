@@ -22,6 +22,7 @@ from workflow_lib.features.preparation import fit_preparation, preparation_learn
 from workflow_lib.features.scales import MARKOV_SCALE, PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.features.term_scores import fit_terms, inner_products
 from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.fitting.wrong_labels import training_output_rows
 
 
 def run(
@@ -205,7 +206,7 @@ class _LearnedColumns:
             learned["codes"], {**partition, "weak": partition["weak"][:n_weak]}
         )
         # No other outputs are needed, or may be known.
-        self._outputs = data["outputs"][partition["train"]]
+        self._outputs = data["outputs"][training_output_rows(partition)]
         self._shares, self._seed = learned["shares"], seed
 
     def codes_and_weights(self, folds: np.ndarray, fold: int | None) -> tuple[dict, np.ndarray]:

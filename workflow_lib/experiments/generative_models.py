@@ -12,6 +12,7 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.generative.mixture import BATCH_SIZE, BATCHES_FROM
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
@@ -40,7 +41,7 @@ def run(
     data = read_artifact(dataset, "dataset")
     outputs, n_channels = data["outputs"], int(data["names"].get("series_channels", 1))
     partition = read_artifact(split, "split")
-    train = outputs[partition["train"]]
+    train = outputs[training_output_rows(partition)]
     tree: dict = {}
     for size in partition["sizes"]:
         folds = partition["folds"][size_group(size)]

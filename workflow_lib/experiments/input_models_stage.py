@@ -21,6 +21,7 @@ from workflow_lib.features.item_rows import items_in
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.fitting.score_inputs import point_group
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.named_class import combinations, imported_class, new_estimator
 from workflow_lib.seeds import derive_seed
 
@@ -71,7 +72,8 @@ def run(
     for size in map(int, partition["sizes"]):
         folds = partition["folds"][size_group(size)]
         inputs = prepared_inputs(stored, folds, size)
-        labels = data["classes"]["labels"][partition["train"][:size]] if per_class else None
+        rows = training_output_rows(partition)[:size]
+        labels = data["classes"]["labels"][rows] if per_class else None
         names = json.loads(data["names"]["classes"]) if per_class else None
         subsets = {fold: _subsets(folds, fold, labels, names, model_file) for fold in _all(folds)}
         by_point = tree.setdefault(size_group(size), {})

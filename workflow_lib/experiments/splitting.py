@@ -21,6 +21,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.row_roles import row_key
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import size_group
+from workflow_lib.fitting.wrong_labels import swapped_rows
 from workflow_lib.seeds import derive_seed
 
 # Roles of the rows in a given split.
@@ -695,6 +696,7 @@ def run(
     outer_folds: int | None = None,
     fold: tuple[int, int] | None = None,
     partition_seeds: Sequence[int] = (),
+    wrong_labels: float = 0.0,
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
@@ -704,7 +706,8 @@ def run(
     the fold. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`), and
     `whole_groups` of `split_rows` is. Rows
     without any known output are weak rows, and a dataset with ``weak_groups`` has no others
-    (`split_labelled_rows`).
+    (`split_labelled_rows`). With `wrong_labels`, a share, the artifact has ``output_rows`` (n,):
+    the rows whose outputs the training pool has (`training_output_rows`).
 
     Raises
     ------
@@ -798,7 +801,25 @@ def run(
         print(f"{tree['n_left_out']} rows left out: they overlap in time with the test rows")
     if kind == K_FOLD:
         tree["outer_folds"] = outer_folds
+    if wrong_labels > 0:
+        _swap_outputs(tree, data, wrong_labels, derive_seed(seed, "wrong labels"))
     write_artifact(output, tree, "split", seed=seed, inputs=[dataset])
+
+
+def _swap_outputs(tree: dict, data: Mapping, share: float, seed: int) -> None:
+    """Add ``output_rows`` to the tree of a "split" artifact, and print how many outputs differ."""
+    train = tree["train"]
+    if "classes" in data:
+        codes = data["classes"]["labels"][train]
+    else:
+        by_value: dict = {}
+        rows = data["outputs"][train]
+        codes = np.array([by_value.setdefault(row_key(row), len(by_value)) for row in rows])
+    places = swapped_rows(codes, tree["sizes"], share, seed)
+    tree["output_rows"] = train[places]
+    for size in tree["sizes"]:
+        n_wrong = int((codes[places] != codes)[:size].sum())
+        print(f"training size {size}: {n_wrong} rows have a wrong output, {n_wrong / size:.1%}")
 
 
 def _test_fold(

@@ -17,6 +17,7 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
+from workflow_lib.fitting.wrong_labels import training_output_rows
 
 if TYPE_CHECKING:
     from workflow_lib.fitting.prepared_inputs import PreparedInputs
@@ -81,7 +82,7 @@ class SplitData:
     @cached_property
     def train(self) -> np.ndarray:
         """Outputs (n, d) of the training pool, NaN where missing."""
-        return self.dataset["outputs"][self.partition["train"]]
+        return self.dataset["outputs"][training_output_rows(self.partition)]
 
     @cached_property
     def weak(self) -> np.ndarray:
@@ -91,7 +92,7 @@ class SplitData:
     @cached_property
     def labels(self) -> np.ndarray:
         """Classes (n,) of the training pool."""
-        return self.dataset["classes"]["labels"][self.partition["train"]]
+        return self.dataset["classes"]["labels"][training_output_rows(self.partition)]
 
     def bags(self, rows: np.ndarray) -> list[np.ndarray]:
         """Return the bags (m_i, d) of some rows of the dataset."""
@@ -248,6 +249,11 @@ class FitData:
     def rows(self) -> np.ndarray:
         """Row numbers (n,) of the training rows in the dataset."""
         return self.split.partition["train"][: self.size]
+
+    @property
+    def output_rows(self) -> np.ndarray:
+        """Row numbers (n,) of the training outputs: `rows`, unless outputs were swapped."""
+        return training_output_rows(self.split.partition)[: self.size]
 
     @property
     def outputs(self) -> np.ndarray:

@@ -150,7 +150,7 @@ class Method(base.Method):
             If the artifact of alignments is of another output kernel.
         """
         kernel_of_outputs = self._kernel_of_outputs(data)
-        inputs, rows = data.inputs, data.rows
+        inputs, rows = data.inputs, data.output_rows
         grid = KernelGrid.of_method(
             self.kernel, self.kernels, self.widths, self.alphas, inputs.n_columns
         )
@@ -191,7 +191,9 @@ class Method(base.Method):
             labelled_ridge(data.size, chosen["alpha_rest"]),
             self.center,
         )
-        decoder = self._kernel_of_outputs(data).decoder(data.rows, chosen.get("output_width"))
+        decoder = self._kernel_of_outputs(data).decoder(
+            data.output_rows, chosen.get("output_width")
+        )
         return Fitted(dual, intercept, kernel, decoder, self.preimage)
 
     def _kernel_of_outputs(self, data: FitData) -> OutputKernel:

@@ -33,6 +33,11 @@ _WHOLE_GROUPS = {
 }
 """Value of `whole_groups` -> what else than the test rows does not divide a group."""
 
+_WRONG = (
+    "{share} of the training {what} are swapped among the training rows, so that they are wrong: "
+    "fits, selection and errors on training rows have the swapped ones, test rows their own."
+)
+
 _GIVEN = (
     "The data define the test rows and those that may be training or weak rows; splits differ only "
     "in the training and weak rows drawn. The deviation over splits therefore says nothing about "
@@ -146,6 +151,9 @@ def protocol_sentences(
         sentences.append(_ALL_ROWS)
     if settings.get("whole_groups") in _WHOLE_GROUPS:
         sentences.append(_WHOLE_GROUPS[settings["whole_groups"]])
+    if settings.get("wrong_labels"):
+        what = "classes" if measured.is_accuracy else "outputs"
+        sentences.append(_WRONG.format(share=format_share(settings["wrong_labels"]), what=what))
     left_out = sorted(set(settings["training_sizes"]) - {*sizes, ALL})
     if left_out:
         sizes_in_words = join_words(left_out)

@@ -19,6 +19,7 @@ from workflow_lib.features.item_rows import items_in
 from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
@@ -155,7 +156,7 @@ def _shares(
             if not item.get("setting")
         ]
         item = max(items, key=lambda item: item["training_size"])
-        rows = partition["train"][: item["training_size"]]
+        rows = training_output_rows(partition)[: item["training_size"]]
         labels = data["classes"]["labels"][rows]
         fitted = _selected(read_artifact(models, "input_models"), item)
         scores = ScoreSpace(fitted, **arguments)

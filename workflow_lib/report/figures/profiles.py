@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.metrics import means_of_observed
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
 from workflow_lib.report.labels import method_label
@@ -65,7 +66,7 @@ def draw(
     data, partition = read_artifact(dataset, "dataset"), read_artifact(first_split, "split")
     size, test = int(max(partition["sizes"])), partition["test"]
     names = shown_methods(list(first_predictions), REFERENCE_METHOD)
-    train = data["outputs"][partition["train"]][:size]
+    train = data["outputs"][training_output_rows(partition)][:size]
     center, unit = means_of_observed(train), _units(train, output_scale)
     truth = (data["outputs"] - center) / unit
     predicted = {

@@ -14,6 +14,7 @@ from workflow_lib.embeddings.score_space_storage import model_from_tree
 from workflow_lib.errors import UserError
 from workflow_lib.features.item_rows import UNKNOWN, items_in
 from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
 
@@ -71,7 +72,7 @@ def draw(
     labels = data["classes"]["labels"][partition["test"]]
     scores = _largest(read_artifact(first_predictions[method], "predictions"))["class_scores"]
     chosen = _clearest(scores, labels)[:MOST_CLASSES]
-    known = np.unique(data["classes"]["labels"][partition["train"]])
+    known = np.unique(data["classes"]["labels"][training_output_rows(partition)])
     # Models of classes are stored from the last class to the first.
     model_of = dict(zip(known[::-1], models))
     shown = models if len(models) == 1 else [model_of[labels[row]] for row in chosen]
