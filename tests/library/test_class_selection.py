@@ -11,9 +11,10 @@ from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     one_hot,
     scaled_squared_error,
+    select_class_scores,
     squared_error,
 )
-from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid
 from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 
@@ -138,3 +139,43 @@ def test_the_squared_error_is_the_brier_score_and_depends_on_shrinkage():
     assert scaled_squared_error(shrunken, labels) == pytest.approx(
         scaled_squared_error(scores, labels)
     )
+
+
+def test_medians_of_rows_errors_by_hand():
+    labels = np.array([0, 2, 1, 1])
+    scores = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.0, 1.0, 0.0], [9.0, 0.0, 0.0]])
+    assert squared_error(scores, labels, "median") == pytest.approx((0.14 + 0.54) / 2)
+    S, Z = scores[:3] - scores[:3].mean(axis=1)[:, None], one_hot(labels[:3], 3) - 1 / 3
+    factor = (S * Z).sum() / (S**2).sum()
+    by_row = ((Z - factor * S) ** 2).sum(axis=1) / (Z**2).sum(axis=1)
+    found = scaled_squared_error(scores[:3], labels[:3], "median")
+    assert found == pytest.approx(np.median(by_row))
+    assert scaled_squared_error(scores[:3], labels[:3]) == pytest.approx(by_row.mean())
+
+
+def test_the_kernel_and_the_penalty_with_the_least_median_are_chosen():
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(N_CLASSES, 3))[LABELS] + generator.normal(size=(len(LABELS), 3))
+    wrong = np.where(np.arange(len(LABELS)) % 3, LABELS, (LABELS + 1) % N_CLASSES)
+    folds = np.arange(len(LABELS)) // N_CLASSES % 3
+    inputs = prepared_inputs(small_features(X, folds, "none"), folds, len(X))
+    grid = KernelGrid(["rbf"], [0.1, 1.0, 10.0], [1e-6, 1e-3, 1e-1, 1.0])
+    tried = {
+        (width, alpha): squared_error(scores, wrong, "median")
+        for width in grid.widths
+        for alpha, scores in zip(
+            grid.alphas,
+            heldout_class_scores(
+                inputs, wrong, N_CLASSES, InputKernel("rbf", width), grid.alphas, True
+            ),
+            strict=True,
+        )
+    }
+    by_median, by_mean = (
+        select_class_scores(inputs, wrong, N_CLASSES, grid, True, rows)
+        for rows in ("median", "mean")
+    )
+    best = min(tried, key=tried.get)
+    assert (by_median.kernel.width, by_median.alpha_rest) == best
+    assert by_median.score == pytest.approx(tried[best])
+    assert (by_mean.kernel.width, by_mean.alpha_rest) != best

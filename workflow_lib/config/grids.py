@@ -122,6 +122,15 @@ class ChoosesKernel(Centred):
     that are not rescaled."""
 
 
+class AveragesRows(Settings):
+    """Keys of methods that choose how the errors of rows are averaged in selection."""
+
+    row_errors: Literal["mean", "median"] = "mean"
+    """What the errors of held-out rows are averaged by, where a kernel and the other values of the
+    grid are compared: `mean` (the default) or `median`, which rows with wrong labels do not move
+    while they are fewer than half."""
+
+
 class WeaklySupervised(Settings):
     """Keys of methods that can learn from weakly labelled rows."""
 

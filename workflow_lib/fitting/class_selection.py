@@ -23,7 +23,7 @@ def one_hot(labels: np.ndarray, n_classes: int) -> np.ndarray:
     return np.eye(n_classes)[labels]
 
 
-def squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
+def squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str = "mean") -> float:
     """Return the mean over rows of the squared error of class scores, ||z - s||^2 (Brier 1950).
 
     For scores that estimate the indicators z of the classes. It distinguishes a kernel so narrow
@@ -33,11 +33,16 @@ def squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
     ----------
     scores : array (n, K)
     labels : int array (n,)
+    row_errors : {"mean", "median"}, default="mean"
+        ``median``: over rows, instead of the mean.
     """
-    return float(((scores - one_hot(labels, scores.shape[1])) ** 2).sum() / len(labels))
+    errors = (scores - one_hot(labels, scores.shape[1])) ** 2
+    if row_errors == "median":
+        return float(np.median(errors.sum(axis=1)))
+    return float(errors.sum() / len(labels))
 
 
-def scaled_squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
+def scaled_squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str = "mean") -> float:
     """Return the squared error of class scores that is left after the best common factor.
 
     With S the scores and Z the indicators of the true classes, both less their means over the
@@ -57,11 +62,13 @@ def scaled_squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
         Class scores, higher is better; at least two classes.
     labels : int array (n,)
         True classes.
+    row_errors : {"mean", "median"}, default="mean"
+        ``median``: of the errors ||z - a s||^2 / ||z||^2 of the rows, with the same factor a.
 
     Returns
     -------
     float
-        Between 0 and 1; NaN if a score is not finite.
+        Between 0 and 1, a median also above 1; NaN if a score is not finite.
     """
     S = scores - scores.mean(axis=1, keepdims=True)
     Z = one_hot(labels, scores.shape[1])
@@ -69,6 +76,9 @@ def scaled_squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
     squares, product = (S**2).sum(), (S * Z).sum()
     if squares <= ROUNDING**2 * (scores**2).sum() or product <= 0.0:
         return 1.0
+    if row_errors == "median":
+        errors = ((Z - product / squares * S) ** 2).sum(axis=1) / (Z**2).sum(axis=1)
+        return float(np.median(errors))
     return float(max(1.0 - (product / squares) * (product / (Z**2).sum()), 0.0))
 
 
@@ -117,6 +127,7 @@ def select_class_scores(
     n_classes: int,
     grid: KernelGrid,
     center: bool,
+    row_errors: str = "mean",
 ) -> ScoreChoice:
     """Return the kernel and the penalty with the least `squared_error` of the out-of-fold scores.
 
@@ -128,6 +139,8 @@ def select_class_scores(
     inputs, labels, n_classes, center
         As of `heldout_class_scores`.
     grid : KernelGrid
+    row_errors : {"mean", "median"}, default="mean"
+        As of `squared_error`.
     """
     curves = KernelErrors(grid.unit)
     select = single_choice(
@@ -136,6 +149,7 @@ def select_class_scores(
         labels=labels,
         n_classes=n_classes,
         center=center,
+        row_errors=row_errors,
         curves=curves,
     )
     found, extension = grid.search(select, extends=grid.is_relative)
@@ -153,12 +167,13 @@ def _best_scores(
     n_classes: int,
     grid: Grid,
     center: bool,
+    row_errors: str,
     curves: KernelErrors,
 ) -> ScoreChoice:
     best = None
     for kernel, alphas in grid.items():
         by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
-        errors = [squared_error(scores, labels) for scores in by_alpha]
+        errors = [squared_error(scores, labels, row_errors) for scores in by_alpha]
         rates = [error_rate(scores, labels) for scores in by_alpha]
         curves.add_penalties(kernel, {}, alphas, errors, error_rates=rates)
         for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):

@@ -18,6 +18,7 @@ from pydantic import AfterValidator
 from workflow_lib.baselines.output_kernels import output_gram, output_unit
 from workflow_lib.config.grids import (
     AnyPositive,
+    AveragesRows,
     ChoosesKernel,
     ComponentGrid,
     RidgeGrid,
@@ -86,7 +87,7 @@ class ClassExample(WeakExample):
     """Used instead of `grid.block_weight`."""
 
 
-class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
+class Parameters(ModelMethod, ChoosesKernel, AveragesRows, WeaklySupervised):
     """Kernel ridge regression on the indicators of the classes."""
 
     regressor: Literal["class_ridge"]
@@ -204,6 +205,9 @@ class Method(base.Method):
         ``width``, ``alpha`` (of every block), ``output_width``, ``n_components``,
         ``block_weight`` and ``weak_weight`` with one example per class; the first of its list
         where one is missing.
+    row_errors : {"mean", "median"}
+        What the squared errors of the rows are averaged by, where the kernel, its width and the
+        penalty are chosen. The parameters of decoders are chosen by pooled errors always.
 
     Raises
     ------
@@ -224,6 +228,7 @@ class Method(base.Method):
     center: bool
     one_example: Mapping[str, float]
     kernels: Sequence[str] | None = None
+    row_errors: str = "mean"
 
     def __post_init__(self) -> None:
         check_choice("decoder", self.decoder, CLASS_DECODERS)
@@ -289,7 +294,7 @@ class Method(base.Method):
         if data.has_one_example:
             grid = grid.single(self.one_example)
             kernel_grid = kernel_grid.single(self.one_example)
-        return _Fit(data, grid, kernel_grid, self.center)
+        return _Fit(data, grid, kernel_grid, self.center, self.row_errors)
 
 
 class Fitted(base.Fitted):
@@ -462,13 +467,20 @@ class _Fit:
         The validation curves of this error, as the entry of an item.
     """
 
-    def __init__(self, data: FitData, grid: _Grid, kernel_grid: KernelGrid, center: bool) -> None:
+    def __init__(
+        self,
+        data: FitData,
+        grid: _Grid,
+        kernel_grid: KernelGrid,
+        center: bool,
+        row_errors: str = "mean",
+    ) -> None:
         self._split, self._size, self._inputs = data.split, data.size, data.inputs
         self.grid, self._center = grid, center
         self._weak_grams_by_size: dict[int, WeakGrams] = {}
         self._labels, self._n_classes = data.labels, data.n_classes
         self._indicators = select_class_scores(
-            self._inputs, self._labels, self._n_classes, kernel_grid, center
+            self._inputs, self._labels, self._n_classes, kernel_grid, center, row_errors
         )
         self.curves = self._indicators.curves
         self.kernel, self.alpha = self._indicators.kernel, self._indicators.alpha_rest
