@@ -81,9 +81,13 @@ class NamedClass(NamedTuple):
         return faults or self._refused_values(found)
 
     def library_modules(self) -> list[str]:
-        """Return the module of the class if it is of this library, without the package."""
-        package, _, rest = self.path.rpartition(".")[0].partition(".")
-        return [rest] if package == "workflow_lib" and rest else []
+        """Return the modules of this library that the class and its settings name.
+
+        Without the package; the settings name those of the classes that the class combines.
+        """
+        paths = [self.path, *_texts_in(dict(self.settings))]
+        modules = [path.rpartition(".")[0].partition(".") for path in paths]
+        return [rest for package, _, rest in modules if package == "workflow_lib" and rest]
 
     def _unknown_arguments(self, found: type) -> Iterator[Fault]:
         known = argument_names(found)
@@ -130,6 +134,14 @@ class NamedClass(NamedTuple):
                     )
                 ]
         return []
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts_in(part)
 
 
 def imported_class(path: str):

@@ -89,6 +89,19 @@ def test_rows_hold_graphs():
         np.testing.assert_array_equal(found.edges, graph.edges)
 
 
+def test_rows_hold_vectors_of_nodes_and_numbers_beside():
+    graphs, random = drawn(6, 4), np.random.default_rng(5)
+    known = [graph._replace(vectors=random.normal(size=(len(graph.labels), 2))) for graph in graphs]
+    rows = np.hstack([graph_rows(known), random.normal(size=(6, 3))])
+    for graph, found in zip(known, graphs_in(rows, {"n_node_numbers": 2}), strict=True):
+        np.testing.assert_array_equal(found.vectors, graph.vectors)
+    for graph, found in zip(graphs, graphs_in(rows), strict=True):
+        assert found.vectors is None
+        np.testing.assert_array_equal(found.edges, graph.edges)
+    with pytest.raises(ValueError, match="a node without a vector"):
+        graphs_in(graph_rows(graphs), {"n_node_numbers": 40})
+
+
 @pytest.mark.parametrize("row", [[0, 0, 0], [1, 1, 0, 0, 1], [2, 0, 0.5, 0], [2, 0, 1], [1, 0, -1]])
 def test_rows_that_are_no_graphs_are_refused(row):
     with pytest.raises(ValueError, match="A row is no graph"):

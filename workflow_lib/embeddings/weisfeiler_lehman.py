@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from workflow_lib.features.item_rows import graphs_in
+from workflow_lib.features.item_rows import Graph, graphs_in
 from workflow_lib.features.principal_coordinates import principal_directions
 from workflow_lib.features.subtree_patterns import pattern_counts
 
@@ -54,12 +56,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         ValueError
             If a row is no graph.
         """
-        self.patterns_: list[dict[bytes, int]] = [{} for _ in range(self.depth + 1)]
-        known = _of_unit_length(pattern_counts(graphs_in(X), self.patterns_))
-        vectors, roots = principal_directions((known @ known.T).toarray(), known.shape[0])
-        self.directions_ = known.T @ (vectors / roots)
-        self._n_features_out = len(roots) + 1
-        return self
+        return self._fit_patterns([graphs_in(X)])
 
     def transform(self, X) -> np.ndarray:
         """Return the coordinates (n, m) of rows `X` (n, q).
@@ -70,19 +67,49 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
             If a row is no graph.
         """
         check_is_fitted(self)
+        return self._coordinates([graphs_in(X)])
+
+    def _fit_patterns(self, labellings: Sequence[Sequence[Graph]]) -> WeisfeilerLehman:
+        """Learn the patterns of graphs with one or several labellings of their nodes.
+
+        The kernel is the mean of those of the labellings.
+        """
+        self.patterns_: list[list[dict[bytes, int]]] = [
+            [{} for _ in range(self.depth + 1)] for _ in labellings
+        ]
+        known = _scaled(
+            [pattern_counts(*pair) for pair in zip(labellings, self.patterns_, strict=True)]
+        )
+        vectors, roots = principal_directions((known @ known.T).toarray(), known.shape[0])
+        self.directions_ = known.T @ (vectors / roots)
+        self._n_features_out = len(roots) + 1
+        return self
+
+    def _coordinates(self, labellings: Sequence[Sequence[Graph]]) -> np.ndarray:
+        """Return the coordinates (n, m) of graphs with as many labellings."""
         # Patterns that no fitted graph has count for the length of a graph alone.
-        counts = pattern_counts(graphs_in(X), [dict(known) for known in self.patterns_])
-        scaled, start, places = _of_unit_length(counts), 0, []
-        for part, known in zip(counts, self.patterns_):
-            places.append(np.arange(start, start + len(known)))
-            start += part.shape[1]
-        coordinates = scaled[:, np.concatenate(places)] @ self.directions_
+        counts = [
+            pattern_counts(graphs, [dict(known) for known in patterns])
+            for graphs, patterns in zip(labellings, self.patterns_, strict=True)
+        ]
+        start, places = 0, []
+        for parts, patterns in zip(counts, self.patterns_, strict=True):
+            for part, known in zip(parts, patterns, strict=True):
+                places.append(np.arange(start, start + len(known)))
+                start += part.shape[1]
+        coordinates = _scaled(counts)[:, np.concatenate(places)] @ self.directions_
         rest = 1.0 - np.einsum("nm,nm->n", coordinates, coordinates)
         return np.column_stack([coordinates, np.sqrt(np.maximum(rest, 0.0))])
 
 
-def _of_unit_length(counts: list[csr_array]) -> csr_array:
-    """Return the counts of all depths side by side, each row divided by its length."""
-    stacked = csr_array(hstack(counts))
-    lengths = np.sqrt(np.asarray(stacked.power(2).sum(axis=1)).ravel())
-    return csr_array(stacked.multiply(1.0 / lengths[:, None]))
+def _scaled(counts: Sequence[Sequence[csr_array]]) -> csr_array:
+    """Return the counts of all labellings side by side, each row of unit length in each.
+
+    And the whole divided by the root of the number of labellings, so that it has unit length too.
+    """
+    scaled = []
+    for of_depths in counts:
+        stacked = csr_array(hstack(of_depths))
+        lengths = np.sqrt(np.asarray(stacked.power(2).sum(axis=1)).ravel())
+        scaled.append(stacked.multiply(1.0 / (lengths * np.sqrt(len(counts)))[:, None]))
+    return csr_array(hstack(scaled))

@@ -10,7 +10,9 @@ The group ``items`` of a "dataset" artifact describes its rows: ``kind``, and nu
     Bags of words, as the counts of each of the ``n_words`` words; W columns for each part of the
     item, such as the quarters of an image, one part after the other.
 ``graphs``
-    Graphs whose nodes have labels; `graph_rows`.
+    Graphs whose nodes have labels; `graph_rows`. ``n_node_numbers``: the numbers d of the vector of
+    a node, 0 or missing where nodes have none. ``n_beside``: the numbers beside each graph, in the
+    last columns, such as a fingerprint; 0 or missing for none.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def vector_rows(sequences: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class Graph(NamedTuple):
-    """A graph whose nodes have labels.
+    """A graph whose nodes have labels, and vectors where they are known.
 
     Attributes
     ----------
@@ -60,47 +62,65 @@ class Graph(NamedTuple):
         From 0.
     edges : int array (e, 2)
         The numbers of the two nodes of each edge, which has no direction and comes once.
+    vectors : array (n, d) or None, default=None
     """
 
     labels: np.ndarray
     edges: np.ndarray
+    vectors: np.ndarray | None = None
 
 
 def graph_rows(graphs: Sequence[Graph]) -> np.ndarray:
     """Return rows (n, longest) of graphs: their nodes and edges, counted, then listed.
 
-    A row holds the number of nodes, that of edges, the labels, the two nodes of each edge, and
-    zeros.
+    A row holds the number of nodes, that of edges, the labels, the two nodes of each edge, the
+    vectors of the nodes one after the other where they have any, and zeros.
     """
-    lengths = [2 + len(graph.labels) + 2 * len(graph.edges) for graph in graphs]
-    rows = np.zeros((len(graphs), max(lengths)))
-    for row, graph, length in zip(rows, graphs, lengths):
-        row[:2] = len(graph.labels), len(graph.edges)
-        row[2:length] = np.concatenate([graph.labels, np.ravel(graph.edges)])
+    parts = []
+    for graph in graphs:
+        counts = len(graph.labels), len(graph.edges)
+        vectors = [] if graph.vectors is None else np.ravel(graph.vectors)
+        parts.append(np.concatenate([counts, graph.labels, np.ravel(graph.edges), vectors]))
+    rows = np.zeros((len(graphs), max(map(len, parts))))
+    for row, part in zip(rows, parts):
+        row[: len(part)] = part
     return rows
 
 
 def graphs_in(rows: np.ndarray, items: Mapping[str, Any] | None = None) -> list[Graph]:
-    """Return the graphs of rows.
+    """Return the graphs of rows; their nodes have vectors where `items` says so.
+
+    What follows a graph in its row is not read.
 
     Raises
     ------
     ValueError
         If a row is no graph.
     """
-    rows = np.asarray(rows)
-    numbers = np.rint(rows).astype(np.int64)
-    if (rows != numbers).any() or (numbers < 0).any():
-        raise ValueError("A row is no graph: expected whole numbers from 0.")
+    rows, n_numbers = np.asarray(rows), int((items or {}).get("n_node_numbers", 0))
     found = []
-    for row in numbers:
-        n_nodes, n_edges = row[:2]
-        end = 2 + n_nodes + 2 * n_edges
-        edges = row[2 + n_nodes : end].reshape(-1, 2)
-        if n_nodes < 1 or end > len(row) or (edges >= n_nodes).any():
-            raise ValueError("A row is no graph: it has no node, or an edge to no node.")
-        found.append(Graph(row[2 : 2 + n_nodes], edges))
+    for row in rows:
+        n_nodes, n_edges = _whole(row[:2])
+        begin = 2 + n_nodes + 2 * n_edges
+        if n_nodes < 1 or begin > len(row):
+            raise ValueError("A row is no graph: it has no node, or fewer numbers than it states.")
+        labels, edges = np.split(_whole(row[2:begin]), [n_nodes])
+        if (edges >= n_nodes).any():
+            raise ValueError("A row is no graph: it has an edge to no node.")
+        end = begin + n_nodes * n_numbers
+        if end > len(row) or not np.isfinite(row[begin:end]).all():
+            raise ValueError("A row is no graph with vectors: it has a node without a vector.")
+        vectors = row[begin:end].reshape(n_nodes, n_numbers) if n_numbers else None
+        found.append(Graph(labels, edges.reshape(-1, 2), vectors))
     return found
+
+
+def _whole(numbers: np.ndarray) -> np.ndarray:
+    """Return whole numbers from 0 as such."""
+    whole = np.rint(numbers).astype(np.int64)
+    if (numbers != whole).any() or (whole < 0).any():
+        raise ValueError("A row is no graph: expected whole numbers from 0.")
+    return whole
 
 
 def items_in(rows: np.ndarray, items: Mapping[str, Any]) -> list[np.ndarray] | np.ndarray:

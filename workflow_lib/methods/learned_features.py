@@ -103,9 +103,17 @@ class OnLearnedFeatures(OnChangedInputs):
 
 
 def _facts_of_items(transformer: Any, split: SplitData) -> dict[str, int]:
-    """Return the numbers that describe the items, of parameters that are left None."""
-    known, facts = transformer.get_params(), split.dataset.get("items", {})
-    return {name: int(facts[name]) for name in facts if name in known and known[name] is None}
+    """Return the numbers that describe the items, of parameters that are left None.
+
+    Also those of the transformers that this one combines.
+    """
+    facts = split.dataset.get("items", {})
+    named = {path: path.rpartition("__")[2] for path in transformer.get_params()}
+    return {
+        path: int(facts[name])
+        for path, name in named.items()
+        if name in facts and transformer.get_params()[path] is None
+    }
 
 
 def _on_features(fitted: base.Fitted, data: FitData) -> Fitted:
