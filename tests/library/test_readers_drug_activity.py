@@ -11,10 +11,16 @@ import pytest
 from reader_samples import acquired, catalogue, change, excluded, refusal, stored_terms
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.molecules import read_molecules, scaffold_codes, tree_transitions
+from workflow_lib.datasets.molecules import (
+    molecule_graphs,
+    read_molecules,
+    scaffold_codes,
+    tree_transitions,
+)
 from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.experiments import features_stage, splitting
+from workflow_lib.features.item_rows import graphs_in
 from workflow_lib.kernels.gram import gram_matrix
 
 ACTIVITIES = """"nsc","prefix","name","BR:MCF7","CO:HT29","ME:MDA-N","LE:SR"
@@ -105,6 +111,26 @@ def test_inputs_are_morgan_fingerprints(folder):
     assert default[3].sum() == 6 and default[2].sum() > 9
     assert (default >= inputs).all() and set(np.unique(default)) == {0, 1}
     assert read(folder, n_bits=64)["inputs"].shape == (4, 64)
+
+
+def test_inputs_are_graphs_of_atoms_and_bonds(folder):
+    tree = read(folder, inputs="graph")
+    assert {"kind": "graphs", "n_beside": 256} == tree["items"]
+    np.testing.assert_array_equal(tree["inputs"][:, -256:], read(folder)["inputs"])
+    ethylbenzene, ethanol = graphs_in(tree["inputs"])[2:]
+    assert sorted(ethylbenzene.labels) == [12] * 2 + [13] * 6
+    assert len(ethylbenzene.edges) == 8
+    assert ethanol.labels.tolist() == [12, 12, 16]
+    assert sorted(map(sorted, ethanol.edges.tolist())) == [[0, 1], [1, 2]]
+
+
+def test_a_text_that_is_no_smiles_has_no_graph():
+    pytest.importorskip("rdkit")
+    (methane,) = molecule_graphs(["C"])
+    assert methane.labels.tolist() == [12] and methane.edges.shape == (0, 2)
+    for text in ("C(", ""):
+        message = refusal(molecule_graphs, ["CC", text], "molecules.csv")
+        assert f"molecules.csv, molecule 2: '{text}' is no SMILES" in message
 
 
 def test_inputs_do_not_depend_on_how_a_structure_is_written(folder):

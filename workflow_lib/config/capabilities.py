@@ -372,7 +372,7 @@ COMBINATION_REQUIREMENTS = (
         "estimator of letters with items: letters",
     ),
     Requirement(
-        {"kind_of_inputs": {"graphs"}},
+        {"kind_of_inputs": {"graphs"}, "reads_features": {True}},
         {"items": {"graphs"}},
         "the reader {reader} gives graphs, and the method would take their codes for numbers; "
         "methods of graphs have a feature_learner or estimator of graphs with items: graphs",

@@ -1,4 +1,4 @@
-"""Molecules from their SMILES: structure, fingerprint, scaffold and trees, by RDKit.
+"""Molecules from their SMILES: structure, fingerprint, scaffold, trees and graphs, by RDKit.
 
 RDKit is an optional dependency, imported on first use.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workflow_lib.errors import UserError
+from workflow_lib.features.item_rows import Graph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -143,6 +144,43 @@ def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list
     )
     states = [name.rpartition(BETWEEN)[0] for name in names]
     return counts, names, np.unique(states, return_inverse=True)[1].astype(np.int64)
+
+
+def molecule_graphs(smiles: Sequence[str], place: str = "SMILES") -> list[Graph]:
+    """Return the graph of the atoms and bonds of each molecule.
+
+    The label of an atom is twice its atomic number, and one more where it is aromatic: what SMILES
+    writes as ``C`` and ``c``. It does not depend on the other molecules. Hydrogens are left out, as
+    in SMILES; so are the types of bonds, which the aromatic atoms and the numbers of neighbours
+    partly tell, and stereochemistry. A compound of several molecules is one graph.
+
+    Parameters
+    ----------
+    smiles : sequence of str
+    place : str, default="SMILES"
+        Where they stand, as errors name it.
+
+    Raises
+    ------
+    UserError
+        Naming the first SMILES that RDKit cannot parse, or has no atom; if RDKit is not installed.
+    """
+    chem, log = _rdkit()[:2]
+    graphs = []
+    with log.BlockLogs():
+        for number, text in enumerate(smiles, start=1):
+            molecule = chem.MolFromSmiles(text)
+            if molecule is None or molecule.GetNumAtoms() == 0:
+                raise UserError(
+                    place=f"{place}, molecule {number}",
+                    found=f"'{text}' is no SMILES of a molecule",
+                    expected="a SMILES that RDKit can parse, with at least one atom",
+                    remedy="correct the SMILES, or leave the molecule out",
+                )
+            labels = [2 * a.GetAtomicNum() + a.GetIsAromatic() for a in molecule.GetAtoms()]
+            edges = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()]
+            graphs.append(Graph(np.array(labels), np.array(edges, dtype=int).reshape(-1, 2)))
+    return graphs
 
 
 def _labels_and_bonds(molecule) -> tuple[list[str], list[list[tuple[int, str]]]]:

@@ -54,10 +54,10 @@ class Options(Settings):
     """Compounds measured in fewer of the cell lines are left out. By default at most 4 of 59
     activities are missing in a row."""
 
-    inputs: Literal["fingerprint", "tree"] = "fingerprint"
+    inputs: Literal["fingerprint", "tree", "graph"] = "fingerprint"
     """`fingerprint`: Morgan fingerprints, the usual ones; `tree`: counts of the transitions between
     the labels of atoms in the molecule as a tree, of which `inputs.scale: markov` makes Fisher
-    scores."""
+    scores; `graph`: graphs of atoms and bonds, with the fingerprint beside each."""
 
     order: Count = 1
     """For trees, the number of labels of atoms, from an atom upwards, that those of its children
@@ -72,8 +72,8 @@ class Options(Settings):
 
 
 def kind_of_inputs(options: Options) -> str:
-    """Return ``transitions`` for trees."""
-    return "transitions" if options.inputs == "tree" else "numbers"
+    """Return ``transitions`` for trees, ``graphs`` for graphs."""
+    return {"tree": "transitions", "graph": "graphs"}.get(options.inputs, "numbers")
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
@@ -84,7 +84,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     columns ``nsc`` and ``smiles`` are read.
 
     ``inputs``: Morgan fingerprints, 0 or 1 (`workflow_lib.datasets.molecules`); for trees counts of
-    transitions, with ``term_states`` (`tree_transitions` there). ``outputs``: the
+    transitions, with ``term_states`` (`tree_transitions` there); for graphs the rows of
+    `workflow_lib.features.item_rows`, followed by the fingerprint. ``outputs``: the
     activities, NaN where not measured; their cell lines are the names of the outputs, the NSC
     numbers of the rows are ``compounds`` in ``names``. ``groups``: ``scaffold``, the number of the
     Bemis-Murcko scaffold; each compound without rings is a group of its own.
@@ -102,12 +103,14 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     from workflow_lib.datasets.molecules import (
+        molecule_graphs,
         rdkit_version,
         read_molecules,
         scaffold_codes,
         tree_transitions,
     )
     from workflow_lib.datasets.table_file import read_source
+    from workflow_lib.features.item_rows import graph_rows
 
     check_sources(sources, "drug_activity", "the table of the activities", "that of the structures")
     lines, activities = _activities(read_source(sources[0], MISSING), options.left_out_lines)
@@ -146,13 +149,18 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     scaffolds = [molecule.scaffold for molecule in rows.values()]
     codes = scaffold_codes(scaffolds)
     inputs: Any
-    states: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    canonical = [molecule.canonical for molecule in rows.values()]
     if options.inputs == "tree":
-        canonical = [molecule.canonical for molecule in rows.values()]
-        inputs, names, states["term_states"] = tree_transitions(canonical, options.order)
+        inputs, names, more["term_states"] = tree_transitions(canonical, options.order)
     else:
         inputs = np.array([molecule.fingerprint for molecule in rows.values()], dtype=np.float64)
         names = [f"bit_{bit}" for bit in range(options.n_bits)]
+    if options.inputs == "graph":
+        of_graphs = graph_rows(molecule_graphs(canonical, str(sources[1])))
+        inputs = np.hstack([of_graphs, inputs])
+        names = [*(f"number_{place + 1}" for place in range(of_graphs.shape[1])), *names]
+        more["items"] = {"kind": "graphs", "n_beside": options.n_bits}
     return dataset_tree(
         inputs,
         np.array([activities[compound] for compound in rows]),
@@ -169,7 +177,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             "compounds_without_rings": scaffolds.count(""),
             "rdkit": rdkit_version(),
         },
-        **states,
+        **more,
     )
 
 
