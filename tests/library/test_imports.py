@@ -64,6 +64,7 @@ STAGES_WITHOUT_SCIPY = {
 LAYERS = [
     {
         "artifacts",
+        "box_overlap",
         "config",
         "seeds",
         "metrics",

@@ -1,0 +1,128 @@
+"""Upper bounds of the scores of all boxes in a set, for a score that is a sum over points.
+
+An image is a grid of cells; the score of a box is the sum of the weights of the cells in it, such
+as the weights of the visual words of its points. A set of boxes has an interval for each side
+(Lampert, Blaschko & Hofmann 2008): with the union of its boxes and their intersection,
+
+    f(Y) = sum of positive weights in the union + sum of negative weights in the intersection
+
+is no less than the score of any box in Y, and it is the score where Y is one box. In training the
+loss 1 - overlap with the true box is added, and boxes that overlap a detection too much are ruled
+out (Blaschko 2014, equations 5.12 to 5.14); both need the least overlap in Y with a box of area A,
+
+    |intersection of Y with the box| / (|union of Y| + A - |intersection of Y with the box|).
+
+The weights are rounded to multiples of 2^-30 of their largest, so that all sums are exact, and no
+rounding error puts a bound below the score of a box or tells boxes of equal scores apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.box_overlap import areas
+from workflow_lib.errors import UserError
+
+DIGITS = 30
+"""Binary digits of a weight; sums over 2^20 cells are then exact in double precision."""
+
+MOST_CELLS = 1023
+"""Largest number of cells of a side, so that the sides of a box fit into one integer."""
+
+
+class BoxScore:
+    """The score of boxes on a grid of cells, with its bounds for sets of boxes.
+
+    Parameters
+    ----------
+    weights : array (height, width)
+        The weight of each cell, finite, of either sign.
+    loss_box : array (4,) or None, default=None
+        A box, in cells; 1 - overlap with it is added to every score. None: nothing is.
+
+    Raises
+    ------
+    UserError
+        If the weights are no grid of 1 to 1023 cells a side, or not finite.
+    """
+
+    def __init__(self, weights: np.ndarray, loss_box: np.ndarray | None = None) -> None:
+        weights = np.asarray(weights, dtype=float)
+        if weights.ndim != 2 or not all(1 <= side <= MOST_CELLS for side in weights.shape):
+            raise UserError(
+                place="weights of a BoxScore",
+                found=f"an array of the shape {weights.shape}",
+                expected=f"(height, width), each from 1 to {MOST_CELLS}",
+                remedy="pass one weight for each cell of a grid",
+            )
+        if not np.isfinite(weights).all():
+            raise UserError(
+                place="weights of a BoxScore",
+                found="weights that are NaN or infinite",
+                expected="finite weights",
+                remedy="check the model that gives them",
+            )
+        self.height, self.width = weights.shape
+        largest = np.abs(weights).max()
+        unit = np.ldexp(1.0, np.frexp(largest)[1] - DIGITS) if largest else 1.0
+        rounded = np.rint(weights / unit) * unit
+        self._positive = _integral(np.maximum(rounded, 0.0))
+        self._negative = _integral(np.minimum(rounded, 0.0))
+        self._loss_box = None if loss_box is None else np.asarray(loss_box, dtype=float)
+
+    def all_boxes(self) -> np.ndarray:
+        """Return the set (8,) of all boxes: the least left, top, right, bottom, and the largest."""
+        width, height = self.width, self.height
+        return np.array([0, 0, 1, 1, width - 1, height - 1, width, height])
+
+    def of_boxes(self, boxes: np.ndarray) -> np.ndarray:
+        """Return the scores (m,) of boxes (m, 4) whose sides are whole numbers of cells."""
+        boxes = np.asarray(boxes)
+        return self.bounds(np.concatenate([boxes, boxes], axis=1))
+
+    def bounds(self, sets: np.ndarray) -> np.ndarray:
+        """Return the upper bounds (m,) of sets (m, 8); of a set of one box it is the score."""
+        outer, inner = unions(sets), intersections(sets)
+        bounds = self._sums(self._positive, outer) + self._sums(self._negative, inner)
+        if self._loss_box is not None:
+            bounds += 1.0 - least_overlaps(outer, inner, self._loss_box)
+        return bounds
+
+    def _sums(self, integral: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+        left, top, right, bottom = boxes.T
+        top, bottom = top * (self.width + 1), bottom * (self.width + 1)
+        upper = integral[top + right] - integral[top + left]
+        return integral[bottom + right] - integral[bottom + left] - upper
+
+
+def unions(sets: np.ndarray) -> np.ndarray:
+    """Return the smallest boxes (m, 4) that hold every box of sets (m, 8)."""
+    return sets[:, [0, 1, 6, 7]]
+
+
+def intersections(sets: np.ndarray) -> np.ndarray:
+    """Return the boxes (m, 4) that every box of sets (m, 8) holds, without area if there is none.
+
+    Where one side has no width, so has the other no part in the sums.
+    """
+    inner = sets[:, [4, 5, 2, 3]]
+    np.maximum(inner[:, 2:], inner[:, :2], out=inner[:, 2:])
+    return inner
+
+
+def least_overlaps(outer: np.ndarray, inner: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Return lower bounds (m,) of the overlaps of a box with all boxes of m sets.
+
+    `outer` and `inner` (m, 4) are their `unions` and `intersections`. For a set of one box it is
+    the overlap.
+    """
+    sides = np.minimum(inner[:, 2:], box[2:]) - np.maximum(inner[:, :2], box[:2])
+    shared = np.maximum(sides, 0.0).prod(axis=1)
+    return shared / (areas(outer) + areas(box) - shared)
+
+
+def _integral(values: np.ndarray) -> np.ndarray:
+    """Return the sums over the cells above and left of each corner: flat, (h + 1) (w + 1)."""
+    integral = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
+    integral[1:, 1:] = values.cumsum(axis=0).cumsum(axis=1)
+    return integral.ravel()
