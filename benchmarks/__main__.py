@@ -29,6 +29,7 @@ BENCHMARKS = (
     "hidden_markov_em",
     "online_mixture",
     "subtree_patterns",
+    "box_search",
     "interval_coverage",
 )
 

@@ -57,6 +57,7 @@ TITLES = {
     "hidden_markov_em": "EM for hidden Markov models",
     "online_mixture": "Mixtures from a stream, and the Fisher vector layer",
     "subtree_patterns": "The Weisfeiler-Lehman kernel of graphs",
+    "box_search": "Branch and bound for boxes in images",
 }
 
 # A benchmark that measures no time, with tables of its own.
