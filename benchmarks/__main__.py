@@ -30,6 +30,7 @@ BENCHMARKS = (
     "online_mixture",
     "subtree_patterns",
     "box_search",
+    "ranking",
     "interval_coverage",
 )
 

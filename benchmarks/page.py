@@ -58,6 +58,7 @@ TITLES = {
     "online_mixture": "Mixtures from a stream, and the Fisher vector layer",
     "subtree_patterns": "The Weisfeiler-Lehman kernel of graphs",
     "box_search": "Branch and bound for boxes in images",
+    "ranking": "Constraints of preference graphs",
 }
 
 # A benchmark that measures no time, with tables of its own.
