@@ -16,23 +16,7 @@ from pathlib import Path
 from benchmarks.machine import write_description
 from benchmarks.measuring import read_table, run
 from benchmarks.page import PAGE_NAME, write_page
-
-BENCHMARKS = (
-    "selection",
-    "weak_labels",
-    "linear_penalties",
-    "prediction",
-    "unpaired_outputs",
-    "random_features",
-    "fisher_scores",
-    "state_space_em",
-    "hidden_markov_em",
-    "online_mixture",
-    "subtree_patterns",
-    "box_search",
-    "ranking",
-    "interval_coverage",
-)
+from benchmarks.titles import TITLES
 
 WITH_OWN_TABLE = ("interval_coverage",)
 """Benchmarks that measure no time, with their own columns and their own part of the page."""
@@ -47,20 +31,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(TITLES)}")
     parser.add_argument("--quick", action="store_true", help="only the small sizes, for trying")
     parser.add_argument("--page", action="store_true", help="only the page, from the tables")
     parser.add_argument("--folder", type=Path, default=Path("results/benchmarks"))
     options = parser.parse_args(arguments)
-    unknown = sorted(set(options.names) - set(BENCHMARKS))
+    unknown = sorted(set(options.names) - set(TITLES))
     if unknown:
-        parser.error(
-            f"no benchmark is named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}"
-        )
+        parser.error(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(TITLES)}")
     failed: list[str] = []
     if not options.page:
         write_description(options.folder)
-        for name in options.names or BENCHMARKS:
+        for name in options.names or TITLES:
             if name in WITH_OWN_TABLE:
                 own = importlib.import_module(f"benchmarks.{name}")
                 failed += own.run(options.quick, options.folder)

@@ -13,6 +13,8 @@ from benchmarks.measuring import Measurement, at_least, at_most, interleaved, ro
 from workflow_lib.embeddings.box_bounds import BoxScore
 from workflow_lib.embeddings.box_search import detections
 
+TITLE = "Branch and bound for boxes in images"
+
 SIDES = (24, 48)
 N_IMAGES, N_DETECTIONS = 5, 10
 MEAN, GAIN_IN_BOX = -0.3, 1.0

@@ -27,6 +27,8 @@ from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.embeddings.fisher_vectors import FisherVectors
 from workflow_lib.generative.mixture import GaussianMixtureModel
 
+TITLE = "Fisher vectors"
+
 PEER = "skimage"
 SET_NUMBERS = {1: 500, 20: 200, 200: 50, 2000: 10}
 """Number of sets by the descriptors of each."""

@@ -27,6 +27,8 @@ from workflow_lib.embeddings.score_space import ScoreSpace
 from workflow_lib.generative.hidden_markov import HiddenMarkovModel, fit_models
 from workflow_lib.generative.hidden_markov_fitting import expectation_maximisation
 
+TITLE = "EM for hidden Markov models"
+
 PEER = "hmmlearn"
 
 # Number of sequences, shortest and longest length, and how many times as long hmmlearn may take.

@@ -40,6 +40,8 @@ from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
 from benchmarks.user_table import METHODS, OwnTable
 from workflow_lib.seeds import derive_seed
 
+TITLE = "Coverage of intervals"
+
 LAWS: dict[str, Law | RealTable] = {**SIMULATED_LAWS, **REAL_TABLES}
 
 N_QUICK_SIMULATIONS = 3

@@ -18,6 +18,8 @@ import numpy as np
 from benchmarks.measuring import Measurement, Timing, at_most, interleaved, row
 from workflow_lib.regression.k_support import KSupportRegression
 
+TITLE = "Linear penalties"
+
 SIZES = ((100, 30), (400, 50), (100, 400))
 QUICK_SIZES = ((400, 50),)
 N_OUTPUTS = 6

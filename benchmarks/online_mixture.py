@@ -23,6 +23,8 @@ from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel
 from workflow_lib.embeddings import fisher_layer
 from workflow_lib.generative.mixture_gradient import Coordinates, expected_gradient
 
+TITLE = "Mixtures from a stream, and the Fisher vector layer"
+
 ROWS = 2000
 # Columns and components.
 SHAPES = [(32, 16), (64, 64)]

@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.machine import read_description
 from benchmarks.measuring import COLUMNS, PEER_OVER_OWN, is_installed, read_table
+from benchmarks.titles import TITLES
 from workflow_lib.report.style import applied_style
 from workflow_lib.whole_files import write_text
 
@@ -45,24 +46,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 # A wider range has a tick for every power of ten only.
 WIDE_RANGE = 50.0
 
-TITLES = {
-    "selection": "Selection",
-    "weak_labels": "Weak labels",
-    "linear_penalties": "Linear penalties",
-    "prediction": "Prediction and pre-images",
-    "unpaired_outputs": "Outputs without inputs",
-    "random_features": "Random features",
-    "fisher_scores": "Fisher vectors",
-    "state_space_em": "EM for state-space models",
-    "hidden_markov_em": "EM for hidden Markov models",
-    "online_mixture": "Mixtures from a stream, and the Fisher vector layer",
-    "subtree_patterns": "The Weisfeiler-Lehman kernel of graphs",
-    "box_search": "Branch and bound for boxes in images",
-    "ranking": "Constraints of preference graphs",
-}
-
 # A benchmark that measures no time, with tables of its own.
-COVERAGE, COVERAGE_TITLE = "interval_coverage", "Coverage of intervals"
+COVERAGE = "interval_coverage"
 
 Row = Mapping[str, str]
 
@@ -104,7 +89,7 @@ def write_page(folder: Path) -> Path:
     tables = _tables(folder)
     sections = {name: (_title(name), _section(name, rows)) for name, rows in tables.items()}
     if (folder / f"{COVERAGE}.csv").is_file():
-        sections[COVERAGE] = (COVERAGE_TITLE, _coverage_section(folder))
+        sections[COVERAGE] = (TITLES[COVERAGE], _coverage_section(folder))
     everything = list(itertools.chain.from_iterable(tables.values()))
     met = [row["met"] for row in everything if row["met"]]
     page = _PAGE.substitute(
@@ -124,7 +109,7 @@ def write_page(folder: Path) -> Path:
 
 
 def _tables(folder: Path) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of each table that has the common columns, in the order of TITLES."""
+    """Return the rows of each table that has the common columns, in the order of `TITLES`."""
     found = {}
     for path in sorted(folder.glob("*.csv")):
         rows = read_table(path)
@@ -480,7 +465,7 @@ def _coverage_section(folder: Path) -> str:
     head = "".join(f'<th scope="col">{heading}</th>' for heading in _COVERAGE_HEADINGS)
     body = "".join(f"<tr>{_coverage_cells(law, module)}</tr>" for law in laws)
     return (
-        f'<section id="{COVERAGE}"><h2>{COVERAGE_TITLE}</h2>\n{_about(module)}\n'
+        f'<section id="{COVERAGE}"><h2>{TITLES[COVERAGE]}</h2>\n{_about(module)}\n'
         f'<div class="wide"><table><caption>The mean coverage must lie between {low:.0%} and '
         f"{high:.0%}, and no third below {module.LEAST_OF_THIRDS:.0%}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"

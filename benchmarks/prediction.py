@@ -17,6 +17,8 @@ from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.ofer import OutputFisherRegressor
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
+TITLE = "Prediction and pre-images"
+
 SIZES = (200, 500, 1000, 2000)
 QUICK_SIZES = (200, 500)
 TEST_ROWS = 1000

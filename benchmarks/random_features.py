@@ -14,6 +14,8 @@ from workflow_lib.regression.feature_ridge import FeatureBlocks, FeatureRidge
 from workflow_lib.regression.landmarks import LandmarkFeatures, choose_landmarks
 from workflow_lib.regression.random_features import RandomFeatures, orthogonal_directions
 
+TITLE = "Random features"
+
 ROWS, QUICK_ROWS, N_TEST = 20_000, 2000, 2000
 LANDMARKS = (100, 500, 1000, 2000)
 QUICK_LANDMARKS = (50,)

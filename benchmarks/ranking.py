@@ -12,6 +12,8 @@ from benchmarks.measuring import Measurement, at_least, at_most, interleaved, ro
 from benchmarks.page import fitted_exponent
 from workflow_lib.regression.preference_constraints import RESCALINGS, PreferenceGraph
 
+TITLE = "Constraints of preference graphs"
+
 NUMBERS = (1000, 5000)
 GROWING, QUICK_GROWING = (10**4, 10**5, 10**6), (10**3, 10**4)
 GAIN, EQUAL, EXPONENT = 100.0, 1e-12, 1.15

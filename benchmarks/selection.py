@@ -39,6 +39,8 @@ from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import reference_errors
 from workflow_lib.regression.heldout import SharedGram
 
+TITLE = "Selection"
+
 SIZES = (200, 500, 1000, 2000)
 QUICK_SIZES = (200, 500)
 WARMING_SIZE = 40

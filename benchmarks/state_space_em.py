@@ -22,6 +22,8 @@ from workflow_lib.generative.linear_gaussian import LinearGaussianParameters, sp
 from workflow_lib.generative.series import read_series
 from workflow_lib.generative.state_space import StateSpaceModel, engine_costs
 
+TITLE = "EM for state-space models"
+
 # Series, steps, states and numbers per step.
 SIZES = [
     (500, 5, 2, 1),

@@ -12,6 +12,8 @@ from benchmarks.measuring import Measurement, at_least, at_most, interleaved, is
 from workflow_lib.features.item_rows import Graph
 from workflow_lib.features.subtree_patterns import pattern_counts
 
+TITLE = "The Weisfeiler-Lehman kernel of graphs"
+
 DEPTH = 3
 NUMBERS = (200, 600)
 MOST_NODES, N_LABELS, SHARE_OF_EDGES = 40, 7, 0.1

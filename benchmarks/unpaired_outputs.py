@@ -28,6 +28,8 @@ from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.methods.back_translation import Method
 
+TITLE = "Outputs without inputs"
+
 SIZES = (20, 50, 100, 200)
 QUICK_SIZES = (20, 50)
 UNPAIRED = 1000

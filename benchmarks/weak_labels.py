@@ -20,6 +20,8 @@ from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.ridge import labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
+TITLE = "Weak labels"
+
 LABELLED = (100, 200, 500)
 WEAK = (300, 1000)
 QUICK_LABELLED = (100, 200)

@@ -32,6 +32,7 @@ from benchmarks import (
 )
 from benchmarks.measuring import Measurement, Timing, at_least, at_most
 from benchmarks.problems import N_FOLDS, Problem, smooth_problem
+from benchmarks.titles import TITLES
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
@@ -327,7 +328,7 @@ def test_peak_memory_counts_memory_that_a_call_frees_again():
 
 
 @pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize("name", command.BENCHMARKS)
+@pytest.mark.parametrize("name", TITLES)
 def test_every_measurement_names_a_function_and_its_arguments(name, quick):
     module = importlib.import_module(f"benchmarks.{name}")
     wanted = module.measurements(quick)
