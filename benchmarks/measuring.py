@@ -1,9 +1,9 @@
 """What all benchmarks share: own processes, interleaved repetitions, peak memory, one table.
 
-A benchmark is a module of this package with a `TITLE` and a function `measurements(quick)`, which lists what is
-measured, and the functions that it names, which return rows (`row`). `run` calls each in a process
-of its own, bound to one processor, with one BLAS thread. Both sides of a ratio are timed there in
-turn (`interleaved`), so that any other load of the machine affects both.
+A benchmark is a module of this package with a `TITLE`, a function `measurements(quick)`, which
+lists what is measured, and the functions that it names, which return rows (`row`). `run` calls each
+in a process of its own, bound to one processor, with one BLAS thread. Both sides of a ratio
+are timed there in turn (`interleaved`), so that any other load of the machine affects both.
 """
 
 from __future__ import annotations

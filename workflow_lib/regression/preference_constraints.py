@@ -1,4 +1,4 @@
-"""The most violated constraint of a preference graph, in O(n log n) (Blaschko 2018, section 3.2).
+"""The most violated constraint of a preference graph, in O(n log n) (Blaschko 2014, section 3.2).
 
 Item i has a loss Delta_i and a score s_i, and an edge (i, j) of the graph says that i, which has
 the lower loss, is to be ranked above j. The hinge of an edge is
