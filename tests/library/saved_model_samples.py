@@ -213,6 +213,19 @@ class Final:
             **(self._mixtures(name, weak) if has_mixture else {}),
         )
 
+    def joint_support(self, name: str, preimage: str = "mean_shift") -> None:
+        grid = {"nu": [0.4, 1.0], "width": [0.3, 3.0], "output_width": [0.5, 2.0]}
+        self._run(
+            name,
+            "joint_kernel_support",
+            kernel=self.kernel,
+            grid=grid,
+            one_example={},
+            preimage=preimage,
+            row_errors="mean",
+            metric=self.metric,
+        )
+
     def joint(self, name: str, combine: str = "average", weak: bool = False) -> None:
         self._run(
             name,

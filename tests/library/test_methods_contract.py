@@ -47,6 +47,8 @@ SETTINGS = {
     "estimator": "sklearn.linear_model.Ridge",
     "grid": {
         "width": [0.3, 3.0],
+        "output_width": [1.0],
+        "nu": [0.5, 1.0],
         "k": [1, 2, 9],
         "cost": [1.0],
         "l2_penalty": [0.1],
@@ -73,6 +75,7 @@ SETTINGS = {
     "projections": [False],
     "pseudo_classes": "soft",
     "ranks": [1, 2],
+    "row_errors": "mean",
     "seed": SEED,
     "settings": {},
     "studies": {},

@@ -141,6 +141,20 @@ class PreparedInputs(ABC):
             heldout = self.folds == fold
             yield self._grams(fold, ~heldout, heldout, weak_size, kernel, width)
 
+    def shared_fold_grams(self, kernel: str, width: float | None) -> Iterator[Grams]:
+        """Yield the matrices of `fold_grams` without weak rows, parts of one matrix if possible.
+
+        Where folds do not learn, one matrix holds those of all of them, and computing it for each
+        fold can cost more than a fit.
+        """
+        if self.learns:
+            yield from self.fold_grams(kernel, width)
+            return
+        K = self.training_gram(kernel, width)
+        for fold in range(self.folds.max() + 1):
+            heldout = self.folds == fold
+            yield K[np.ix_(~heldout, ~heldout)], K[np.ix_(heldout, ~heldout)]
+
     def refit_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Grams:
         """Return `training_gram` and `test_gram`."""
         return (

@@ -21,7 +21,6 @@ from workflow_lib.fitting.class_selection import (
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
-from workflow_lib.fitting.prepared_inputs import Grams
 from workflow_lib.methods import base
 
 REGRESSORS = ("support_vector_machine",)
@@ -130,7 +129,7 @@ class Method(base.Method):
         kernels = self._kernel_grid(data, names, grid["width"])
         for kernel in kernels.kernels():
             named = {"kernel": kernel.name} if self.kernels else {}
-            grams = list(self._fold_grams(data, kernel))
+            grams = list(data.inputs.shared_fold_grams(*kernel))
             for cost in grid["cost"]:
                 scores = np.empty((data.size, data.n_classes))
                 for fold, (K, K_heldout) in enumerate(grams):
@@ -138,17 +137,6 @@ class Method(base.Method):
                     machines = _machines(data, K, labels, cost / kernels.unit(kernel))
                     scores[data.folds == fold] = machines.scores(K_heldout)
                 yield named | {"width": kernel.width, "cost": cost}, scores
-
-    def _fold_grams(self, data: FitData, kernel: InputKernel) -> Iterator[Grams]:
-        """Yield the two Gram matrices of each fold."""
-        if data.inputs.learns:
-            yield from data.inputs.fold_grams(*kernel)
-            return
-        # One matrix holds those of all folds, and computing it can cost more than the machines.
-        K = data.inputs.training_gram(*kernel)
-        for fold in data.fold_numbers:
-            heldout = data.folds == fold
-            yield K[np.ix_(~heldout, ~heldout)], K[np.ix_(heldout, ~heldout)]
 
 
 class Fitted(base.Fitted):
