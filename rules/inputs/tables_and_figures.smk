@@ -162,15 +162,34 @@ def shown_in_figure(wildcards):
     return named_in_figure(wildcards) or settings.methods_of(experiment)
 
 
+def rows_of_splits(experiment):
+    """Return what determines the rows of an experiment's splits, and the measure of errors."""
+    values = settings.experiments[experiment]
+    sizes = tuple(values.training_sizes), values.test_size, values.split, values.metric
+    return draw_name(values.dataset), sizes, values.outer_folds
+
+
 def dataset_versions(experiment):
     """Return the experiments of the run whose splits have the same rows, on versions of a dataset."""
 
     def draws(name):
-        values = settings.experiments[name]
-        sizes = tuple(values.training_sizes), values.test_size, values.split, values.metric
-        return draw_name(values.dataset), sizes, values.outer_folds
+        return rows_of_splits(name), settings.experiments[name].wrong_labels
 
     return [name for name in settings.experiments if draws(name) == draws(experiment)]
+
+
+def shares_of_wrong_labels(experiment):
+    """Return the experiments of the run that differ in their share of wrong labels, by share: a mapping from it."""
+
+    def same(name):
+        return settings.experiments[name].dataset, rows_of_splits(name), settings.methods_of(name)
+
+    by_share = {
+        settings.experiments[name].wrong_labels: name
+        for name in settings.experiments
+        if same(name) == same(experiment)
+    }
+    return dict(sorted(by_share.items()))
 
 
 def families(experiment):
@@ -225,6 +244,9 @@ def files_of_figure(wildcards):
             f"{folder}/split-0/{name}/regression.h5" for name in membership_methods(experiment)
         ],
         "scores": f"{folder}/scores.csv",
+        "share_scores": [
+            f"results/{name}/scores.csv" for name in shares_of_wrong_labels(experiment).values()
+        ],
         "splits": all_splits(SimpleNamespace(experiment=experiment)),
         "version_scores": [f"results/{name}/scores.csv" for name in dataset_versions(experiment)],
     }
@@ -251,6 +273,7 @@ def settings_of_figure(wildcards):
             for other in dataset_versions(name)
         ],
         "weak_size": max(experiment.weak_sizes, default=0),
+        "wrong_shares": list(shares_of_wrong_labels(name)),
     }
     return {setting: known[setting] for setting in kind.settings}
 

@@ -50,6 +50,7 @@ KINDS = registry.figure_modules()
 OF_A_RUN = ("ranks", "protocol", "embedding-or-raw")
 DRAWINGS = ("steps", "class_steps", "fisher_network")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
+SETTINGS |= {"wrong_shares": [0.0, 0.3]}
 SETTINGS |= {"output_scale": "standard", "version_titles": ["Toy, one-hot", "Toy, n-grams"]}
 STUDIES = [
     ("wofer-gmm", "selected", 300, base_error, f"{study}={value}")
@@ -105,7 +106,7 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
         write_artifact(files["all_regressions"][-1], tree, "regression")
     files["scores"] = write_scores(folder / "scores.csv", [*ROWS, *STUDIES])
     add_training_rows(files["scores"], 0.6)
-    files["version_scores"] = [files["scores"]] * 2
+    files["version_scores"] = files["share_scores"] = [files["scores"]] * 2
     files["coordinates"] = write_coordinates(folder / "coordinates.csv", ROWS)
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "arrmse"}
 

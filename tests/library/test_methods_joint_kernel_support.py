@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from configuration_example import DATASET, EXPERIMENT
 from fit_methods import run_method
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
@@ -17,10 +18,14 @@ from test_methods_classifiers import N_CLASSES, Classes
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.baselines.joint_support import fit_joint_support, weights_at
 from workflow_lib.baselines.output_kernels import output_unit
+from workflow_lib.config import capabilities
+from workflow_lib.config.files import validated
+from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.embeddings.density import mean_shift
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.methods.registry import parameters_of
 
 METHOD = "joint_kernel_support"
 GRID = {"nu": [0.3, 1.0], "width": [0.3, 3.0], "output_width": [0.5, 2.0]}
@@ -183,3 +188,25 @@ def test_outputs_and_choice_equal_those_of_each_fold_by_hand(tmp_path, preimage)
         heldout = item["heldout_outputs"][folds == fold]
         np.testing.assert_allclose(heldout, expected, rtol=1e-4, atol=1e-6)
     assert ("training_targets" in item) == (preimage == "candidates")
+
+
+FILE = {"label": "Pairs", "summary": "Pairs.", "color": "#000000", "marker": "o"}
+FILE |= {"regressor": METHOD, "preimage": "candidates", "grid": GRID}
+
+
+@pytest.mark.parametrize("nu", [0, -0.2, 1.5])
+def test_the_configuration_refuses_other_values_of_nu(nu):
+    _, errors = validated(
+        parameters_of(METHOD), FILE | {"grid": GRID | {"nu": [0.5, nu]}}, "x.yaml"
+    )
+    (message,) = map(str, errors)
+    assert message.startswith(f"x.yaml, key grid.nu[1]: found {nu}. Expected a number ")
+
+
+def test_gram_matrices_are_refused_because_they_may_be_negative():
+    method, errors = validated(parameters_of(METHOD), FILE, "x.yaml")
+    assert errors == []
+    experiment = ExperimentSettings(**EXPERIMENT)
+    gram = DatasetSettings(**DATASET | {"inputs": {"kernel": "precomputed", "scale": "none"}})
+    assert "not negative" in " ".join(capabilities.check(method, None, gram, experiment))
+    assert capabilities.check(method, None, DatasetSettings(**DATASET), experiment) == []

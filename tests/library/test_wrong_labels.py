@@ -11,6 +11,8 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.config.files import validated
+from workflow_lib.config.models import ExperimentSettings
 from workflow_lib.experiments.evaluation import run_scores
 from workflow_lib.fitting.wrong_labels import swapped_rows
 
@@ -94,3 +96,11 @@ def test_candidate_outputs_are_the_swapped_ones(tmp_path):
         arguments = settings | {"metric": "arrmse"}
         trees.append(run_method("output_kernel_regression", stages.path, **arguments))
     assert_same_tree(*trees)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.2])
+def test_the_configuration_refuses_shares_that_are_none(share):
+    settings = {"title": "Any", "dataset": "any", "wrong_labels": share}
+    _, errors = validated(ExperimentSettings, settings, "x.yaml")
+    (message,) = map(str, errors)
+    assert message.startswith(f"x.yaml, key wrong_labels: found {share}. Expected a number ")

@@ -53,6 +53,7 @@ ARTIFACTS = (
     "predictions",
     "regressions",
     "scores",
+    "share_scores",
     "splits",
     "version_scores",
 )
@@ -61,8 +62,9 @@ ARTIFACTS = (
 `first_input_models` the generative models of inputs of the shown methods to theirs, and
 `predictions` and `all_regressions` (of the methods shown), and `all_input_models`, to their files
 of every split;
-`version_scores` and `family_scores` are lists, of the experiments of the run on versions of the
-dataset, and of those on classes with the same methods;
+`version_scores`, `share_scores` and `family_scores` are lists, of the experiments of the run on
+versions of the dataset, of those that differ in their share of wrong labels alone, smallest first,
+and of those on classes with the same methods;
 `models` is None without a mixture."""
 
 SETTINGS = (
@@ -76,11 +78,13 @@ SETTINGS = (
     "training_size",
     "version_titles",
     "weak_size",
+    "wrong_shares",
 )
 """What else figures may be given. `methods` are all of the experiment, `named_methods` those that
 the figure names and `shown_methods` the same, or all where it names none, as mappings to their
 `METHOD_FIELDS`; the sizes are the largest;
-`version_titles` are those of the datasets of `version_scores`."""
+`version_titles` are those of the datasets of `version_scores`, and `wrong_shares` the shares of
+wrong labels of `share_scores`."""
 
 _REQUIRED = ("SHOWS", "CAPTION", "draw")
 
