@@ -19,7 +19,7 @@ from workflow_lib.features.preparation import InputPreparation
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import size_group
-from workflow_lib.fitting.prepared_inputs import PreparedRows
+from workflow_lib.fitting.prepared_inputs import MOST_NUMBERS_KEPT, PreparedRows
 from workflow_lib.methods import base
 from workflow_lib.methods.changed_inputs import (
     FittedOnChangedInputs,
@@ -298,6 +298,7 @@ class LearnedInputs(PreparedRows):
         self.learns = True
         self._transformer, self._n_unlabelled = transformer, n_unlabelled
         self._by_fold: dict[int | None, _PreparedFeatures] = {}
+        self._known: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
 
     def learn_all(self) -> None:
         """As `PreparedInputs.learn_all`."""
@@ -318,6 +319,20 @@ class LearnedInputs(PreparedRows):
             found = learned_features(self._transformer, known, preparation, len(rows))
             self._by_fold[fold] = _PreparedFeatures(preparation, found)
         return self._by_fold[fold]
+
+    def _prepared(self, fold, kept, weak_size, others):
+        """As `PreparedRows._prepared`; what is made is kept for the next kernel.
+
+        As far as memory is meant to hold it.
+        """
+        key = fold, weak_size
+        if key in self._known:
+            return self._known[key]
+        made = super()._prepared(fold, kept, weak_size, others)
+        n_kept = sum(part.size for parts in self._known.values() for part in parts)
+        if n_kept + sum(part.size for part in made) <= MOST_NUMBERS_KEPT:
+            self._known[key] = made
+        return made
 
 
 class _PreparedFeatures(NamedTuple):
