@@ -1,5 +1,6 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
+from workflow_lib.datasets.class_losses import CLASS_VECTORS
 from workflow_lib.errors import nearest_name
 
 
@@ -34,7 +35,8 @@ def own_files(dataset):
     place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key "
     named = {} if values.sources else values.options
     keys = {f"options.{key}": named.get(key) for key in ("file", "gram", "class_vectors")}
-    keys |= {"class_tree": values.class_tree, "class_costs": values.class_costs}
+    tree = None if values.class_tree == CLASS_VECTORS else values.class_tree
+    keys |= {"class_tree": tree, "class_costs": values.class_costs}
     return [present_file(place + key, path) for key, path in keys.items() if path]
 
 

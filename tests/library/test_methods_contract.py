@@ -91,6 +91,7 @@ OF_ONE["fisher_vector_network"] = {
     "n_epochs": 2,
     "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0, 0.3]},
 }
+OF_ONE["structured_svm"] = {"loss": "zero_one", "class_similarity": "learned_tree"}
 """Settings of some regressors that differ."""
 
 

@@ -540,6 +540,7 @@ def experiment_facts(
         "task": dataset.task,
         "has_positive_class": dataset.positive_class is not None,
         "has_class_losses": bool(dataset.class_tree or dataset.class_costs),
+        "has_class_tree": bool(dataset.class_tree),
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
         "kind_of_inputs": kind,

@@ -72,9 +72,29 @@ class ForestGrid(Grid):
     """Trees of a forest, a single number: more trees only cost time."""
 
 
+class MachineGrid(Grid):
+    """Of support vector machines."""
+
+    cost: SomePositive
+    """Costs C of a margin violation."""
+
+    width: AnyPositive = ()
+    """Widths of the rbf kernel, as of kernel ridge regression."""
+
+
 class OneExample(Settings):
     """Values used with one labelled example per class, where nothing can be selected because a
     held-out class would have no example left. Null stands for the first value in `grid`."""
+
+
+class MachineExample(OneExample):
+    """Of support vector machines."""
+
+    cost: Positive | None = None
+    """Used instead of `grid.cost`."""
+
+    width: Positive | None = None
+    """Used instead of `grid.width`."""
 
 
 class RidgeExample(OneExample):

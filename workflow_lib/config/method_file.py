@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.feature_learner import FeatureLearner
+from workflow_lib.config.grids import MachineExample, MachineGrid
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.score_space import ScoreSpaceSettings
-from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures
+from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures, without_repeats
 from workflow_lib.methods.registry import (
     LEARNED_FEATURES,
     STORED_SCORES,
@@ -191,6 +192,24 @@ class ModelMethod(MethodFile):
     model: Name | None = None
     """Generative model of the outputs, a file of `config/models`; null (the default) to predict
     the outputs themselves."""
+
+
+class MachineMethod(MethodFile):
+    """A method of support vector machines."""
+
+    kernel: Annotated[tuple[Literal["linear", "rbf"], ...], AfterValidator(without_repeats)] = ()
+    """Candidate kernels on the inputs, selected by cross-validation with the costs; `rbf` takes
+    each of `grid.width`. The values of `grid.cost` are then divided by the size of each kernel (the
+    number of inputs for `linear`, the width for widths below 1), so that one grid suits few and
+    many inputs. With one labelled example per class, where nothing can be selected, it is
+    the first that is not linear. Empty (the default): the kernel of the experiment, and costs that
+    are not rescaled."""
+
+    grid: MachineGrid
+    """Candidate hyper-parameters."""
+
+    one_example: MachineExample = MachineExample()
+    """Values used instead of the grid with one labelled example per class."""
 
 
 class EmbeddingMethod(ModelMethod):

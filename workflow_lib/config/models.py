@@ -370,8 +370,9 @@ class DatasetSettings(Settings):
 
     class_tree: Text | None = None
     """File of a tree of classes, relative to the folder of the run: a table with the columns
-    `parent` and `child`, whose leaves are the classes. Errors of classes are then also measured by
-    the path length from the true class to the predicted one. null (the default): none."""
+    `parent` and `child`, whose leaves are the classes; or `class_vectors`, the average linkage of
+    the class vectors. Errors of classes are then also measured by the path length from the true
+    class to the predicted one. null (the default): none."""
 
     class_costs: Text | None = None
     """File of the costs of wrong classes, relative to the folder of the run: a table with a line

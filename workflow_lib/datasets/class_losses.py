@@ -18,9 +18,13 @@ from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import listed_names
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
+from workflow_lib.features.class_trees import linkage_edges
 
 PARENT, CHILD = "parent", "child"
 """Columns of the file of a tree."""
+
+CLASS_VECTORS = "class_vectors"
+"""Instead of the file of a tree: the average linkage of the class vectors."""
 
 PATH_LENGTH, CLASS_COST = "path_length", "class_cost"
 """Names of the losses, in datasets and in ``scores.csv``."""
@@ -35,7 +39,8 @@ def with_class_losses(
     ----------
     tree : mapping
     class_tree : path or None
-        Table with the columns ``parent`` and ``child``, of which the leaves are the classes.
+        Table with the columns ``parent`` and ``child``, of which the leaves are the classes; or
+        `CLASS_VECTORS`.
     class_costs : path or None
         Square table: a line for each true class, named by its first column, and a column for each
         predicted one.
@@ -50,14 +55,19 @@ def with_class_losses(
     Raises
     ------
     UserError
-        As `read_tree`, `path_lengths` and `read_costs`.
+        As `read_tree`, `read_costs` and `workflow_lib.features.class_trees.linkage_edges`.
     """
     if class_tree is None and class_costs is None:
         return dict(tree)
     names = json.loads(tree["names"]["classes"])
     classes, losses = dict(tree["classes"]), {}
     if class_tree is not None:
-        parents = read_tree(class_tree, names)
+        if class_tree == CLASS_VECTORS:
+            place = "the tree of the class vectors (class_tree: class_vectors)"
+            edges = linkage_edges(classes["vectors"], names, place)
+            parents = {child: parent for parent, child in edges}
+        else:
+            parents = read_tree(class_tree, names)
         losses[PATH_LENGTH] = path_lengths(parents, names)
         classes["tree"] = json_bytes([[parent, child] for child, parent in parents.items()])
     if class_costs is not None:
@@ -69,7 +79,7 @@ def check_losses(
     class_tree: str | Path | None, class_costs: str | Path | None, classes: Sequence[str]
 ) -> None:
     """Raise the errors of `with_class_losses` for files of losses between these classes."""
-    if class_tree is not None:
+    if class_tree not in (None, CLASS_VECTORS):
         read_tree(class_tree, classes)
     if class_costs is not None:
         read_costs(class_costs, classes)

@@ -42,7 +42,12 @@ def squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str = "mea
     return float(errors.sum() / len(labels))
 
 
-def scaled_squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str = "mean") -> float:
+def scaled_squared_error(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    row_errors: str = "mean",
+    losses: np.ndarray | None = None,
+) -> float:
     """Return the squared error of class scores that is left after the best common factor.
 
     With S the scores and Z the indicators of the true classes, both less their means over the
@@ -64,6 +69,9 @@ def scaled_squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str
         True classes.
     row_errors : {"mean", "median"}, default="mean"
         ``median``: of the errors ||z - a s||^2 / ||z||^2 of the rows, with the same factor a.
+    losses : array (K, K) or None, default=None
+        Losses between classes, whose negatives take the place of the indicators; None: the 0-1
+        loss, with which nothing changes.
 
     Returns
     -------
@@ -71,8 +79,8 @@ def scaled_squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str
         Between 0 and 1, a median also above 1; NaN if a score is not finite.
     """
     S = scores - scores.mean(axis=1, keepdims=True)
-    Z = one_hot(labels, scores.shape[1])
-    Z -= Z.mean(axis=1, keepdims=True)
+    Z = one_hot(labels, scores.shape[1]) if losses is None else -losses[labels]
+    Z = Z - Z.mean(axis=1, keepdims=True)
     squares, product = (S**2).sum(), (S * Z).sum()
     if squares <= ROUNDING**2 * (scores**2).sum() or product <= 0.0:
         return 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.features.bag_rows import bags_of
+from workflow_lib.features.class_trees import ClassTree, tree_of_edges
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
@@ -113,6 +115,13 @@ class SplitData:
         """Losses (K, K) between classes: the costs or, without these, path lengths in the tree."""
         losses = self.dataset["classes"]["losses"]
         return losses["class_cost"] if "class_cost" in losses else losses["path_length"]
+
+    @property
+    def class_tree(self) -> ClassTree:
+        """The tree of classes of the dataset, with all lengths 1."""
+        dataset = self.dataset
+        edges = json.loads(dataset["classes"]["tree"].tobytes())
+        return tree_of_edges(edges, json.loads(dataset["names"]["classes"]))
 
     @cached_property
     def models(self) -> dict | None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator
 
-from workflow_lib.config.grids import AnyPositive, Grid, OneExample, SomePositive
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.values import Positive, without_repeats
+from workflow_lib.config.method_file import MachineMethod
 from workflow_lib.fitting.class_selection import (
     scaled_squared_error,
     selected_point,
@@ -29,45 +26,11 @@ NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
 
 
-class MachineGrid(Grid):
-    """Of support vector machines."""
-
-    cost: SomePositive
-    """Costs C of a margin violation."""
-
-    width: AnyPositive = ()
-    """Widths of the rbf kernel, as of kernel ridge regression."""
-
-
-class MachineExample(OneExample):
-    """Of support vector machines."""
-
-    cost: Positive | None = None
-    """Used instead of `grid.cost`."""
-
-    width: Positive | None = None
-    """Used instead of `grid.width`."""
-
-
-class Parameters(MethodFile):
+class Parameters(MachineMethod):
     """Support vector machines."""
 
     regressor: Literal["support_vector_machine"]
     """`support_vector_machine`: one for each class, against the rest."""
-
-    kernel: Annotated[tuple[Literal["linear", "rbf"], ...], AfterValidator(without_repeats)] = ()
-    """Candidate kernels on the inputs, selected by cross-validation with the costs; `rbf` takes
-    each of `grid.width`. The values of `grid.cost` are then divided by the size of each kernel (the
-    number of inputs for `linear`, the width for widths below 1), so that one grid suits few and
-    many inputs. With one labelled example per class, where nothing can be selected, it is
-    the first that is not linear. Empty (the default): the kernel of the experiment, and costs that
-    are not rescaled."""
-
-    grid: MachineGrid
-    """Candidate hyper-parameters."""
-
-    one_example: MachineExample = MachineExample()
-    """Values used instead of the grid with one labelled example per class."""
 
 
 @dataclass

@@ -1,0 +1,277 @@
+"""Structured support vector machines of classes, with losses and similarities between these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from workflow_lib.config.method_file import MachineMethod
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.errors import UserError
+from workflow_lib.fitting.class_selection import (
+    scaled_squared_error,
+    selected_point,
+    single_values,
+)
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
+from workflow_lib.methods import base
+
+if TYPE_CHECKING:
+    from workflow_lib.baselines.structured_machine import StructuredMachine
+    from workflow_lib.features.class_trees import ClassTree
+
+REGRESSORS = ("structured_svm",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 10, "grams": 6, "cubic_minutes": 1}
+READS = ("dataset", "split", "features")
+
+
+class Parameters(MachineMethod):
+    """Structured support vector machines."""
+
+    regressor: Literal["structured_svm"]
+    """`structured_svm`: one machine for all classes, with a joint kernel on inputs and classes."""
+
+    rescaling: Literal["margin", "slack"] = "margin"
+    """What a loss between classes rescales: the `margin` that the scores of two classes must keep
+    (the default: the class of the highest score then answers for the loss itself), or the `slack`,
+    the cost of a margin of 1 that is not kept, as the thesis prints it (equations 5.16 to 5.18).
+    With the 0-1 loss both are one."""
+
+    loss: Literal["zero_one", "class_losses"] = "zero_one"
+    """Loss that is trained: `zero_one` (the default), or `class_losses`, the `class_costs` of the
+    dataset or path lengths in its `class_tree`."""
+
+    class_similarity: Literal["identity", "learned_tree", "given_tree"] = "identity"
+    """Similarities B between the classes: `identity` (the default), none; `learned_tree`, those of
+    the average linkage of the means of the classes in the feature space of the kernel; or
+    `given_tree`, those of the tree of the dataset, with the lengths of its branches that maximise
+    the dependence between inputs and classes (equation 5.34). Both are learned from training rows
+    alone, in every fold from its own."""
+
+    needs_of_data = (
+        Requirement(
+            {"loss": {"class_losses"}},
+            {"has_class_losses": {True}},
+            "loss: class_losses needs a dataset with class_tree or class_costs",
+        ),
+        Requirement(
+            {"class_similarity": {"given_tree"}},
+            {"has_class_tree": {True}},
+            "class_similarity: given_tree needs a dataset with class_tree",
+        ),
+    )
+
+
+@dataclass
+class Method(base.Method):
+    """Select the kernel and the cost, and fit the machine.
+
+    The inputs are centred on the training rows of each fold, which stands for an intercept. Of the
+    grid points that is chosen whose scores of held-out rows have the least `scaled_squared_error`
+    with the losses that are trained. All costs of a fold begin with the weights of the one before.
+
+    With one example per class a held-out class has no example left, and nothing can be selected:
+    `one_example` is used instead, and the item has no score.
+
+    An item holds the relative duality gap and the passes of its machine, as ``gap`` and ``passes``,
+    and the largest gap of all machines of the folds, as ``heldout_gap``; with a tree, also
+    ``class_tree``, as `workflow_lib.features.class_trees.ClassTree`, of the classes that have
+    training rows.
+
+    Attributes
+    ----------
+    kernel : str
+        That of the inputs. Only ``rbf`` has widths.
+    grid : mapping
+        Lists ``width`` and ``cost``.
+    one_example : mapping
+        One value of each with one example per class; the first of its list where one is missing.
+    rescaling, loss, class_similarity : str
+        As of `Parameters`.
+    kernels : sequence of str or None
+        Those that compete; None for `kernel` alone.
+    """
+
+    kernel: str
+    grid: Mapping[str, Sequence[float]]
+    one_example: Mapping[str, float]
+    rescaling: str
+    loss: str
+    class_similarity: str
+    kernels: Sequence[str] | None = None
+
+    def select(self, data: FitData) -> base.Selection:
+        n_known = len(np.unique(data.labels))
+        if n_known < 2:
+            raise UserError(
+                f"{data.split.paths['split']}, {data.size} training rows",
+                "one class in all training rows",
+                "at least two classes, between which a structured machine can decide",
+                "use larger training_sizes, or split: per_class or stratified",
+            )
+        has_one = data.has_one_example
+        grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        names = self.kernels or [self.kernel]
+        if has_one:
+            names = [kernel_without_selection(names)]
+        gaps: list[float] = []
+        tried = self._heldout_scores(data, grid, names, gaps)
+        error_of = partial(scaled_squared_error, losses=self._losses(data))
+        entries, heldout = selected_point(tried, data.labels, error_of, self.kernel)
+        entries["heldout_gap"] = max(gaps)
+        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        from workflow_lib.baselines.structured_machine import centre, uncentred
+
+        chosen = selection.entries
+        kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
+        K = data.inputs.training_gram(*kernel)
+        means = centre(K)
+        similarity, tree = self._similarity(data, K, data.labels)
+        cost = chosen["cost"] / self._kernel_grid(data, [kernel.name], ()).unit(kernel)
+        machine = self._machine(data, K, data.labels, similarity, cost)
+        details = {"gap": machine.gap, "passes": machine.passes}
+        if tree is not None:
+            details["class_tree"] = tree._asdict()
+        coefficients, intercept = uncentred(machine.coefficients, means)
+        return Fitted(coefficients, intercept, machine.known, kernel, details)
+
+    def _kernel_grid(self, data: FitData, names: Sequence[str], widths) -> KernelGrid:
+        """Return kernels whose unit divides the costs."""
+        return KernelGrid(names, widths, (), data.inputs.n_columns, bool(self.kernels))
+
+    def _heldout_scores(
+        self,
+        data: FitData,
+        grid: Mapping[str, Sequence[float]],
+        names: Sequence[str],
+        gaps: list[float],
+    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+        """Yield each grid point with the class scores (n, K) of the training rows held out.
+
+        The gaps of the machines are added to `gaps`.
+        """
+        from workflow_lib.baselines.structured_machine import centre, class_scores, uncentred
+
+        kernels = self._kernel_grid(data, names, grid["width"])
+        for kernel in kernels.kernels():
+            named = {"kernel": kernel.name} if self.kernels else {}
+            scores = np.empty((len(grid["cost"]), data.size, data.n_classes))
+            for fold, (K, K_heldout) in enumerate(data.inputs.shared_fold_grams(*kernel)):
+                labels = data.labels[data.folds != fold]
+                means = centre(K)
+                similarity, _ = self._similarity(data, K, labels)
+                weights = None
+                for place, cost in enumerate(grid["cost"]):
+                    cost = cost / kernels.unit(kernel)
+                    machine = self._machine(data, K, labels, similarity, cost, weights)
+                    weights = machine.weights
+                    gaps.append(machine.gap)
+                    linear, intercept = uncentred(machine.coefficients, means)
+                    scores[place, data.folds == fold] = class_scores(
+                        K_heldout, linear, machine.known, intercept
+                    )
+            for cost, of_cost in zip(grid["cost"], scores, strict=True):
+                yield named | {"width": kernel.width, "cost": cost}, of_cost
+
+    def _losses(self, data: FitData) -> np.ndarray:
+        """Return the losses (K, K) that are trained."""
+        if self.loss == "zero_one":
+            return 1.0 - np.eye(data.n_classes)
+        return data.split.losses
+
+    def _similarity(
+        self, data: FitData, K: np.ndarray, labels: np.ndarray
+    ) -> tuple[np.ndarray, ClassTree | None]:
+        """Return B (K, K) and its tree, of training rows with a Gram matrix.
+
+        Classes without a row have zeros, and no place in a learned tree.
+        """
+        if self.class_similarity == "identity":
+            return np.eye(data.n_classes), None
+        from workflow_lib.kernels.class_dependence import (
+            class_products,
+            comparable,
+            dependent_lengths,
+            learned_tree,
+        )
+
+        counts = np.bincount(labels, minlength=data.n_classes)
+        known = np.flatnonzero(counts)
+        products = class_products(K, labels, data.n_classes)[np.ix_(known, known)]
+        if self.class_similarity == "learned_tree":
+            tree = learned_tree(products, counts[known])
+        else:
+            given = data.split.class_tree
+            tree = dependent_lengths(given._replace(members=given.members[known]), products)
+        similarity = np.zeros((data.n_classes, data.n_classes))
+        similarity[np.ix_(known, known)] = comparable(tree.covariance())
+        return similarity, tree
+
+    def _machine(
+        self,
+        data: FitData,
+        K: np.ndarray,
+        labels: np.ndarray,
+        similarity: np.ndarray,
+        cost: float,
+        start: np.ndarray | None = None,
+    ) -> StructuredMachine:
+        from workflow_lib.baselines.structured_machine import fit_structured_machine
+
+        losses = self._losses(data)
+        return fit_structured_machine(
+            K, labels, losses, similarity, cost, self.rescaling, start=start
+        )
+
+
+class Fitted(base.Fitted):
+    """Coefficients and intercepts of the classes, and the kernel of the inputs.
+
+    Parameters
+    ----------
+    coefficients : array (n, K)
+    intercept : array (K,)
+    known : bool array (K,)
+        Which classes have a training row.
+    kernel : InputKernel
+    details : mapping, optional
+        More entries of an item.
+    """
+
+    def __init__(
+        self,
+        coefficients: np.ndarray,
+        intercept: np.ndarray,
+        known: np.ndarray,
+        kernel: InputKernel,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._coefficients, self._intercept, self._known = coefficients, intercept, known
+        self._kernel, self._details = kernel, dict(details or {})
+
+    def predict(self, rows):
+        from workflow_lib.baselines.structured_machine import class_scores
+
+        K = rows.test_gram(*self._kernel)
+        return class_scores(K, self._coefficients, self._known, self._intercept)
+
+    def entries(self):
+        return self._details
+
+    def to_arrays(self):
+        arrays = {"coefficients": self._coefficients, "intercept": self._intercept}
+        return arrays | {"known": self._known} | kernel_arrays(self._kernel)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        names = ("coefficients", "intercept", "known")
+        return cls(*(arrays[name] for name in names), kernel_in(arrays)[0])
