@@ -77,6 +77,7 @@ class PreferenceGraph:
 
     Attributes
     ----------
+    n_items : int
     n_edges : int
         Number of preferences, at least 1.
 
@@ -124,7 +125,7 @@ class PreferenceGraph:
         # Items of a group before the first of its rank have a higher loss.
         self._n_below = self._first_tied - self._first
         self._halve(MOST_NEIGHBOURS if graph == "complete" else 0)
-        self.n_edges = int(self._n_below.sum())
+        self.n_items, self.n_edges = len(losses), int(self._n_below.sum())
         if self.n_edges == 0:
             raise UserError(
                 place=f"the losses of {len(losses)} items",
