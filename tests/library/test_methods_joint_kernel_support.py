@@ -15,13 +15,14 @@ from small_data import regression_data
 from small_pipeline import Stages
 from test_methods_classifiers import N_CLASSES, Classes
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.joint_support import fit_joint_support, weights_at
 from workflow_lib.baselines.output_kernels import output_unit
 from workflow_lib.config import capabilities
 from workflow_lib.config.files import validated
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.embeddings.density import mean_shift
+from workflow_lib.experiments import features_stage
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
@@ -210,3 +211,24 @@ def test_gram_matrices_are_refused_because_they_may_be_negative():
     gram = DatasetSettings(**DATASET | {"inputs": {"kernel": "precomputed", "scale": "none"}})
     assert "not negative" in " ".join(capabilities.check(method, None, gram, experiment))
     assert capabilities.check(method, None, DatasetSettings(**DATASET), experiment) == []
+
+
+@pytest.mark.parametrize("row_errors", ["mean", "median"])
+def test_fixed_values_are_used_where_no_point_is_better_than_equal_scores(tmp_path, row_errors):
+    fixed = {"nu": 0.7, "width": 0.9, "output_width": 0.8}
+    settings = SETTINGS | {"preimage": "candidates", "row_errors": row_errors}
+    classes = Classes(tmp_path, examples=(2,))
+    # Each row is near rows of another class alone.
+    split, labels = classes.split, classes.labels
+    tree = read_artifact(classes.path("dataset"), "dataset")
+    tree["inputs"] = (
+        9.0
+        * np.eye(N_CLASSES)[
+            (labels + np.isin(np.arange(len(labels)), split["train"][:N_CLASSES])) % N_CLASSES
+        ]
+    )
+    write_artifact(classes.path("dataset"), tree, "dataset")
+    features_stage.run(*classes.source, classes.path("features"), "none", "rbf", "none")
+    (item,) = run_method(METHOD, classes.path, **settings | {"one_example": fixed}).values()
+    assert {name: item[name] for name in fixed} == fixed
+    assert item["score"] >= 1.0

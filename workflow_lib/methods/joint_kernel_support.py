@@ -90,7 +90,8 @@ class Parameters(MethodFile, AveragesRows):
     """Candidate hyper-parameters."""
 
     one_example: PairExample = PairExample()
-    """Values used instead of the grid with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class, or where no grid point
+    is better than equal scores."""
 
     needs_of_data = (
         Requirement(
@@ -118,7 +119,8 @@ class Method(base.Method):
 
     A missing training output takes the mean of that output over the rows of the fit; errors count
     the observed outputs only. With one example per class a held-out class has no example left, and
-    nothing can be selected: `one_example` is used instead, and the item has no score.
+    nothing can be selected: `one_example` is used instead, and the item has no score. It is also
+    used where no grid point is better than equal scores of all classes, as with many wrong labels.
 
     Attributes
     ----------
@@ -144,15 +146,19 @@ class Method(base.Method):
     kernels: Sequence[str] | None = None
 
     def select(self, data: FitData) -> base.Selection:
-        names, grid = self.kernels or [self.kernel], self.grid
+        names = self.kernels or [self.kernel]
         if not _has_classes(data):
             return self._select_outputs(data, names)
-        has_one = data.has_one_example
-        if has_one:
-            names = [kernel_without_selection(names)]
-            grid = single_values(self.grid, self.one_example)
         error_of = partial(scaled_squared_error, row_errors=self.row_errors)
-        entries, heldout = selected_point(self._tried(data, names, grid), data.labels, error_of)
+        has_one = data.has_one_example
+        if not has_one:
+            tried = self._tried(data, names, self.grid)
+            entries, heldout = selected_point(tried, data.labels, error_of)
+            if entries["score"] < 1.0:
+                return base.Selection(heldout, entries)
+        fixed = single_values(self.grid, self.one_example)
+        tried = self._tried(data, [kernel_without_selection(names)], fixed)
+        entries, heldout = selected_point(tried, data.labels, error_of)
         return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
