@@ -74,7 +74,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
 
         The kernel is the mean of those of the labellings.
         """
-        self.patterns_: list[list[dict[bytes, int]]] = [
+        self.patterns_: list[list[dict[int, int]]] = [
             [{} for _ in range(self.depth + 1)] for _ in labellings
         ]
         known = _scaled(
