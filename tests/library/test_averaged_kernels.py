@@ -13,7 +13,7 @@ from workflow_lib.embeddings.averaged_kernels import AveragedKernels
 from workflow_lib.embeddings.numbers_beside import NumbersBeside
 from workflow_lib.embeddings.weisfeiler_lehman import WeisfeilerLehman
 from workflow_lib.features.item_rows import Graph, graph_rows
-from workflow_lib.methods.learned_features import _facts_of_items
+from workflow_lib.methods.learned_features import _facts_of_data
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 WL = "workflow_lib.embeddings.weisfeiler_lehman.WeisfeilerLehman"
@@ -80,8 +80,8 @@ def test_the_arguments_of_its_transformers_can_compete():
 
 def test_what_the_dataset_says_reaches_its_transformers():
     split = SimpleNamespace(dataset={"items": {"kind": "graphs", "n_beside": 4}})
-    assert _facts_of_items(AveragedKernels(PARTS), split) == {"parts__bits__n_beside": 4}
-    assert _facts_of_items(averaged(), split) == {}
+    assert _facts_of_data(AveragedKernels(PARTS), split) == {"parts__bits__n_beside": 4}
+    assert _facts_of_data(averaged(), split) == {}
     with pytest.raises(ValueError, match="no such numbers"):
         NumbersBeside().fit(rows(3))
 

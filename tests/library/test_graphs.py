@@ -114,8 +114,8 @@ def written(folder, lines=LINES):
     return path
 
 
-def read(path):
-    return read_dataset("labelled_graphs", {}, [path], 0)
+def read(path, **options):
+    return read_dataset("labelled_graphs", options, [path], 0)
 
 
 def test_graphs_are_read_with_their_classes(tmp_path):
@@ -159,3 +159,23 @@ def test_a_file_of_copies_of_two_classes_is_refused(tmp_path):
 def test_a_wrong_line_is_named(tmp_path, line, text, message):
     lines = [*LINES[:line], text, *LINES[line + 1 :]]
     assert message in refusal(read, written(tmp_path, lines))
+
+
+WITH_VECTORS = ["2", "2 1", "0 1 1 0.5 2", "0 1 0 -1 3", "2 1", "0 1 1 0.5 2", "0 1 0 -1 4"]
+
+
+def test_vectors_of_nodes_are_read_after_the_neighbours(tmp_path):
+    tree = read(written(tmp_path, [*WITH_VECTORS[:4], "2 2", *WITH_VECTORS[5:]]), node_numbers=2)
+    first, second = graphs_in(tree["inputs"], tree["items"])
+    assert first.vectors.tolist() == [[0.5, 2], [-1, 3]]
+    assert second.vectors.tolist() == [[0.5, 2], [-1, 4]]
+    # Without their vectors they are one graph in two classes.
+    lines = [*WITH_VECTORS[:4], "2 2", *WITH_VECTORS[5:]]
+    assert "copy of one of another class" in refusal(read, written(tmp_path, lines))
+
+
+@pytest.mark.parametrize("line", ["0 1 0 -1", "0 1 0", "0 1 0 -1 nan", "0 1 0 -1 x"])
+def test_a_node_without_a_vector_is_named(tmp_path, line):
+    lines = [*WITH_VECTORS[:3], line, *WITH_VECTORS[4:]]
+    message = refusal(read, written(tmp_path, lines), node_numbers=2)
+    assert "line 4: a node without a vector" in message

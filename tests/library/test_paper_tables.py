@@ -227,6 +227,16 @@ def test_the_lines_of_the_tables_of_the_thesis_are_those_of_its_text(number):
     assert "\n".join([heading, *lines.values()]) in caption[:1500]
 
 
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+def test_the_numbers_of_graphs_are_those_of_the_text_of_the_thesis():
+    rows = rows_of("blaschko-4-5")
+    text = THESIS.read_text(encoding="utf-8")
+    caption = text[text.index("Table 4.5: ") :]
+    heading = " ".join(row["column"].removeprefix("h = ") for row in rows)
+    numbers = " ".join(f"{row['value']}%" for row in rows)
+    assert f"{rows[0]['row']}\n\nh {heading}\n\nAccuracy {numbers}" in caption[:500]
+
+
 def test_tables_that_are_printed_twice_have_the_same_numbers():
     with (TABLES / "blaschko-4.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -95,24 +95,28 @@ class OnLearnedFeatures(OnChangedInputs):
             transformer = new_estimator(
                 imported_class(self._transformer), self._settings, point, self.seed
             )
-            transformer.set_params(**_facts_of_items(transformer, data.split))
+            transformer.set_params(**_facts_of_data(transformer, data.split))
             self._splits[key] = _SplitOnFeatures(data.split, transformer, n_unlabelled)
         uses_weak = any(spec.weak_size for spec in self._method.specs(data.split))
         spec = data.spec if uses_weak else replace(data.spec, weak_size=0)
         return FitData(self._splits[key], spec, data.members)
 
 
-def _facts_of_items(transformer: Any, split: SplitData) -> dict[str, int]:
-    """Return the numbers that describe the items, of parameters that are left None.
+def _facts_of_data(transformer: Any, split: SplitData) -> dict[str, Any]:
+    """Return what the dataset says of its inputs, of parameters that are left None.
 
-    Also those of the transformers that this one combines.
+    The numbers that describe items, and the ``places`` (q, 2) of columns, as row and column; also
+    for the transformers that this one combines.
     """
-    facts = split.dataset.get("items", {})
-    named = {path: path.rpartition("__")[2] for path in transformer.get_params()}
+    dataset, known = split.dataset, transformer.get_params()
+    facts: dict[str, Any] = dict(dataset.get("items", {}))
+    if "places" in dataset:
+        facts["places"] = np.column_stack([dataset["places"][name] for name in ("row", "column")])
+    named = {path: path.rpartition("__")[2] for path in known}
     return {
-        path: int(facts[name])
+        path: facts[name] if name == "places" else int(facts[name])
         for path, name in named.items()
-        if name in facts and transformer.get_params()[path] is None
+        if name in facts and known[path] is None
     }
 
 

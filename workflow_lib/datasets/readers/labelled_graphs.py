@@ -1,10 +1,12 @@
-"""Reader of graphs with classes, whose nodes have labels."""
+"""Reader of graphs with classes, whose nodes have labels, and vectors where asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.tables import check_sources, read_text, wrong_source
@@ -20,7 +22,11 @@ DEPTH = 5
 
 
 class Options(Settings):
-    """Options of the reader ``labelled_graphs``: none."""
+    """Options of the reader ``labelled_graphs``."""
+
+    node_numbers: Annotated[int, Strict(), Field(ge=0)] = 0
+    """Numbers of the vector of each node, which follow its neighbours on its line; 0, the default,
+    where nodes have none, or where they are not read."""
 
 
 def kind_of_inputs(options: Options) -> str:
@@ -32,17 +38,18 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """Return one row per different graph; `seed` is not used.
 
     The source is a text file: the number of graphs; for each graph a line with the number of its
-    nodes and its class, then for each node a line with its label, its number of neighbours, and
-    these, counted from 0. ``inputs`` are the rows of `workflow_lib.features.item_rows`.
-    ``classes``: see `workflow_lib.datasets.class_tables.class_dataset_tree`; the class vectors are
-    the unit vectors. Graphs that have the same counts of subtree patterns as an earlier one, which
-    would be in training and test rows, are left out, and all of such with two classes.
+    nodes and its class, then for each node a line with its label, its number of neighbours, these,
+    counted from 0, and the numbers of its vector where ``node_numbers`` says so. ``inputs`` are the
+    rows of `workflow_lib.features.item_rows`. ``classes``: see
+    `workflow_lib.datasets.class_tables.class_dataset_tree`; the class vectors are the unit vectors.
+    Graphs that have the same counts of subtree patterns as an earlier one, which would be in
+    training and test rows, are left out, and all of such with two classes.
 
     Raises
     ------
     UserError
-        Naming the line: a graph without nodes, a node without a label, an edge to no node, other
-        numbers of graphs, nodes or neighbours than stated, or what is no whole number.
+        Naming the line: a graph without nodes, a node without a label or a vector, an edge to no
+        node, other numbers of graphs, nodes or neighbours than stated, or what is no whole number.
     """
     import numpy as np
 
@@ -50,7 +57,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.features.item_rows import graph_rows
 
     check_sources(sources, "labelled_graphs", "the file of the graphs")
-    labels, graphs = _graphs(sources[0])
+    labels, graphs = _graphs(sources[0], options.node_numbers)
     kept, excluded = _different(labels, graphs)
     if not kept:
         found, expected = "every graph is a copy of one of another class", "different graphs"
@@ -68,11 +75,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=str(sources[0]),
         rows_read=len(graphs),
         report={"exclusions": excluded},
-        items={"kind": "graphs"},
+        items={"kind": "graphs", "n_node_numbers": options.node_numbers},
     )
 
 
-def _graphs(path: Path) -> tuple[list[str], list[Graph]]:
+def _graphs(path: Path, n_numbers: int) -> tuple[list[str], list[Graph]]:
     """Return the classes and the graphs of a file."""
     import numpy as np
 
@@ -86,15 +93,26 @@ def _graphs(path: Path) -> tuple[list[str], list[Graph]]:
     def wrong(found: str, expected: str):
         return wrong_source(f"{path}, line {place + 1}", found, expected)
 
-    def numbers(least: int, what: str) -> list[int]:
+    def numbers(count: int, what: str) -> list[int]:
         if place >= len(lines):
             raise wrong("the end of the file", what)
-        if len(lines[place]) < least:
-            raise wrong(f"'{' '.join(lines[place])}'", what)
+        if len(lines[place]) < count:
+            raise wrong(f"'{' '.join(lines[place])[:60]}'", what)
         try:
-            return [int(word) for word in lines[place][: least if least == 1 else None]]
+            return [int(word) for word in lines[place][:count]]
         except ValueError:
             raise wrong(f"'{' '.join(lines[place])[:60]}'", f"{what}, in whole numbers") from None
+
+    def vector(begin: int) -> list[float]:
+        words = lines[place][begin : begin + n_numbers]
+        try:
+            found = [float(word) for word in words]
+        except ValueError:
+            found = []
+        if len(found) < n_numbers or not np.isfinite(found).all():
+            expected = f"{n_numbers} finite numbers after the neighbours of every node"
+            raise wrong(f"a node without a vector ('{' '.join(words)[:60]}')", expected)
+        return found
 
     n_graphs = numbers(1, "the number of graphs")[0]
     if n_graphs < 1:
@@ -105,22 +123,23 @@ def _graphs(path: Path) -> tuple[list[str], list[Graph]]:
         n_nodes, label = numbers(2, "the number of nodes of a graph, and its class")[:2]
         if n_nodes < 1:
             raise wrong("a graph without nodes", "at least one node in every graph")
-        tags, edges = [], set()
+        tags, edges, vectors = [], set(), []
         for node in range(n_nodes):
             place += 1
             what = "the label of a node, its number of neighbours, and these"
-            tag, n_neighbours, *neighbours = numbers(2, what)
-            neighbours = neighbours[:n_neighbours]
-            if tag < 0 or len(neighbours) < n_neighbours:
+            tag, n_neighbours = numbers(2, what)
+            if tag < 0 or n_neighbours < 0:
                 raise wrong(f"'{' '.join(lines[place])[:60]}'", what)
-            for other in neighbours:
+            for other in numbers(2 + n_neighbours, what)[2:]:
                 if not 0 <= other < n_nodes:
                     found = f"an edge to the node {other} of {n_nodes}"
                     raise wrong(found, "edges between nodes of the graph, counted from 0")
                 edges.add((min(node, other), max(node, other)))
             tags.append(tag)
+            vectors.append(vector(2 + n_neighbours))
         classes.append(str(label))
-        graphs.append(Graph(np.array(tags), np.array(sorted(edges), dtype=int).reshape(-1, 2)))
+        ends = np.array(sorted(edges), dtype=int).reshape(-1, 2)
+        graphs.append(Graph(np.array(tags), ends, np.array(vectors) if n_numbers else None))
     if place + 1 < len(lines):
         place += 1
         raise wrong("more lines", f"the {n_graphs} graphs that the first line states")
@@ -135,7 +154,7 @@ def _different(classes: Sequence[str], graphs: Sequence[Graph]) -> tuple[list[in
     from workflow_lib.datasets.copies import without_copies
     from workflow_lib.features.subtree_patterns import pattern_counts
 
-    counts = hstack(pattern_counts(graphs, [{} for _ in range(DEPTH + 1)])).tocsr()
+    counts = hstack(pattern_counts(_by_vector(graphs), [{} for _ in range(DEPTH + 1)])).tocsr()
     counts.sum_duplicates()
     keys = []
     for row in range(len(graphs)):
@@ -146,3 +165,15 @@ def _different(classes: Sequence[str], graphs: Sequence[Graph]) -> tuple[list[in
         (row, key, classes[row]) for row, key in enumerate(keys)
     )
     return kept, {REPEATED: n_repeated, TWO_CLASSES: n_two_classes}
+
+
+def _by_vector(graphs: Sequence[Graph]) -> list[Graph]:
+    """Return graphs in which nodes with another label or vector have another label."""
+    import numpy as np
+
+    if graphs[0].vectors is None:
+        return list(graphs)
+    nodes = np.concatenate([np.column_stack([each.labels, each.vectors]) for each in graphs])
+    labels = np.unique(nodes, axis=0, return_inverse=True)[1].ravel()
+    parts = np.split(labels, np.cumsum([len(each.labels) for each in graphs])[:-1])
+    return [each._replace(labels=own) for each, own in zip(graphs, parts, strict=True)]
