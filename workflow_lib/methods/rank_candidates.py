@@ -1,0 +1,311 @@
+"""Candidate outputs, ranked by their loss: classes, or the outputs of training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, Strict
+
+from workflow_lib.config.grids import AnyPositive, Grid, OneExample, SomePositive
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import Count, Flag, Positive, without_repeats
+from workflow_lib.fitting.class_selection import (
+    least_error,
+    scaled_squared_error,
+    selected_point,
+    single_values,
+)
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
+from workflow_lib.fitting.ranked_candidates import Candidates, output_kernel, ranked
+from workflow_lib.fitting.validation_curves import GridErrors
+from workflow_lib.methods import base
+
+REGRESSORS = ("rank_candidates",)
+TASKS = ("regression", "series", "classes")
+NEEDS = {"minutes": 10, "grams": 20, "cubic_minutes": 2.0}
+READS = ("dataset", "split", "features")
+
+
+class RankingGrid(Grid):
+    """Of rankings of candidates."""
+
+    cost: SomePositive
+    """Costs C of the mean violated preference of a training row."""
+
+    width: AnyPositive = ()
+    """Widths of the kernels that have one, as of kernel ridge regression."""
+
+    output_width: AnyPositive = ()
+    """Widths of the kernel on numeric outputs, in units of the root of the median squared distance
+    of the training outputs. Not used for classes, whose kernel is 1 for equal classes and 0 for
+    others."""
+
+
+class RankingExample(OneExample):
+    """Of rankings of candidates."""
+
+    cost: Positive | None = None
+    """Used instead of `grid.cost`."""
+
+    width: Positive | None = None
+    """Width that is used instead of those of `grid.width`."""
+
+
+class Parameters(MethodFile):
+    """Rankings of candidate outputs by their loss."""
+
+    regressor: Literal["rank_candidates"]
+    """`rank_candidates`: candidate outputs are ranked by their loss, and the first is predicted."""
+
+    preferences: Literal["complete", "bipartite"] = "complete"
+    """Which candidates are compared: any two of different loss (`complete`, the default), or the
+    best with all others (`bipartite`)."""
+
+    n_preferred: Count = 1
+    """Best candidates of a row in a bipartite graph. 1 by default: the true output."""
+
+    rescaling: Literal["margin", "slack"] = "slack"
+    """What a difference of losses multiplies: the margin that the scores must have (`margin`), or
+    the cost of a margin below 1 (`slack`, the default, which was the better one in section 3.2.4 of
+    Blaschko 2018)."""
+
+    across_rows: Flag = False
+    """Whether candidates of different training rows are compared too, so that scores of different
+    inputs can be compared. Off by default: only the order for one input counts."""
+
+    losses: Literal["dataset", "zero_one"] = "dataset"
+    """Losses of classes: the `class_costs` of the dataset or path lengths in its `class_tree`, and
+    0-1 where it has neither (`dataset`, the default), or always 0-1 (`zero_one`)."""
+
+    candidates: Annotated[int, Strict(), Field(ge=2, le=10_000)] = 20
+    """Training outputs that are candidates of a training row where outputs are numeric, evenly
+    spaced in the order of their distance. 20 by default: time grows in proportion. For a new input
+    all training outputs compete."""
+
+    kernel: Annotated[
+        tuple[Literal["linear", "rbf", "laplacian"], ...], AfterValidator(without_repeats)
+    ] = ()
+    """Candidate kernels on the inputs, selected by cross-validation with the costs, which are then
+    divided by the size of each kernel (the number of inputs for `linear`, the width for widths
+    below 1). With one labelled example per class, where nothing can be selected, it is the first
+    that is not linear. Empty (the default): the kernel of the experiment, and costs that are not
+    rescaled."""
+
+    grid: RankingGrid
+    """Candidate hyper-parameters."""
+
+    one_example: RankingExample = RankingExample()
+    """Values used instead of the grid with one labelled example per class."""
+
+    needs_of_data = (
+        Requirement(
+            {"task": {"regression", "series"}},
+            {"has_output_width": {True}},
+            "the regressor rank_candidates needs grid.output_width for numeric outputs",
+        ),
+    )
+
+    def predicts_scores(self, task: str) -> bool:
+        return task == "classes"
+
+
+SELECTION_TOLERANCE = 1e-2
+"""Duality gap in the comparison of grid points, as a share of the objective. On digits the accuracy
+is then within .2 points on average of that with a gap of 1e-4, at a sixth of the time of 1e-3."""
+
+REFIT_TOLERANCE = 1e-3
+"""Duality gap of the chosen fits."""
+
+
+@dataclass
+class Method(base.Method):
+    """Select a kernel and a cost, and rank; see `workflow_lib.fitting.ranked_candidates`.
+
+    Of classes the grid point is that with the least `scaled_squared_error` of the scores of
+    held-out rows, and with one example per class `one_example` is used instead. Of numeric outputs
+    it is that with the least error of the best-ranked training output, where a held-out row has the
+    outputs of the other folds as candidates. The item holds the duality gap of the fit as a share
+    of its objective, as ``duality_gap``, and the number of its planes.
+
+    Attributes
+    ----------
+    kernel : str
+        That of the inputs.
+    grid : mapping
+        Lists ``cost``, ``width`` and ``output_width``.
+    one_example : mapping
+    metric : {"arrmse", "rrmse"}
+        Error of numeric outputs that is minimised.
+    preferences, rescaling, losses : str
+    n_preferred, candidates : int
+    across_rows : bool
+        As of `Parameters`.
+    kernels : sequence of str or None
+        Those that compete; None for `kernel` alone.
+    """
+
+    kernel: str
+    grid: Mapping[str, Sequence[float]]
+    one_example: Mapping[str, float]
+    metric: str
+    preferences: str
+    rescaling: str
+    losses: str
+    n_preferred: int
+    candidates: int
+    across_rows: bool
+    kernels: Sequence[str] | None = None
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the grid point with the least error, the first of those that are equal.
+
+        Raises
+        ------
+        UserError
+            If there is one class, so that none is preferred.
+        """
+        is_of_classes = _is_of_classes(data)
+        has_one = is_of_classes and data.has_one_example
+        grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        names = list(self.kernels or [self.kernel])
+        if has_one:
+            names = [kernel_without_selection(names)]
+        tried = list(self._tried(data, grid, names))
+        if is_of_classes:
+            entries, heldout = selected_point(tried, data.labels, scaled_squared_error, self.kernel)
+            return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+        errors = [
+            heldout_error(data.outputs, heldout, data.folds, self.metric) for _, heldout in tried
+        ]
+        curves = GridErrors()
+        for (point, _), error in zip(tried, errors, strict=True):
+            axes = {name: [value] for name, value in point.items()}
+            curves.add(point.get("kernel", self.kernel), axes, error)
+        best = least_error(errors)
+        point, heldout = tried[best]
+        curve = curves.entry(point.get("kernel", self.kernel), point)
+        return base.Selection(heldout, {"score": errors[best]} | point | curve)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = selection.entries
+        kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
+        K = data.inputs.training_gram(*kernel)
+        cost = chosen["cost"] / self._kernel_grid(data, [kernel.name], ()).unit(kernel)
+        rows = np.ones(data.size, dtype=bool)
+        candidates, graph, outputs = self._candidates(data, rows, None)
+        L = None if outputs is None else output_kernel(outputs, chosen["output_width"])
+        ((dual, solution),) = ranked(
+            K, L, candidates, graph, self.rescaling, [cost], REFIT_TOLERANCE
+        )
+        reached = {"duality_gap": solution.relative_gap, "n_planes": solution.n_planes}
+        return Fitted(dual, kernel, outputs, reached)
+
+    def _kernel_grid(self, data: FitData, names: Sequence[str], widths) -> KernelGrid:
+        """Return kernels whose unit divides the costs."""
+        return KernelGrid(names, widths, (), data.inputs.n_columns, bool(self.kernels))
+
+    def _candidates(self, data: FitData, rows: np.ndarray, fold: int | None):
+        """Return candidates of some training rows, their preferences, and their outputs."""
+        if _is_of_classes(data):
+            outputs = None
+            candidates = Candidates.of_classes(data.labels[rows], self._class_losses(data))
+        else:
+            outputs = data.targets(fold)[rows]
+            candidates = Candidates.of_outputs(outputs, self.candidates)
+        graph = candidates.graph(self.preferences, self.n_preferred, self.across_rows)
+        return candidates, graph, outputs
+
+    def _class_losses(self, data: FitData) -> np.ndarray:
+        has_losses = "losses" in data.split.dataset["classes"]
+        if self.losses == "dataset" and has_losses:
+            return data.split.losses
+        return 1.0 - np.eye(data.n_classes)
+
+    def _tried(
+        self, data: FitData, grid: Mapping[str, Sequence[float]], names: Sequence[str]
+    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+        """Yield each grid point with what it predicts for the training rows held out."""
+        folds = [self._candidates(data, data.folds != fold, fold) for fold in data.fold_numbers]
+        is_of_classes = _is_of_classes(data)
+        shape = (data.size, data.n_classes) if is_of_classes else data.outputs.shape
+        kernels = self._kernel_grid(data, names, grid.get("width", ()))
+        # In ascending order the costs share most of what they learn.
+        costs = sorted(grid["cost"])
+        for kernel in kernels.kernels():
+            named = {"kernel": kernel.name} if self.kernels else {}
+            unit = kernels.unit(kernel)
+            for output_width in [None] if is_of_classes else grid["output_width"]:
+                heldout = np.empty((len(costs), *shape))
+                for fold, (K, K_heldout) in enumerate(data.inputs.fold_grams(*kernel)):
+                    candidates, graph, outputs = folds[fold]
+                    L = None if outputs is None else output_kernel(outputs, output_width)
+                    scaled = [cost / unit for cost in costs]
+                    found = ranked(
+                        K, L, candidates, graph, self.rescaling, scaled, SELECTION_TOLERANCE
+                    )
+                    for place, (dual, _) in enumerate(found):
+                        scores = K_heldout @ dual
+                        heldout[place, data.folds == fold] = _decoded(scores, outputs)
+                point = named | {"width": kernel.width}
+                if output_width is not None:
+                    point["output_width"] = output_width
+                for cost, of_cost in zip(costs, heldout, strict=True):
+                    yield point | {"cost": cost}, of_cost
+
+
+class Fitted(base.Fitted):
+    """The scores of candidates, and their outputs.
+
+    Parameters
+    ----------
+    dual_coefficients : array (n, o)
+        The scores of o candidates are k(x)' times them.
+    kernel : InputKernel
+    outputs : array (o, d) or None
+        Numeric outputs of the candidates; None for classes.
+    reached : mapping
+        ``duality_gap`` and ``n_planes``.
+    """
+
+    def __init__(
+        self,
+        dual_coefficients: np.ndarray,
+        kernel: InputKernel,
+        outputs: np.ndarray | None,
+        reached: Mapping[str, float],
+    ) -> None:
+        self._dual, self._kernel, self._outputs = dual_coefficients, kernel, outputs
+        self._reached = dict(reached)
+
+    def predict(self, rows):
+        return _decoded(rows.test_gram(*self._kernel) @ self._dual, self._outputs)
+
+    def entries(self):
+        return dict(self._reached)
+
+    def to_arrays(self):
+        arrays = {"dual_coefficients": self._dual} | kernel_arrays(self._kernel) | self._reached
+        return arrays if self._outputs is None else arrays | {"outputs": self._outputs}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        reached = {name: arrays[name] for name in ("duality_gap", "n_planes")}
+        return cls(
+            arrays["dual_coefficients"], kernel_in(arrays)[0], arrays.get("outputs"), reached
+        )
+
+
+def _is_of_classes(data: FitData) -> bool:
+    return "classes" in data.split.dataset
+
+
+def _decoded(scores: np.ndarray, outputs: np.ndarray | None) -> np.ndarray:
+    """Return the scores of classes, or the outputs with the highest scores."""
+    return scores if outputs is None else outputs[scores.argmax(axis=1)]
