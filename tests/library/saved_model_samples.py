@@ -279,6 +279,7 @@ class Final:
         """Add a method that predicts scores of classes."""
         grids = {
             "support_vector_machine": {"width": [0.3, 3.0], "cost": [1, 10]},
+            "structured_svm": {"width": [0.3, 3.0], "cost": [1, 10]},
             "perceptron": {"l2_penalty": [1e-2, 1.0]},
             "random_forest_classifier": {"max_features": [0.4, 1.0], "n_trees": n_trees},
         }
@@ -288,6 +289,9 @@ class Final:
             "grid": grids[regressor],
             "one_example": {},
             "seed": SEED,
+            "rescaling": "margin",
+            "loss": "zero_one",
+            "class_similarity": "learned_tree",
         }
         fields = method_modules()[regressor].settings
         self._run(name, regressor, **{key: settings[key] for key in fields})

@@ -79,6 +79,10 @@ BACK = RIDGE | {
     "regressor": "back_translation",
     "grid": RIDGE["grid"] | {"unpaired_weight": [0, 0.1]},
 }
+STRUCTURED = RIDGE | {
+    "regressor": "structured_svm",
+    "grid": {"cost": [1.0], "width": [1.0]},
+}
 WITH_UNPAIRED = EXPERIMENT | {"unpaired_sizes": [10]}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
@@ -315,6 +319,7 @@ def test_classifiers_are_for_classes():
 def test_good_methods_for_classes_pass():
     for method, model in (
         (ONE_HOT, None),
+        (STRUCTURED | {"class_similarity": "learned_tree"}, None),
         (CANDIDATES, MIXTURE),
         (ONE_HOT | {"kernel": ["linear", "rbf"]}, None),
         (RIDGE | {"decoder": "cosine"}, None),
@@ -335,6 +340,18 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
             {"task": "classes"},
             EXPERIMENT | CLASSES,
             "needs a dataset with class_tree or class_costs",
+        ),
+        (
+            STRUCTURED | {"loss": "class_losses"},
+            {"task": "classes"},
+            EXPERIMENT | CLASSES,
+            "loss: class_losses needs a dataset with class_tree or class_costs",
+        ),
+        (
+            STRUCTURED | {"class_similarity": "given_tree"},
+            {"task": "classes", "class_costs": "costs.csv"},
+            EXPERIMENT | CLASSES,
+            "class_similarity: given_tree needs a dataset with class_tree",
         ),
         (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),

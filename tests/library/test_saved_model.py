@@ -175,6 +175,7 @@ SAVED_CLASSES = {
     "self_training, soft": lambda final: final.self_training("saved", "soft"),
     "joint_kernel_support": lambda final: final.joint_support("saved"),
     "support_vector_machine": lambda final: final.classifier("saved", "support_vector_machine"),
+    "structured_svm": lambda final: final.classifier("saved", "structured_svm"),
     "perceptron": lambda final: final.classifier("saved", "perceptron"),
     "random_forest_classifier": lambda final: final.classifier("saved", "random_forest_classifier"),
     "estimator, classifier": lambda final: final.estimator("saved", LOGISTIC, C=0.1),
