@@ -38,6 +38,7 @@ from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import plane_mixtures
+from workflow_lib.features.class_trees import linkage_tree
 from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.report.figures import base, registry
@@ -130,6 +131,7 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
         tree = {"linear": curves, "chosen": {"linear": {}}, "error_rates": {"linear": curves}}
         item = {"training_size": 5, "weak_size": 0, "components": "selected"}
         item |= {"validation_curves": tree, "updates_by_epoch": np.array([0, 4, 8])}
+        item["class_tree"] = linkage_tree(1.0 - np.eye(6))._asdict()
         n_test = len(read_artifact(path, "split")["test"])
         item["test_targets_by_epoch"] = np.random.default_rng(0).random((3, n_test, 6))
         files["all_regressions"].append(path.parent / next(iter(CLASS_METHODS)) / "regression.h5")
