@@ -24,9 +24,10 @@ not less than the distance of either objective to the optimum.
 It is maximised block by block, a row at a time (Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML
 2013), the rows of a pass in the order of their parts of the gap; within a row, weight moves from
 the worst class that has any to the best one with an exact line search (pairwise Frank-Wolfe steps;
-Osokin et al., ICML 2016). The rows of A sum to zero, so that a constant added to the rows and
-columns of B changes nothing but all scores of a row: B and its centred version H B H are one
-machine, at the same cost C.
+Osokin et al., ICML 2016). After a pass all weights move on in its direction, if this is an
+improvement, by twice the last stride that was. The rows of A sum to zero, so that a constant added
+to the rows and columns of B changes nothing but all scores of a row: B and its centred version
+H B H are one machine, at the same cost C.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.embeddings.class_decoding import on_simplex
 from workflow_lib.parameters import check_choice
 
 RESCALINGS = ("margin", "slack")
@@ -208,18 +210,16 @@ class _Blocks:
         self._losses, self.similarity = losses, similarity
         # Row y holds the factors r of the differences to the class of a row of the class y.
         self._factors = np.ones_like(losses) if rescaling == "margin" else losses
-        self.weights = np.zeros((len(labels), len(losses)))
         if start is None:
-            self.weights[np.arange(len(labels)), labels] = cost
+            weights = np.zeros((len(labels), len(losses)))
+            weights[np.arange(len(labels)), labels] = cost
         else:
-            self.weights[:] = cost * start
-        self.dual = -self.weights * self._factors[labels]
-        self.dual[np.arange(len(labels)), labels] -= self.dual.sum(axis=1)
-        # A row of the transposed responses changes with every weight.
-        self._responses = self.dual.T @ K
+            weights = cost * start
+        self._set(weights)
 
     def solve(self, tolerance: float, most_passes: int) -> tuple[float, float, int]:
         """Make passes until the relative gap is small; return it, the objective and the passes."""
+        before, stride = None, 1.0
         for passes in range(most_passes + 1):
             parts, dual_objective = self._gaps()
             gap = parts.sum()
@@ -228,8 +228,36 @@ class _Blocks:
                 return float(gap / objective) if objective > 0 else 0.0, float(objective), passes
             # Rows whose parts are smaller than these add up to less than the gap that ends.
             least = 0.5 * tolerance * objective / len(parts)
+            if before is not None:
+                further = self._move_on(before, stride, dual_objective)
+                stride = max(0.25 * stride, 0.5) if further is None else 2.0 * stride
+                parts = parts if further is None else further
+            before = self.weights.copy()
             for row in np.argsort(-parts, kind="stable")[: int((parts > least).sum())].tolist():
                 self._improve(row)
+
+    def _move_on(
+        self, before: np.ndarray, stride: float, dual_objective: float
+    ) -> np.ndarray | None:
+        """Move all weights on in the direction of the last pass, where this is an improvement.
+
+        The weights `before` the pass; the result is the parts of the gap, and None without a move.
+        """
+        kept = self.weights, self.dual, self._responses
+        moved = self.weights + stride * (self.weights - before)
+        self._set(self._cost * on_simplex(moved / self._cost))
+        parts, reached = self._gaps()
+        if reached > dual_objective:
+            return parts
+        self.weights, self.dual, self._responses = kept
+        return None
+
+    def _set(self, weights: np.ndarray) -> None:
+        self.weights = weights
+        self.dual = -weights * self._factors[self._labels]
+        self.dual[np.arange(len(weights)), self._labels] -= self.dual.sum(axis=1)
+        # A row of the transposed responses changes with every weight.
+        self._responses = self.dual.T @ self._gram
 
     def _gaps(self) -> tuple[np.ndarray, float]:
         """Return the parts (n,) of the gap, and the dual objective."""
