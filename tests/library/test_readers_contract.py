@@ -30,6 +30,7 @@ import test_readers_haxby
 import test_readers_kogan10k
 import test_readers_labelled_sequences
 import test_readers_sequence_halves
+import test_readers_smiles
 import test_readers_stock_covariances
 from reader_samples import stored_terms
 from small_archives import write_archive
@@ -146,6 +147,12 @@ def of_labelled_graphs(folder: Path) -> Sample:
     return Sample({}, (path,), (path,))
 
 
+def of_smiles(folder: Path) -> Sample:
+    pytest.importorskip("rdkit")
+    path = test_readers_smiles.written(folder)
+    return Sample(test_readers_smiles.OPTIONS, (path,), (path,))
+
+
 def of_bag_table(folder: Path) -> Sample:
     path = test_reader_bag_table.write_table(folder, test_reader_bag_table.THREE_BAGS)
     return Sample(test_reader_bag_table.OPTIONS, (path,), (path,))
@@ -219,6 +226,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "monthly_stocks": made(False),
     "sequence_halves": of_sequence_halves,
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
+    "smiles": of_smiles,
     "stock_covariances": of_stock_covariances,
     "synthetic_mixture": made(True, n_rows=30),
     "synthetic_names": made(True, n_rows=20, n_names=3),
@@ -244,6 +252,7 @@ OF_FILES = (
         "labelled_graphs",
         "labelled_sequences",
         "sequence_halves",
+        "smiles",
         "stock_covariances",
     ),
     "zipped_table",
@@ -364,6 +373,7 @@ IMPOSSIBLE = {
         *({"years": years} for years in ([], [2001], [2002, 2001], [2001, 2001])),
         *({"terms_per_year": 0}, {"companies": 0}, {"folder": ""}),
     ],
+    "labelled_graphs": [{"node_numbers": -1}],
     "labelled_sequences": [
         *({"inputs": "signs"}, {"word_length": 0}),
         *({"letters": letters} for letters in ("A", "ac", "A-C")),
@@ -377,6 +387,7 @@ IMPOSSIBLE = {
         ),
     ],
     "series_synthetic": [{"spectral_radius": 1.0}],
+    "smiles": [{"outputs": []}, {"outputs": ["y"], "n_bits": 0}],
     "stock_covariances": [
         *({"companies": names} for names in ([], ["AB"], ["AB", "AB"])),
         *({name: 1} for name in ("days_before", "days_after")),

@@ -129,8 +129,8 @@ def test_a_text_that_is_no_smiles_has_no_graph():
     (methane,) = molecule_graphs(["C"])
     assert methane.labels.tolist() == [12] and methane.edges.shape == (0, 2)
     for text in ("C(", ""):
-        message = refusal(molecule_graphs, ["CC", text], "molecules.csv")
-        assert f"molecules.csv, molecule 2: '{text}' is no SMILES" in message
+        message = refusal(molecule_graphs, ["CC", text])
+        assert f"molecule 2: '{text}' is no SMILES" in message
 
 
 def test_inputs_do_not_depend_on_how_a_structure_is_written(folder):

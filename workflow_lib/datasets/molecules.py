@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workflow_lib.errors import UserError
-from workflow_lib.features.item_rows import Graph
+from workflow_lib.features.item_rows import Graph, graph_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -146,7 +146,7 @@ def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list
     return counts, names, np.unique(states, return_inverse=True)[1].astype(np.int64)
 
 
-def molecule_graphs(smiles: Sequence[str], place: str = "SMILES") -> list[Graph]:
+def molecule_graphs(smiles: Sequence[str], places: Sequence[str] = ()) -> list[Graph]:
     """Return the graph of the atoms and bonds of each molecule.
 
     The label of an atom is twice its atomic number, and one more where it is aromatic: what SMILES
@@ -156,23 +156,24 @@ def molecule_graphs(smiles: Sequence[str], place: str = "SMILES") -> list[Graph]
 
     Parameters
     ----------
-    smiles : sequence of str
-    place : str, default="SMILES"
-        Where they stand, as errors name it.
+    smiles : sequence of n str
+    places : sequence of n str, default=()
+        Where each of them stands, as errors name it; by default its number.
 
     Raises
     ------
     UserError
-        Naming the first SMILES that RDKit cannot parse, or has no atom; if RDKit is not installed.
+        Naming the first SMILES that RDKit cannot parse or that has no atom; if RDKit is not
+        installed.
     """
     chem, log = _rdkit()[:2]
     graphs = []
     with log.BlockLogs():
-        for number, text in enumerate(smiles, start=1):
+        for row, text in enumerate(smiles):
             molecule = chem.MolFromSmiles(text)
             if molecule is None or molecule.GetNumAtoms() == 0:
                 raise UserError(
-                    place=f"{place}, molecule {number}",
+                    place=places[row] if places else f"molecule {row + 1}",
                     found=f"'{text}' is no SMILES of a molecule",
                     expected="a SMILES that RDKit can parse, with at least one atom",
                     remedy="correct the SMILES, or leave the molecule out",
@@ -181,6 +182,20 @@ def molecule_graphs(smiles: Sequence[str], place: str = "SMILES") -> list[Graph]
             edges = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()]
             graphs.append(Graph(np.array(labels), np.array(edges, dtype=int).reshape(-1, 2)))
     return graphs
+
+
+def graph_inputs(
+    graphs: Sequence[Graph], molecules: Sequence[Molecule]
+) -> tuple[np.ndarray, list[str], dict[str, Any]]:
+    """Return rows (n, q) of graphs with fingerprints beside them, their names, and ``items``.
+
+    As a "dataset" artifact holds them (`workflow_lib.features.item_rows`).
+    """
+    rows = graph_rows(graphs)
+    bits = np.array([molecule.fingerprint for molecule in molecules], dtype=np.float64)
+    names = [f"number_{place + 1}" for place in range(rows.shape[1])]
+    names += [f"bit_{bit}" for bit in range(bits.shape[1])]
+    return np.hstack([rows, bits]), names, {"kind": "graphs", "n_beside": bits.shape[1]}
 
 
 def _labels_and_bonds(molecule) -> tuple[list[str], list[list[tuple[int, str]]]]:

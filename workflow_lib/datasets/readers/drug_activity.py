@@ -103,6 +103,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     from workflow_lib.datasets.molecules import (
+        graph_inputs,
         molecule_graphs,
         rdkit_version,
         read_molecules,
@@ -110,7 +111,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         tree_transitions,
     )
     from workflow_lib.datasets.table_file import read_source
-    from workflow_lib.features.item_rows import graph_rows
 
     check_sources(sources, "drug_activity", "the table of the activities", "that of the structures")
     lines, activities = _activities(read_source(sources[0], MISSING), options.left_out_lines)
@@ -153,14 +153,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     canonical = [molecule.canonical for molecule in rows.values()]
     if options.inputs == "tree":
         inputs, names, more["term_states"] = tree_transitions(canonical, options.order)
+    elif options.inputs == "graph":
+        graphs = molecule_graphs(canonical)
+        inputs, names, more["items"] = graph_inputs(graphs, list(rows.values()))
     else:
         inputs = np.array([molecule.fingerprint for molecule in rows.values()], dtype=np.float64)
         names = [f"bit_{bit}" for bit in range(options.n_bits)]
-    if options.inputs == "graph":
-        of_graphs = graph_rows(molecule_graphs(canonical, str(sources[1])))
-        inputs = np.hstack([of_graphs, inputs])
-        names = [*(f"number_{place + 1}" for place in range(of_graphs.shape[1])), *names]
-        more["items"] = {"kind": "graphs", "n_beside": options.n_bits}
     return dataset_tree(
         inputs,
         np.array([activities[compound] for compound in rows]),
