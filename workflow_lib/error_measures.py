@@ -1,7 +1,7 @@
 """Names and descriptions of the errors of numeric outputs, and of the measures of classes.
 
 Their formulas are in `workflow_lib.metrics.all_measures` and
-`workflow_lib.ranking_metrics.MEASURES`. This module does not load NumPy, so that the configuration
+`workflow_lib.ranking_metrics`. This module does not load NumPy, so that the configuration
 can name them at little cost.
 """
 
@@ -136,5 +136,20 @@ LOSS_MEASURES = {
 }
 """Losses between classes, by the column in ``scores.csv``: of datasets that have them."""
 
-CLASS_MEASURES = {"accuracy": ACCURACY} | LOSS_MEASURES | RANKING_MEASURES
+NUMBERS_OF_CANDIDATES = (3, 5)
+"""Returned classes whose recall is measured."""
+
+TOP_MEASURES = {
+    f"top_{k}": ErrorMeasure(
+        f"top-{k} recall",
+        f"Recall of the right class among {k} returned classes",
+        f"Of more than {k} classes: share of test rows whose class is among the {k} with the "
+        "highest scores, classes with equal scores in random order; higher is better.",
+        higher_is_better=True,
+    )
+    for k in NUMBERS_OF_CANDIDATES
+}
+"""Whether the right class is among the first, by the column in ``scores.csv``."""
+
+CLASS_MEASURES = {"accuracy": ACCURACY} | LOSS_MEASURES | RANKING_MEASURES | TOP_MEASURES
 """Every measure of predicted classes, by its column in ``scores.csv``."""

@@ -292,6 +292,7 @@ def write_class_results(
             for size, classes in zip(sizes, (following[labels[test]], predicted)):
                 entries = {"training_size": int(size), "weak_size": weak_size, "setting": ""}
                 entries |= {"components": "selected", "classes": classes}
+                entries["class_scores"] = np.eye(n_classes)[classes]
                 items[f"n-{size}_w-{weak_size}_C-selected"] = entries
             path = folder / f"split-{split}" / method / "predictions.h5"
             write_artifact(path, items, "predictions")

@@ -16,13 +16,13 @@ from sklearn.metrics import accuracy_score, r2_score
 from small_data import clustered_outputs
 
 from workflow_lib.artifacts import write_artifact
-from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES
+from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES, TOP_MEASURES
 from workflow_lib.experiments.evaluation import run_scores
 from workflow_lib.metrics import METRICS, relative_error, squared_error_sums, training_mean_errors
 
 OF_NUMBERS = tuple(ERROR_MEASURES)
 NAMES = (*OF_NUMBERS, *CLASS_MEASURES)
-SCORES = ("correlation", "accuracy", "auc", "roc50")
+SCORES = ("correlation", "accuracy", "auc", "roc50", *TOP_MEASURES)
 ERRORS = [name for name in OF_NUMBERS if name not in SCORES]
 
 
@@ -40,10 +40,16 @@ class Rows(NamedTuple):
     train: np.ndarray
 
 
+def classes_of(name: str) -> int:
+    """Return a number of classes; a recall among the first needs more classes than it returns."""
+    return 7 if name in TOP_MEASURES else 3
+
+
 def sample(name: str) -> Rows:
     random = np.random.default_rng(1)
     if name in CLASS_MEASURES:
-        return Rows(*random.integers(0, 3, size=(2, 12)), np.arange(20) % 3)
+        n_classes = classes_of(name)
+        return Rows(*random.integers(0, n_classes, size=(2, 12)), np.arange(20) % n_classes)
     truth = clustered_outputs(12)
     return Rows(truth, truth + random.normal(size=truth.shape), clustered_outputs(20, seed=5))
 
@@ -58,9 +64,13 @@ def score(tmp_path):
         tree = {"inputs": np.zeros((n_rows, 1)), "outputs": everything}
         item = {"training_size": n_rows - n_test, "weak_size": 0, "components": "selected"}
         if name in CLASS_MEASURES:
-            tree |= {"outputs": np.eye(3)[everything], "names": {"classes": json.dumps([*"abc"])}}
-            tree["classes"] = {"labels": everything, "vectors": np.eye(3), "losses": LOSSES}
-            scores = np.eye(3)[rows.predictions]
+            vectors = np.eye(classes_of(name))
+            names = [*"abcdefg"[: len(vectors)]]
+            tree |= {"outputs": vectors[everything], "names": {"classes": json.dumps(names)}}
+            tree["classes"] = {"labels": everything, "vectors": vectors}
+            if len(vectors) == 3:
+                tree["classes"]["losses"] = LOSSES
+            scores = vectors[rows.predictions]
             item |= {"outputs": scores, "class_scores": scores, "classes": rows.predictions}
         else:
             columns = [f"y{column}" for column in range(everything.shape[1])]
@@ -120,6 +130,12 @@ def mean_loss(name: str, rows: Rows) -> float:
     return np.mean([LOSSES[name][true, found] for true, found in pairs])
 
 
+def mean_recall(k: int, rows: Rows) -> float:
+    """Return the recall of one class that is predicted and others that are drawn."""
+    drawn = (k - 1) / (classes_of(f"top_{k}") - 1)
+    return np.mean(np.where(rows.predictions == rows.truth, 1.0, drawn))
+
+
 FORMULAS = {
     "arrmse": lambda rows: np.mean(np.sqrt(ratios(rows))),
     "rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[1])),
@@ -133,6 +149,8 @@ FORMULAS = {
     ),
     "path_length": lambda rows: mean_loss("path_length", rows),
     "class_cost": lambda rows: mean_loss("class_cost", rows),
+    "top_3": lambda rows: mean_recall(3, rows),
+    "top_5": lambda rows: mean_recall(5, rows),
     "accuracy": lambda rows: accuracy_score(rows.truth, rows.predictions),
     "auc": lambda rows: np.mean([(1 + hit - false) / 2 for hit, false in rates(rows)]),
     # The AUC, because fewer than 50 rows are negatives.

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from workflow_lib.error_measures import RANKING_MEASURES
+from workflow_lib.error_measures import RANKING_MEASURES, TOP_MEASURES
 from workflow_lib.ranking_metrics import (
     MEASURES,
     decision_values,
     partial_area,
     ranking_measures,
+    recalls,
     roc_curve,
+    top_measures,
 )
 
 SAMPLES = [(0, 40, 3), (1, 41, 5), (2, 300, 20), (3, 9, 2), (4, 150, 1000)]
@@ -168,3 +170,26 @@ def test_a_number_added_to_all_scores_of_a_row_cancels():
     values = decision_values(scores)
     assert (values[top] >= 0).all()
     assert (values[~top] < 0).all()
+
+
+def test_recalls_are_those_of_ties_in_random_order():
+    random = np.random.default_rng(0)
+    labels, scores = random.integers(0, 6, 40), random.integers(0, 3, (40, 6)).astype(float)
+    found = np.zeros(6)
+    n_draws = 4000
+    for _ in range(n_draws):
+        order = np.lexsort((random.random((40, 6)), -scores), axis=1)
+        places = (order == labels[:, None]).argmax(axis=1)
+        found += (places[:, None] < np.arange(1, 7)).mean(axis=0) / n_draws
+    np.testing.assert_allclose(recalls(labels, scores), found, atol=0.01)
+    np.testing.assert_allclose(recalls(labels, np.zeros((40, 6))), np.arange(1, 7) / 6)
+    distinct = random.permuted(np.tile(np.arange(6.0), (40, 1)), axis=1)
+    accuracy = (distinct.argmax(axis=1) == labels).mean()
+    assert recalls(labels, distinct)[0] == pytest.approx(accuracy)
+
+
+def test_recalls_among_as_many_as_there_are_classes_are_left_out():
+    labels, scores = np.arange(6) % 4, np.random.default_rng(0).random((6, 6))
+    assert set(top_measures(labels, scores)) == set(TOP_MEASURES)
+    assert set(top_measures(labels, scores[:, :4])) == {"top_3"}
+    assert top_measures(labels % 2, scores[:, :3]) == {}

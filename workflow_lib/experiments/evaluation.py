@@ -22,7 +22,7 @@ from workflow_lib.metrics import (
     squared_error_sums,
     training_mean_errors,
 )
-from workflow_lib.ranking_metrics import ranking_measures
+from workflow_lib.ranking_metrics import ranking_measures, top_measures
 from workflow_lib.result_columns import (
     CHOICES,
     COORDINATES,
@@ -63,9 +63,9 @@ def run_scores(
 
     For classes the first file holds the accuracy instead of the errors and, where the predictions
     have ``class_scores`` and the test rows more than one class, the measures of
-    `workflow_lib.ranking_metrics`; the third holds the share of misclassified test rows of each
-    class. Where rows are split per class, ``training_size`` is the
-    number of labelled examples per class; ``n_train`` always counts rows. In other splits
+    `workflow_lib.ranking_metrics`, and the recalls of the first classes; the third holds the share
+    of misclassified test rows of each class. Where rows are split per class, ``training_size`` is
+    the number of labelled examples per class; ``n_train`` always counts rows. In other splits
     ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows,
     in the folds of a partition (``outer_folds`` of a split) that of all rows with a known output.
 
@@ -186,6 +186,7 @@ def _class_errors(
     if "class_scores" in item:
         found = ranking_measures(truth, item["class_scores"], positive)
         errors |= {name: value for name, value in found.items() if math.isfinite(value)}
+        errors |= top_measures(truth, item["class_scores"])
     if "examples" not in partition:
         # In a partition a class is rarer in training where it is frequent in the test fold: with as
         # many rows of each class, the guess would always be wrong in leave-one-out.

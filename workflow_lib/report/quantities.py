@@ -16,6 +16,7 @@ from workflow_lib.error_measures import (
     ERROR_MEASURES,
     LOSS_MEASURES,
     RANKING_MEASURES,
+    TOP_MEASURES,
     ErrorMeasure,
 )
 from workflow_lib.errors import UserError
@@ -172,7 +173,7 @@ QUANTITIES = {
     **{name: _quantity(measure) for name, measure in ERROR_MEASURES.items()},
     **{
         name: _quantity(measure, is_of_some_classes=True, **_OF_CLASSES)
-        for name, measure in (LOSS_MEASURES | RANKING_MEASURES).items()
+        for name, measure in (LOSS_MEASURES | RANKING_MEASURES | TOP_MEASURES).items()
     },
     "accuracy": replace(_ACCURACY, is_per_class=True),
     "accuracy_of_rows": _ACCURACY,
