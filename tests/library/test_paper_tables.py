@@ -237,6 +237,22 @@ def test_the_numbers_of_graphs_are_those_of_the_text_of_the_thesis():
     assert f"{rows[0]['row']}\n\nh {heading}\n\nAccuracy {numbers}" in caption[:500]
 
 
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+@pytest.mark.parametrize(("name", "numbers"), [("blaschko-5-3", 3), ("blaschko-5-4", 4)])
+def test_the_numbers_of_taxonomies_are_those_of_the_text(name, numbers):
+    rows = rows_of(name)
+    text = THESIS.read_text(encoding="utf-8")
+    caption = text[text.index(f"Table {name[-3:].replace('-', '.')}: ") :][:1500]
+    printed = [f"{row['value']}\u00b1 {row['spread']}" for row in rows]
+    lines = [" ".join(printed[place : place + numbers]) for place in range(0, len(rows), numbers)]
+    names = list(dict.fromkeys(row["row"] for row in rows))
+    if len(lines) == 1:
+        assert " ".join(names) in caption
+        names = [""]
+    for label, line in zip(names, lines, strict=True):
+        assert f"{label} {line}".strip() in caption
+
+
 def test_tables_that_are_printed_twice_have_the_same_numbers():
     with (TABLES / "blaschko-4.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
