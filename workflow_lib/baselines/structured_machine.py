@@ -277,26 +277,32 @@ class _Blocks:
     def _improve(self, row: int) -> None:
         """Move weight between the classes of a row until its part of the gap is small."""
         own, size = self._labels[row], self._gram[row, row]
-        losses, factors = self._losses[own], self._factors[own]
+        factors, similarity = self._factors[own], self.similarity
+        is_margin = self._factors is not self._losses
         weights, dual = self.weights[row], self.dual[row]
         before = dual.copy()
-        scores = self._responses[:, row] @ self.similarity
+        violations = self._responses[:, row] @ similarity
+        violations -= violations[own]
+        if not is_margin:
+            violations *= factors
+        violations += self._losses[own]
         first_gain = 0.0
         for _ in range(MOST_STEPS):
-            violations = losses + factors * (scores - scores[own])
             best = violations.argmax()
             worst = np.where(weights > 0.0, violations, np.inf).argmin()
             gain = violations[best] - violations[worst]
             if gain <= LOCAL_SHARE * first_gain:
                 break
             first_gain = first_gain or gain
-            # For a unit of weight that moves, the dual coefficients change by these.
-            change = np.zeros_like(dual)
-            change[best] -= factors[best]
-            change[worst] += factors[worst]
-            change[own] += factors[best] - factors[worst]
-            direction = change @ self.similarity
-            curvature = size * (change @ direction)
+            # What a unit of weight that moves adds to the violations, but for a constant.
+            if is_margin:
+                change = similarity[worst] - similarity[best]
+            else:
+                change = factors[worst] * (similarity[worst] - similarity[own])
+                change -= factors[best] * (similarity[best] - similarity[own])
+                change -= change[own]
+                change *= factors
+            curvature = size * (change[worst] - change[best])
             step = weights[worst]
             if gain < step * curvature:
                 step = gain / curvature
@@ -304,8 +310,11 @@ class _Blocks:
             else:
                 weights[worst] = 0.0
             weights[best] += step
-            dual += step * change
-            scores += (step * size) * direction
+            dual[best] -= step * factors[best]
+            dual[worst] += step * factors[worst]
+            dual[own] += step * (factors[best] - factors[worst])
+            change *= step * size
+            violations += change
         before -= dual
         for changed in before.nonzero()[0]:
             self._responses[changed] -= before[changed] * self._gram[row]
