@@ -72,6 +72,32 @@ ERROR_MEASURES = {
 }
 """Every error of numeric outputs, by its column in ``scores.csv``."""
 
+BOX_MEASURES = {
+    "overlap": ErrorMeasure(
+        "overlap",
+        "Overlap with the true box (mean over test rows)",
+        "Of boxes: area of the intersection of the predicted and the true box, divided by that of "
+        "their union, the mean over test rows; higher is better.",
+        higher_is_better=True,
+    ),
+    "recall_at_half": ErrorMeasure(
+        "recall",
+        "Recall at an overlap of 0.5",
+        "Of boxes: share of test rows whose predicted box overlaps the true one by 0.5 or more; "
+        "higher is better.",
+        higher_is_better=True,
+    ),
+    "detection_error_rate": ErrorMeasure(
+        "equal error rate",
+        "Equal error rate of detections",
+        "Of boxes: 1 minus the recall where precision and recall are equal, at as many detections "
+        "as there are test rows, those of the highest scores in all images; right is the first "
+        "detection in an image that overlaps its true box by 0.5 or more. Methods that find one "
+        "box in each image have 1 minus `recall_at_half`.",
+    ),
+}
+"""Measures of predicted boxes, by the column in ``scores.csv``."""
+
 _RANKED = (
     "ranked by the score of the class minus the highest of the others; positive is the "
     "`positive_class` of the dataset; without one, of two classes the second in alphabetical "

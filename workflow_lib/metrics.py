@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.box_overlap import overlaps
+
 
 def squared_error_sums(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return the sum over rows of squared errors of each coordinate: (d,) from (n, d) arrays."""
@@ -167,6 +169,57 @@ def all_measures(
         "norm_rrmse": float(norm_relative_error(errors, outputs)),
         "correlation": float(mean_correlation(outputs, predictions)),
     }
+
+
+RIGHT_OVERLAP = 0.5
+"""The overlap with the true box from which on a predicted box is right (Everingham et al. 2010)."""
+
+
+def box_measures(
+    boxes: np.ndarray, predictions: np.ndarray, detections: np.ndarray | None = None
+) -> dict[str, float]:
+    """Return each of `workflow_lib.error_measures.BOX_MEASURES`, by its name.
+
+    Parameters
+    ----------
+    boxes, predictions : arrays (n, 4)
+        The true box of each image and the predicted one.
+    detections : array (n, k, 5) or None, default=None
+        Several boxes of each image with their scores, as
+        `workflow_lib.fitting.items.DETECTIONS`; None: the predicted ones, with equal scores.
+    """
+    found = overlaps(boxes, predictions)
+    if detections is None:
+        detections = np.concatenate([predictions, np.zeros((len(boxes), 1))], axis=1)[:, None]
+    is_right, _ = ranked_detections(boxes, detections)
+    return {
+        "overlap": float(found.mean()),
+        "recall_at_half": float((found >= RIGHT_OVERLAP).mean()),
+        "detection_error_rate": 1.0 - float(is_right[: len(boxes)].mean()),
+    }
+
+
+def ranked_detections(boxes: np.ndarray, detections: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which detections are right, by falling score over all images, and their scores.
+
+    Right is the first detection in an image that overlaps its true box by `RIGHT_OVERLAP` or more.
+    Detections with equal scores keep their order, that of their ranks in their images.
+
+    Parameters
+    ----------
+    boxes : array (n, 4)
+    detections : array (n, k, 5)
+
+    Returns
+    -------
+    is_right : bool array (n k,)
+    scores : array (n k,)
+    """
+    overlapping = overlaps(boxes[:, None], detections[..., :4]) >= RIGHT_OVERLAP
+    is_right = overlapping & (overlapping.cumsum(axis=1) == 1)
+    is_right, scores = is_right.T.ravel(), detections[..., 4].T.ravel()
+    order = np.argsort(-scores, kind="stable")
+    return is_right[order], scores[order]
 
 
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}

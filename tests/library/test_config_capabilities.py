@@ -316,6 +316,27 @@ def test_classifiers_are_for_classes():
     assert any("predicts classes" in message for message in reasons_of(ONE_HOT))
 
 
+BOXES = RIDGE | {"regressor": "box_machine", "grid": {"cost": [1]}}
+PASTED = {
+    "task": "boxes",
+    "reader": "pasted_objects",
+    "options": {"scene_members": "a/*/*.png", "object_members": "b/*/*.png", "object_class": "c"}
+    | {"scene_classes": ["d"], "codebook_classes": ["e"]},
+}
+
+
+def test_methods_of_boxes_are_for_images_as_points():
+    overlap = EXPERIMENT | {"metric": "overlap"}
+    assert not reasons_of(BOXES, None, PASTED, overlap)
+    assert not reasons_of(RIDGE, None, PASTED, overlap)
+    found = reasons_of(BOXES, None, {"task": "boxes"}, overlap)
+    assert any("for points, and the reader" in message for message in found)
+    assert any("predicts boxes, and the task" in message for message in reasons_of(BOXES))
+    forest = RIDGE | {"regressor": "random_forest", "grid": {"max_features": [0.5], "n_trees": 5}}
+    refused = reasons_of(forest, None, PASTED, overlap)
+    assert any("does not predict boxes" in message for message in refused)
+
+
 def test_good_methods_for_classes_pass():
     for method, model in (
         (ONE_HOT, None),
@@ -502,6 +523,13 @@ def test_the_kernel_of_the_experiment_counts():
             "figures of kind weight_map need training_sizes that are numbers",
         ),
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
+        ({"task": "boxes"}, {}, "boxes need split"),
+        ({}, {"metric": "overlap"}, "metric: overlap is for boxes"),
+        (
+            {},
+            {"tables": [{"name": "a", "kind": "error", "errors": ["overlap"], "caption": "b"}]},
+            "of a table are of boxes, and the task is regression",
+        ),
         ({"positive_class": "a"}, {}, "positive_class is for classes"),
         ({"class_tree": "tree.csv"}, {}, "class_tree and class_costs are for classes"),
         (

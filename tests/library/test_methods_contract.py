@@ -1,4 +1,4 @@
-"""Properties of every registered method, on numbers or, of classifiers, on classes.
+"""Properties of every registered method, on numbers, classes or boxes in images.
 
 Settings that have no value in `SETTINGS` are those of the first shipped file of the method.
 """
@@ -28,11 +28,14 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.bag_rows import bags_tree
+from workflow_lib.features.word_points import ImagePoints, points_tree
+from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.methods import registry
 from workflow_lib.methods.registry import method_modules, parameters_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = method_modules()
+OF_BOXES = [name for name, module in MODULES.items() if module.tasks == ("boxes",)]
 OF_NUMBERS = [name for name, module in MODULES.items() if "regression" in module.tasks]
 N_ROWS, N_CLASSES, N_TEST, SEED = 72, 4, 12, 7
 MEMBERS = ("training_mean", "reduced_rank_ridge")
@@ -84,6 +87,9 @@ SETTINGS = {
     "weak_weights": [],
     "widths": [0.3, 3.0],
 }
+N_WORDS, IMAGE = 5, np.array([80, 60])
+"""Words of images and their size in pixels."""
+
 OF_ONE = dict.fromkeys(("estimator", "stacked_features"), {"grid": {"alpha": [0.01, 1.0]}})
 OF_ONE["fisher_vector_network"] = {
     "n_components": 2,
@@ -92,6 +98,8 @@ OF_ONE["fisher_vector_network"] = {
     "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0, 0.3]},
 }
 OF_ONE["structured_svm"] = {"loss": "zero_one", "class_similarity": "learned_tree"}
+OF_ONE["box_machine"] = {"cells": 6}
+OF_ONE["box_support"] = {"cells": 6}
 """Settings of some regressors that differ."""
 
 
@@ -103,6 +111,7 @@ class Data(NamedTuple):
     lagged_values: np.ndarray
     split: dict
     labels: np.ndarray | None = None
+    has_boxes: bool = False
 
     def changed(self, rows: np.ndarray, *names: str) -> Data:
         """Return a copy in which some rows of some fields have other values."""
@@ -119,6 +128,12 @@ def data_for(regressor: str, n_outputs: int = 3) -> Data:
     if regressor in OF_NUMBERS:
         split = split_rows(N_ROWS, [20, 30], [8], N_TEST, 4, SEED, unpaired_sizes=[6, 15])
         return Data(X, Y[:, :n_outputs], lagged_values, split)
+    if regressor in OF_BOXES:
+        random = np.random.default_rng(8)
+        corners, sides = random.integers(0, 40, (N_ROWS, 2)), random.integers(10, 21, (N_ROWS, 2))
+        boxes = np.concatenate([corners, corners + sides], axis=1).astype(float)
+        split = split_rows(N_ROWS, [6, 9], [8], N_TEST, 3, SEED)
+        return Data(X, boxes, lagged_values, split, has_boxes=True)
     labels = np.arange(N_ROWS) % N_CLASSES
     X = X + 3.0 * np.eye(N_CLASSES)[labels]
     split = split_rows(N_ROWS, [3, 5], [8], N_TEST / N_ROWS, 3, SEED, labels=labels)
@@ -137,6 +152,12 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
         tree["classes"] = {"labels": data.labels, "vectors": vectors}
     noise = np.random.default_rng(4).normal(size=(len(data.X), 5, data.X.shape[1]))
     tree["bags"] = bags_tree(list(data.X[:, None] + noise))
+    if data.has_boxes:
+        positions = np.random.default_rng(9).random((30, 2))
+        words = (np.abs(data.X[:, np.arange(30) % data.X.shape[1]]) * 7 + np.arange(30)) % N_WORDS
+        images = [ImagePoints(each.astype(int), positions, IMAGE, N_WORDS) for each in words]
+        tree["points"] = points_tree(images)
+        tree["boxes"] = {"sizes": np.tile(IMAGE, (N_ROWS, 1))}
     write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
     write_artifact(paths["split"], data.split, "split")
     source = (paths["dataset"], paths["split"])
@@ -192,7 +213,7 @@ def setting(regressor: str, name: str):
 
 def assert_same_but_for_test_rows(item: dict, other: dict, kept: slice) -> None:
     """Assert that two items are the same, and the predictions of the kept test rows."""
-    names = item.keys() - {"test_targets"}
+    names = item.keys() - {"test_targets", DETECTIONS}
     assert_same_tree({name: item[name] for name in names}, {name: other[name] for name in names})
     before, after = item["test_targets"], other["test_targets"]
     np.testing.assert_allclose(before[kept], after[kept], atol=1e-8)

@@ -16,13 +16,13 @@ from sklearn.metrics import accuracy_score, r2_score
 from small_data import clustered_outputs
 
 from workflow_lib.artifacts import write_artifact
-from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES, TOP_MEASURES
+from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES, TOP_MEASURES
 from workflow_lib.experiments.evaluation import run_scores
 from workflow_lib.metrics import METRICS, relative_error, squared_error_sums, training_mean_errors
 
 OF_NUMBERS = tuple(ERROR_MEASURES)
-NAMES = (*OF_NUMBERS, *CLASS_MEASURES)
-SCORES = ("correlation", "accuracy", "auc", "roc50", *TOP_MEASURES)
+NAMES = (*OF_NUMBERS, *BOX_MEASURES, *CLASS_MEASURES)
+SCORES = ("correlation", "overlap", "recall_at_half", "accuracy", "auc", "roc50", *TOP_MEASURES)
 ERRORS = [name for name in OF_NUMBERS if name not in SCORES]
 
 
@@ -50,6 +50,11 @@ def sample(name: str) -> Rows:
     if name in CLASS_MEASURES:
         n_classes = classes_of(name)
         return Rows(*random.integers(0, n_classes, size=(2, 12)), np.arange(20) % n_classes)
+    if name in BOX_MEASURES:
+        corners, sides = random.normal(size=(32, 2)), random.uniform(2, 4, size=(32, 2))
+        boxes = np.concatenate([corners, corners + sides], axis=1)
+        near = boxes[:12] + random.normal(scale=0.6, size=(12, 4))
+        return Rows(boxes[:12], near, boxes[12:])
     truth = clustered_outputs(12)
     return Rows(truth, truth + random.normal(size=truth.shape), clustered_outputs(20, seed=5))
 
@@ -76,6 +81,8 @@ def score(tmp_path):
             columns = [f"y{column}" for column in range(everything.shape[1])]
             tree["names"] = {"outputs": json.dumps(columns)}
             item["outputs"] = rows.predictions
+            if name in BOX_MEASURES:
+                tree["boxes"] = {"sizes": np.full((n_rows, 2), 9)}
         write_artifact(tmp_path / "d.h5", tree, "dataset", allow_nan=("outputs",))
         split = {"test": np.arange(n_test), "train": np.arange(n_test, n_rows)}
         write_artifact(tmp_path / "s.h5", split, "split")
@@ -136,7 +143,21 @@ def mean_recall(k: int, rows: Rows) -> float:
     return np.mean(np.where(rows.predictions == rows.truth, 1.0, drawn))
 
 
+def box_overlaps(rows: Rows) -> list[float]:
+    """Return the shares of the union of each pair of boxes that both hold."""
+    found = []
+    for box, other in zip(rows.truth, rows.predictions, strict=True):
+        sides = [min(box[k + 2], other[k + 2]) - max(box[k], other[k]) for k in (0, 1)]
+        shared = max(sides[0], 0) * max(sides[1], 0)
+        area, further = ((b[2] - b[0]) * (b[3] - b[1]) for b in (box, other))
+        found.append(shared / (area + further - shared))
+    return found
+
+
 FORMULAS = {
+    "overlap": lambda rows: np.mean(box_overlaps(rows)),
+    "recall_at_half": lambda rows: np.mean([each >= 0.5 for each in box_overlaps(rows)]),
+    "detection_error_rate": lambda rows: np.mean([each < 0.5 for each in box_overlaps(rows)]),
     "arrmse": lambda rows: np.mean(np.sqrt(ratios(rows))),
     "rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[1])),
     "root_sum_rrmse": lambda rows: np.sqrt(sum(ratios(rows))),

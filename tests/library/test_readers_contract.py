@@ -19,6 +19,7 @@ import test_reader_bag_table
 import test_reader_image_bags
 import test_reader_image_classes
 import test_reader_image_words
+import test_reader_pasted_objects
 import test_reader_table
 import test_readers
 import test_readers_drug_activity
@@ -163,6 +164,11 @@ def of_image_bags(folder: Path) -> Sample:
     return Sample(test_reader_image_bags.OPTIONS, (path,), (path,), is_drawn=True)
 
 
+def of_pasted_objects(folder: Path) -> Sample:
+    sources = test_reader_pasted_objects.write_images(folder)
+    return Sample(test_reader_pasted_objects.OPTIONS, sources, sources, is_drawn=True)
+
+
 def of_image_words(folder: Path) -> Sample:
     path = test_reader_image_words.write_images(folder)
     options = test_reader_image_words.OPTIONS | {"images_per_class": 4}
@@ -224,6 +230,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "labelled_sequences": of_labelled_sequences,
     "linnerud": made(False),
     "monthly_stocks": made(False),
+    "pasted_objects": of_pasted_objects,
     "sequence_halves": of_sequence_halves,
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
     "smiles": of_smiles,
@@ -251,6 +258,7 @@ OF_FILES = (
         "image_words",
         "labelled_graphs",
         "labelled_sequences",
+        "pasted_objects",
         "sequence_halves",
         "smiles",
         "stock_covariances",
@@ -377,6 +385,17 @@ IMPOSSIBLE = {
     "labelled_sequences": [
         *({"inputs": "signs"}, {"word_length": 0}),
         *({"letters": letters} for letters in ("A", "ac", "A-C")),
+    ],
+    "pasted_objects": [
+        {name: value for name, value in options.items() if name not in case} | case
+        for options in (test_reader_pasted_objects.OPTIONS,)
+        for case in (
+            *({"scene_classes": []}, {"codebook_images": 0}, {"n_words": 1}, {"step": 0}),
+            *({"patches": sizes} for sizes in ([], [8, 8], [4], [18])),
+            *({"crop": box} for box in ([0.5, 0, 0.5, 1], [0, 0, 1, 1.5])),
+            *({"widths": widths} for widths in ([0.0, 0.5], [0.6, 0.5])),
+            {"codebook_classes": ["ant", "car"]},
+        )
     ],
     "sequence_halves": [
         {"halves": {"EI": ["exon"]}},

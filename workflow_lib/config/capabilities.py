@@ -24,7 +24,7 @@ from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
 from workflow_lib.datasets.reading import kind_of_inputs
 from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
-from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES
+from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
@@ -42,7 +42,9 @@ KINDS = model_kinds()
 """The kinds of generative models."""
 
 CLASSIFIERS = {name for name in MODULES if MODULES[name].tasks == ("classes",)}
-OF_OUTPUTS = {name for name in MODULES if "classes" not in MODULES[name].tasks}
+OF_BOXES = {name for name in MODULES if MODULES[name].tasks == ("boxes",)}
+WITH_BOXES = {name for name in MODULES if "boxes" in MODULES[name].tasks}
+OF_OUTPUTS = {name for name in MODULES if "classes" not in MODULES[name].tasks} - OF_BOXES
 NEEDS_GRAM = {
     name
     for name, module in MODULES.items()
@@ -293,7 +295,21 @@ EXPERIMENT_REQUIREMENTS = (
             "split": {"random", "grouped", "chronological", "given", "k_fold"},
             "metric": {"arrmse", "rrmse", "correlation"},
         },
-        "split: per_class or stratified, and metric: accuracy, are for classes, and the task is "
+        "split: per_class or stratified, and metric: accuracy, are for classes, metric: overlap is "
+        "for boxes, and the task is {task}",
+    ),
+    Requirement(
+        {"task": {"boxes"}},
+        {
+            "split": {"random", "grouped", "chronological", "given", "k_fold"},
+            "metric": {"overlap"},
+        },
+        "boxes need split: random, grouped, chronological, given or k_fold, and metric: overlap",
+    ),
+    Requirement(
+        {"shows_measures_of_boxes": {True}},
+        {"task": {"boxes"}},
+        "the errors " + ", ".join(BOX_MEASURES) + " of a table are of boxes, and the task is "
         "{task}",
     ),
     Requirement(
@@ -400,10 +416,26 @@ COMBINATION_REQUIREMENTS = (
         "the regressor {regressor} predicts classes, and the task is {task}",
     ),
     Requirement(
-        {"regressor": OF_OUTPUTS},
+        {"regressor": OF_OUTPUTS - WITH_BOXES},
         {"task": {"regression", "series"}},
         "the regressor {regressor} predicts rows of numbers (task regression or series), not "
         "{task}",
+    ),
+    Requirement(
+        {"regressor": OF_OUTPUTS & WITH_BOXES},
+        {"task": {"regression", "series", "boxes"}},
+        "the regressor {regressor} predicts rows of numbers (task regression, series or boxes), "
+        "not {task}",
+    ),
+    Requirement(
+        {"regressor": OF_BOXES},
+        {"task": {"boxes"}},
+        "the regressor {regressor} predicts boxes, and the task is {task}",
+    ),
+    Requirement(
+        {"task": {"boxes"}},
+        {"regressor": WITH_BOXES},
+        "the regressor {regressor} does not predict boxes",
     ),
     *(
         Requirement(
@@ -569,6 +601,9 @@ def experiment_facts(
         "shows_classes": "component_names" in tables,
         "shows_measures_of_classes": any(
             set(table.errors) & set(CLASS_MEASURES) for table in experiment.tables or ()
+        ),
+        "shows_measures_of_boxes": any(
+            set(table.errors) & set(BOX_MEASURES) for table in experiment.tables or ()
         ),
         # The default of the key names errors of numbers; tables of classes replace it.
         "names_errors_of_numbers": any(

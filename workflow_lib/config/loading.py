@@ -201,7 +201,9 @@ class Configuration:
     def selection_metric_of(self, experiment: str) -> str:
         """Return the error that selection minimises; for classes, that of their class vectors."""
         metric = self.experiments[experiment].metric
-        return {"accuracy": "rrmse", "correlation": "arrmse"}.get(metric, metric)
+        return {"accuracy": "rrmse", "correlation": "arrmse", "overlap": "arrmse"}.get(
+            metric, metric
+        )
 
     def is_mixture(self, method: str) -> bool:
         """Return whether the method's model is a mixture."""

@@ -19,7 +19,7 @@ from workflow_lib.methods.registry import (
     parameters_of,
 )
 
-ItemKind = Literal["letters", "vectors", "counts", "bags", "graphs"]
+ItemKind = Literal["letters", "vectors", "counts", "bags", "graphs", "points"]
 """What the rows of a dataset may hold besides numbers."""
 
 ABSENT: dict[str, Any] = {
@@ -88,8 +88,9 @@ class MethodFile(Settings):
 
     items: ItemKind | None = None
     """What the rows of the dataset must hold, because the class in `feature_learner` or `estimator`
-    is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, or
-    `graphs`. null (the default): numbers, which codes of letters and of graphs are not."""
+    is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, `graphs`,
+    or images as `points` with visual words. null (the default): numbers, which codes of letters and
+    of graphs are not."""
 
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     """What a method of this regressor must satisfy on all data."""

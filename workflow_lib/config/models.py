@@ -34,7 +34,7 @@ from workflow_lib.config.values import (
     strictly_increasing,
     without_repeats,
 )
-from workflow_lib.error_measures import CLASS_MEASURES, ERROR_MEASURES
+from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.output_models.registry import model_kinds
 from workflow_lib.report.figures.registry import figure_modules
 
@@ -44,7 +44,7 @@ LaggedValues = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
-ErrorName = Literal[(*ERROR_MEASURES, *CLASS_MEASURES)]
+ErrorName = Literal[(*ERROR_MEASURES, *BOX_MEASURES, *CLASS_MEASURES)]
 
 
 class Comparison(Settings):
@@ -364,9 +364,10 @@ class DatasetSettings(Settings):
     description: Text
     """What the inputs and the outputs are, in a few sentences."""
 
-    task: Literal["regression", "series", "classes"] = "regression"
-    """What an output is: a row of numbers (`regression`, the most common), a short time series or a
-    class with a class vector."""
+    task: Literal["regression", "series", "boxes", "classes"] = "regression"
+    """What an output is: a row of numbers (`regression`, the most common), a short time series, the
+    box of an object in an image (`boxes`: left, top, right and bottom in pixels) or a class with a
+    class vector."""
 
     class_tree: Text | None = None
     """File of a tree of classes, relative to the folder of the run: a table with the columns
@@ -508,12 +509,13 @@ class ExperimentSettings(Settings):
     """Settings that are varied, one value at a time, at the largest training and weak sizes; null:
     as in `defaults`."""
 
-    metric: Literal["arrmse", "rrmse", "correlation", "accuracy"] = "arrmse"
+    metric: Literal["arrmse", "rrmse", "correlation", "overlap", "accuracy"] = "arrmse"
     """The error that selection minimises and that learning curves and findings use: `arrmse` (the
     default, as in the paper: the relative error of each output coordinate, averaged) or `rrmse`
     (pooled over coordinates, for outputs of which some hardly vary); tables show both. With
-    `correlation`, of which higher is better, selection minimises `arrmse`. For classes `accuracy`;
-    selection then minimises squared errors."""
+    `correlation`, of which higher is better, selection minimises `arrmse`. For boxes `overlap`:
+    methods of boxes select by it, others minimise `arrmse`. For classes `accuracy`; selection then
+    minimises squared errors."""
 
     components: Components = "selected"
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of

@@ -12,8 +12,8 @@ A reader whose inputs are no usual rows also has
 
 ``kind_of_inputs(options)``
     which returns ``letters``, ``vectors``, ``counts`` or ``graphs``
-    (`workflow_lib.features.item_rows`), or ``transitions`` for counts of transitions between
-    states; else ``numbers``.
+    (`workflow_lib.features.item_rows`), ``points`` (`workflow_lib.features.word_points`), or
+    ``transitions`` for counts of transitions between states; else ``numbers``.
 
 The file name of the module is the name of the reader: a new file there is a new reader.
 """

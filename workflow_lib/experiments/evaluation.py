@@ -14,10 +14,11 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import unknown_name
-from workflow_lib.fitting.items import asked_weak_size, chosen_entries, size_group
+from workflow_lib.fitting.items import DETECTIONS, asked_weak_size, chosen_entries, size_group
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.metrics import (
     all_measures,
+    box_measures,
     reference_errors,
     squared_error_sums,
     training_mean_errors,
@@ -60,6 +61,8 @@ def run_scores(
     A third file holds the relative error sqrt(errors_j / reference_j) of each output coordinate
     j of each item, one row per coordinate. Its mean over coordinates is the aRRMSE. Constant
     coordinates have no relative error and are left out.
+
+    For boxes the first file also holds the `workflow_lib.metrics.box_measures`.
 
     For classes the first file holds the accuracy instead of the errors and, where the predictions
     have ``class_scores`` and the test rows more than one class, the measures of
@@ -123,7 +126,10 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
     train = outputs[training_output_rows(partition)[: item["training_size"]]]
     errors = squared_error_sums(truth, item["outputs"])
     reference = training_mean_errors(truth, train)
-    return all_measures(truth, item["outputs"], reference), [
+    measures = all_measures(truth, item["outputs"], reference)
+    if "boxes" in data:
+        measures |= box_measures(truth, item["outputs"], item.get(DETECTIONS))
+    return measures, [
         (index, name, math.sqrt(error / base))
         for index, (name, error, base) in enumerate(zip(names, errors, reference, strict=True))
         if base > 0
@@ -156,6 +162,8 @@ def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -
     for prefix, (entry, reference) in references.items():
         if entry in item:
             values = all_measures(outputs, item[entry], reference())
+            if "boxes" in data:
+                values |= box_measures(outputs, item[entry])
             found |= {prefix + name: v for name, v in values.items() if math.isfinite(v)}
     return found
 

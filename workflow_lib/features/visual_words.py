@@ -80,12 +80,8 @@ class Images:
             )
         return KMeans(self._n_words, n_init=1, random_state=seed).fit(sample).cluster_centers_
 
-    def counts(self, words: np.ndarray) -> np.ndarray:
-        """Return the counts (n, n_parts times W) of each word in each part, whole numbers.
-
-        The columns of one part follow those of the other. They have the smallest integer type that
-        holds them.
-        """
+    def nearest(self, words: np.ndarray) -> np.ndarray:
+        """Return the number (m,) of the nearest word of each descriptor, by image."""
         words = np.asarray(words, dtype=np.float32)
         nearest = np.empty(len(self._places), dtype=np.int64)
         half_squares = (words**2).sum(axis=1) / 2
@@ -93,6 +89,15 @@ class Images:
             block = slice(begin, begin + BLOCK_ROWS)
             values = self._values[self._places[block]].astype(np.float32)
             nearest[block] = (values @ words.T - half_squares).argmax(axis=1)
+        return nearest
+
+    def counts(self, words: np.ndarray) -> np.ndarray:
+        """Return the counts (n, n_parts times W) of each word in each part, whole numbers.
+
+        The columns of one part follow those of the other. They have the smallest integer type that
+        holds them.
+        """
+        nearest = self.nearest(words)
         n_columns = self._n_parts * len(words)
         columns = self._parts.astype(np.int64) * len(words) + nearest
         counts = np.bincount(

@@ -15,6 +15,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.features.bag_rows import bags_of
 from workflow_lib.features.class_trees import ClassTree, tree_of_edges
+from workflow_lib.features.word_points import ImagePoints, points_of
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
@@ -99,6 +100,10 @@ class SplitData:
     def bags(self, rows: np.ndarray) -> list[np.ndarray]:
         """Return the bags (m_i, d) of some rows of the dataset."""
         return bags_of(self.dataset["bags"], rows)
+
+    def points(self, rows: np.ndarray) -> list[ImagePoints]:
+        """Return the points, with visual words, of some rows of the dataset."""
+        return points_of(self.dataset, rows)
 
     @property
     def bags_have_own_units(self) -> bool:
@@ -275,6 +280,11 @@ class FitData:
         return self.split.bags(self.rows)
 
     @property
+    def points(self) -> list[ImagePoints]:
+        """Points of the n training rows, where these are images as points with visual words."""
+        return self.split.points(self.rows)
+
+    @property
     def weak_bags(self) -> list[np.ndarray]:
         """Bags of the weak rows of this fit, whose classes are hidden."""
         return self.split.bags(self.split.partition["weak"][: self.spec.weak_size])
@@ -353,6 +363,10 @@ class RowsOfTest:
         """Return the bags (m_i, d) of the rows."""
         return self._data.split.bags(self._data.split.partition["test"])
 
+    def points(self) -> list[ImagePoints]:
+        """Return the points of the rows, where these are images as points with visual words."""
+        return self._data.split.points(self._data.split.partition["test"])
+
     def vectors(self, directions: Callable[[], Mapping[str, np.ndarray]]) -> np.ndarray:
         """Return the feature vectors (m, k).
 
@@ -380,6 +394,10 @@ class RowsOfTraining(RowsOfTest):
     def bags(self) -> list[np.ndarray]:
         """Return the bags (m_i, d) of the rows."""
         return self._data.bags
+
+    def points(self) -> list[ImagePoints]:
+        """Return the points of the rows, where these are images as points with visual words."""
+        return self._data.points
 
     def test_rows(self) -> np.ndarray:
         """Return the prepared rows (n, k) of inputs that are rows of numbers."""

@@ -10,6 +10,11 @@ SELECTED = "selected"
 TRAINING_TARGETS = "training_targets"
 """The entry of what is predicted for the training rows, in a "regression" artifact."""
 
+DETECTIONS = "detections"
+"""The entry of several boxes found in each test row, in artifacts of predictions and before:
+(m, k, 5), left, top, right, bottom in pixels and the score, the best first; boxes that were not
+found are empty, and have the lowest score."""
+
 # Entries of an item that may be infinite: such a penalty keeps its block at the training mean;
 # such a score stands for none, where the training outputs are constant.
 UNBOUNDED_ENTRIES = ("alpha_leading", "alpha_rest", "joint_alpha", "score")
@@ -78,6 +83,11 @@ def unbounded_entries(items: Mapping[str, Mapping]) -> tuple[str, ...]:
 def heldout_entry(item: Mapping) -> dict:
     """Return what an item holds of the training rows, each predicted without its fold."""
     return {name: item[name] for name in ("heldout_outputs",) if name in item}
+
+
+def detections_entry(item: Mapping) -> dict:
+    """Return the boxes that an item holds besides the best, if any."""
+    return {name: item[name] for name in (DETECTIONS,) if name in item}
 
 
 def members_of(item: Mapping) -> list[dict]:

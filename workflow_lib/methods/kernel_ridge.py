@@ -30,7 +30,7 @@ from workflow_lib.fitting.landmark_ridge_fit import LandmarkRidgeFit
 from workflow_lib.methods import base
 
 REGRESSORS = ("kernel_ridge",)
-TASKS = ("regression", "series", "classes")
+TASKS = ("regression", "series", "boxes", "classes")
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
 READS = ("dataset", "split", "features", "models", "embeddings", "weak_labels")
 

@@ -15,7 +15,7 @@ from workflow_lib.methods import base
 from workflow_lib.metrics import means_of_observed
 
 REGRESSORS = ("training_mean",)
-TASKS = ("regression", "series")
+TASKS = ("regression", "series", "boxes")
 NEEDS = {}
 READS = ("dataset", "split")
 

@@ -40,6 +40,7 @@ ERROR_NAMES = {
     "arrmse": "relative error",
     "rrmse": "pooled relative error",
     "correlation": "correlation",
+    "overlap": "overlap",
     "accuracy": "accuracy",
     "accuracy_of_rows": "accuracy",
 }

@@ -228,6 +228,8 @@ def protocol_sentences(
         chance = measured.write(chance_error(scores), math.nan, unit=True)
         guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"
         sentences.append(f"{guess} has an accuracy of {chance}; higher is better.")
+    elif measured.is_of_boxes:
+        sentences.append("A box that does not overlap the true one counts 0; higher is better.")
     elif measured.higher_is_better:
         sentences.append("A constant prediction has a correlation of 0; higher is better.")
     else:

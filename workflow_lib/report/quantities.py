@@ -13,6 +13,7 @@ import pandas as pd
 
 from workflow_lib.error_measures import (
     ACCURACY,
+    BOX_MEASURES,
     ERROR_MEASURES,
     LOSS_MEASURES,
     RANKING_MEASURES,
@@ -45,11 +46,11 @@ class Quantity:
     as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
     percent. A correlation or an AUC is compared as 1 minus it, and shown as it is.
     ``is_of_some_classes`` says that it is of classes, and that scores may lack it: a ranking of the
-    test rows by scores of classes, or a loss between classes. ``is_per_class`` says
-    whether training sizes are examples per class. ``reference`` is the method that the others are
-    compared with, ``better`` says how a better value, as it is shown, compares with a worse one,
-    ``best`` is its superlative, and ``part`` and ``parts`` are what the quantity is also measured
-    for separately.
+    test rows by scores of classes, or a loss between classes. ``is_of_boxes`` says that it is of
+    predicted boxes, ``is_per_class`` whether training sizes are examples per class. ``reference``
+    is the method that the others are compared with, ``better`` says how a better value, as it is
+    shown, compares with a worse one, ``best`` is its superlative, and ``part`` and ``parts`` are
+    what the quantity is also measured for separately.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Quantity:
     axis: str
     is_accuracy: bool = False
     is_of_some_classes: bool = False
+    is_of_boxes: bool = False
     is_per_class: bool = False
     reference: str = REFERENCE_METHOD
     better: str = "lower"
@@ -171,6 +173,7 @@ _ACCURACY = _quantity(ACCURACY, "Accuracy on test rows (%)", is_accuracy=True, *
 
 QUANTITIES = {
     **{name: _quantity(measure) for name, measure in ERROR_MEASURES.items()},
+    **{name: _quantity(measure, is_of_boxes=True) for name, measure in BOX_MEASURES.items()},
     **{
         name: _quantity(measure, is_of_some_classes=True, **_OF_CLASSES)
         for name, measure in (LOSS_MEASURES | RANKING_MEASURES | TOP_MEASURES).items()
@@ -280,12 +283,13 @@ def chance_error(scores: pd.DataFrame) -> float:
 def baseline_of(scores: pd.DataFrame, metric: str) -> tuple[float, str]:
     """Return the level that uses no input, as it is shown, and its name.
 
-    It is the error of the training mean, or the accuracy of `chance_error`.
+    It is the error of the training mean, the accuracy of `chance_error`, or that of boxes that
+    overlap no true one.
     """
     measured = QUANTITIES[metric]
     if measured.is_accuracy:
         return measured.shown(chance_error(scores)), "chance"
-    return measured.shown(1.0), "training mean"
+    return measured.shown(1.0), "no overlap" if measured.is_of_boxes else "training mean"
 
 
 def shown_cells(cells: Sequence, metric: str) -> list:

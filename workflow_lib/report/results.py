@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from workflow_lib.error_measures import CLASS_MEASURES, LOSS_MEASURES
+from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, LOSS_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
@@ -36,7 +36,7 @@ _EXPECTED = {
 """What a column holds; columns that are not listed hold any text."""
 
 _PUBLISHED = {"table": _NAME, "value": _NUMBER, "spread": _NUMBER, "training_size": _COUNT}
-_FRACTIONS = (*(set(CLASS_MEASURES) - set(LOSS_MEASURES)), "guess_accuracy")
+_FRACTIONS = (*(set(CLASS_MEASURES) - set(LOSS_MEASURES)), *BOX_MEASURES, "guess_accuracy")
 
 
 class Published(NamedTuple):
