@@ -11,13 +11,14 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.box_overlap import overlaps
 from workflow_lib.embeddings.word_grids import WordGrid
-from workflow_lib.experiments import preimages, regression
+from workflow_lib.experiments import output_predictions, regression
 from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.word_points import ImagePoints, points_tree, word_shares
 from workflow_lib.fitting.box_fitting import FittedBoxes
 from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.methods.box_support import support_coefficients
 from workflow_lib.metrics import box_measures, ranked_detections
+from workflow_lib.report.figures import box_detections
 
 N_IMAGES, SIDE, N_WORDS = 20, 12, 6
 SIZE = np.array([120, 60])
@@ -60,8 +61,7 @@ def run(name: str, folder, dataset: dict) -> dict:
     write_artifact(folder / "s.h5", split_rows(N_IMAGES, [4, 8], [], 12, 2, 0), "split")
     paths = {"dataset": folder / "d.h5", "split": folder / "s.h5"}
     regression.run(name, paths, SETTINGS[name], folder / "r.h5", folder / "r.json")
-    arguments = folder / "r.h5", None, folder / "p.h5", folder / "p.json", *[None] * 4
-    preimages.run(*arguments)
+    output_predictions.run(folder / "r.h5", folder / "p.h5", folder / "p.json")
     return read_artifact(folder / "p.h5", "predictions")["n-8_w-0_C-selected"]
 
 
@@ -187,6 +187,18 @@ def test_a_saved_method_finds_the_same_boxes(tmp_path):
     back = FittedBoxes.from_arrays(read_artifact(tmp_path / "fitted.h5", "regression"))
     np.testing.assert_array_equal(back.predict(Rows()), fitted.predict(Rows()))
     assert back.entries()["gap"] == 0.003
+
+
+def test_recall_and_precision_are_those_of_the_first_detections():
+    boxes = np.array([[0, 0, 10, 10.0]] * 2)
+    half = [0, 0, 10, 5.0]
+    recall = box_detections.recall_over_overlap(boxes, np.array([half, [0, 0, 10, 10.0]]))
+    assert recall[[0, 50, 51, 100]].tolist() == [1.0, 1.0, 0.5, 0.5]
+    found = np.array([[[*half, 3.0], [*half, 1.0]], [[90, 90, 99, 99, 2.0], [*half, 0.0]]])
+    points = box_detections.recall_and_precision(boxes, {"detections": found})
+    np.testing.assert_allclose(points, [[0.5, 0.5, 0.5, 1], [1, 1 / 2, 1 / 3, 2 / 4]])
+    single = box_detections.recall_and_precision(boxes, {"outputs": found[:, 0, :4]})
+    assert single.tolist() == [[0.5], [0.5]]
 
 
 def test_the_first_right_detection_of_an_image_counts():

@@ -144,6 +144,27 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
     return files, shown | {"metric": "accuracy"}
 
 
+def write_box_sample(folder: Path) -> tuple[dict, dict]:
+    """Write an experiment on boxes, one method with detections; return its files and settings."""
+    random, test = np.random.default_rng(0), np.arange(12, 24)
+    corners, sides = random.integers(0, 50, (24, 2)), random.integers(10, 30, (24, 2))
+    boxes = np.concatenate([corners, corners + sides], axis=1).astype(float)
+    files = {"dataset": folder / "data.h5", "predictions": []}
+    write_artifact(files["dataset"], {"inputs": boxes, "outputs": boxes}, "dataset")
+    files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
+    for path in files["splits"]:
+        write_artifact(path, {"train": np.arange(12), "test": test}, "split")
+        for method in METHODS:
+            found = boxes[test, None] + random.normal(scale=4, size=(12, 3, 4))
+            item = {"training_size": 50, "outputs": found[:, 0]}
+            if method != next(iter(METHODS)):
+                scores = -np.sort(-random.random((12, 3, 1)), axis=1)
+                item["detections"] = np.concatenate([found, scores], axis=2)
+            files["predictions"].append(path.parent / method / "predictions.h5")
+            write_artifact(files["predictions"][-1], {"item": item}, "predictions")
+    return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}
+
+
 def save(figure, path: Path) -> None:
     save_figure(figure, *(path.with_suffix(suffix) for suffix in (".svg", ".png", ".csv")))
 
@@ -154,6 +175,7 @@ def draw_all(folder: Path) -> None:
     samples = {
         "classes": write_class_sample(folder / "classes"),
         "sequences": write_sequence_sample(folder / "sequences"),
+        "boxes": write_box_sample(folder / "boxes"),
         "series": write_sample(folder / "series"),
     }
     for kind, module in KINDS.items():
@@ -180,7 +202,7 @@ def sample_of(module: base.FigureModule) -> str:
     """Return the sample that has what a kind of figure shows."""
     if "kind_of_inputs" in module.requires:
         return "sequences"
-    return "classes" if "classes" in tasks_of(module) else "series"
+    return next((task for task in ("classes", "boxes") if task in tasks_of(module)), "series")
 
 
 @pytest.fixture(scope="module")

@@ -253,6 +253,21 @@ def test_the_numbers_of_taxonomies_are_those_of_the_text(name, numbers):
         assert f"{label} {line}".strip() in caption
 
 
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+def test_the_equal_error_rates_of_boxes_are_those_of_the_text():
+    with (TABLES / "blaschko-3-1.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines: dict[str, list[str]] = {}
+    for row in rows:
+        lines.setdefault(row["row"], []).append(f"{float(row['value']):.0%}")
+    text = THESIS.read_text(encoding="utf-8")
+    before = text[: text.index("Table 3.1: Equal-Error Rates")][-400:]
+    heading = " ".join(dict.fromkeys(row["column"].replace(" ", "") for row in rows))
+    assert heading in before and len(lines) == 3
+    for name, numbers in lines.items():
+        assert " ".join([name.replace("chi-squared", "\u03c72"), *numbers]) in before
+
+
 def test_tables_that_are_printed_twice_have_the_same_numbers():
     with (TABLES / "blaschko-4.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

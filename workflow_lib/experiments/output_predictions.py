@@ -13,6 +13,7 @@ from workflow_lib.experiments.stage_timings import write_timings
 from workflow_lib.fitting.items import (
     TRAINING_TARGETS,
     chosen_entries,
+    detections_entry,
     heldout_entry,
     members_of,
     predicts_training_rows,
@@ -36,7 +37,8 @@ def run(
 
     Entries of the training rows are ``heldout_outputs``, predicted by a fit without the fold of
     each row, and, where the method has them, ``training_outputs`` and ``training_classes``,
-    predicted by the fit itself.
+    predicted by the fit itself. Of boxes there are further ones of the test rows, where the method
+    finds several (`workflow_lib.fitting.items.DETECTIONS`).
     """
     tree: dict = {}
     seconds: dict = {}
@@ -50,7 +52,7 @@ def run(
             scores = _class_scores(outputs, vectors)
             tree[name] |= {"classes": scores.argmax(axis=1), "class_scores": scores}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
-        tree[name] |= heldout_entry(item)
+        tree[name] |= heldout_entry(item) | detections_entry(item)
         if predicts_training_rows(members):
             outputs = np.mean([member[TRAINING_TARGETS] for member in members], axis=0)
             tree[name]["training_outputs"] = outputs

@@ -15,7 +15,6 @@ from workflow_lib.fitting.embedding_decoding import (
 from workflow_lib.fitting.items import (
     TRAINING_TARGETS,
     chosen_entries,
-    detections_entry,
     heldout_entry,
     members_of,
     predicts_training_rows,
@@ -44,8 +43,7 @@ def run(
 
     It also holds the outputs (n, d) predicted for the training rows: ``heldout_outputs`` by a fit
     without the fold of each row and, but for the pre-image ``gradient``, ``training_outputs`` by
-    the fit itself, with their ``training_classes``. Of boxes it holds further detections
-    (`workflow_lib.fitting.items.DETECTIONS`), where the method finds several.
+    the fit itself, with their ``training_classes``.
     """
     items = read_artifact(regression, "regression")
     fitted = read_artifact(models, "models") if models else None
@@ -63,7 +61,6 @@ def run(
             classes = {"classes": scores.argmax(axis=1), "class_scores": scores}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
         tree[name] = {"outputs": outputs} | classes | chosen_entries(item) | heldout_entry(item)
-        tree[name] |= detections_entry(item)
         # A search for each row may cost more than the fit.
         if preimage != "gradient" and predicts_training_rows(members):
             outputs = mean_outputs(decoders, members, preimage, start, TRAINING_TARGETS)
