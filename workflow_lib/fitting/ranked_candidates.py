@@ -1,4 +1,4 @@
-"""Candidate outputs of each training row, ranked by their loss (Blaschko 2018, section 3.2).
+"""Candidate outputs of each training row, ranked by their loss (Blaschko 2014, section 3.2).
 
 An item is a pair of a training row and a candidate output. Its score is <w, phi(x_i, y_c)> with the
 joint kernel k(x, x') l(y, y'), so that a solution is a matrix of dual coefficients C of rows and

@@ -74,7 +74,7 @@ class Parameters(MethodFile):
     rescaling: Literal["margin", "slack"] = "slack"
     """What a difference of losses multiplies: the margin that the scores must have (`margin`), or
     the cost of a margin below 1 (`slack`, the default, which was the better one in section 3.2.4 of
-    Blaschko 2018)."""
+    Blaschko 2014)."""
 
     across_rows: Flag = False
     """Whether candidates of different training rows are compared too, so that scores of different

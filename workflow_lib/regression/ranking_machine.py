@@ -1,4 +1,4 @@
-"""Structured output ranking by cutting planes with one slack (Blaschko 2018, section 3.2).
+"""Structured output ranking by cutting planes with one slack (Blaschko 2014, section 3.2).
 
 Of items with feature vectors phi_i and scores s_i = <w, phi_i>, and the edges E of a preference
 graph, what is minimised is
