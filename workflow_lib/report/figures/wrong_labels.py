@@ -72,7 +72,7 @@ def draw(
         for axis in axes[:, 0]:
             axis.set_ylabel(measured.axis)
         for axis in axes.flat[max(len(sizes) - n_columns, 0) : len(sizes)]:
-            axis.set_xlabel("wrong training labels (%)")
+            axis.set_xlabel("swapped training outputs (%)")
             axis.tick_params(labelbottom=True)
         axes[0, 0].set_xlim(100 * wrong_shares[0] - 50 * gap, 100 * wrong_shares[-1] + 50 * gap)
         draw_panels(
