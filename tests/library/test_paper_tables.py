@@ -178,7 +178,7 @@ def test_the_contents_name_every_table_and_figure_once():
 def test_the_numbers_of_every_table_of_the_contents_are_of_its_paper():
     published = published_tables(TABLES.parent)
     for item in read_contents(TABLES / "contents.csv"):
-        if item.kind == "table" and item.paper_table != "djerrab-4":
+        if item.kind == "table" and item.paper_table not in ("", "djerrab-4"):
             numbers = read_published([published[item.paper_table]])
             numbers += read_published_apart([published[item.paper_table]])
             assert {source_and_name(number.table) for number in numbers} == {
