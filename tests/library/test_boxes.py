@@ -10,15 +10,19 @@ from sklearn.svm import LinearSVC
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.box_overlap import overlaps
+from workflow_lib.embeddings.box_search import detections
+from workflow_lib.embeddings.queue_strategies import cheapest_resets, queue_costs
 from workflow_lib.embeddings.word_grids import WordGrid
+from workflow_lib.errors import UserError
 from workflow_lib.experiments import output_predictions, regression
 from workflow_lib.experiments.splitting import split_rows
-from workflow_lib.features.word_points import ImagePoints, points_tree, word_shares
+from workflow_lib.features.word_points import ImagePoints, points_of, points_tree, word_shares
 from workflow_lib.fitting.box_fitting import FittedBoxes
 from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.methods.box_support import support_coefficients
 from workflow_lib.metrics import box_measures, ranked_detections
-from workflow_lib.report.figures import box_detections
+from workflow_lib.report.figure_data import figure_data
+from workflow_lib.report.figures import box_detections, box_queues
 
 N_IMAGES, SIDE, N_WORDS = 20, 12, 6
 SIZE = np.array([120, 60])
@@ -187,6 +191,44 @@ def test_a_saved_method_finds_the_same_boxes(tmp_path):
     back = FittedBoxes.from_arrays(read_artifact(tmp_path / "fitted.h5", "regression"))
     np.testing.assert_array_equal(back.predict(Rows()), fitted.predict(Rows()))
     assert back.entries()["gap"] == 0.003
+
+
+def test_a_figure_of_queues_counts_what_the_search_of_the_method_takes(tmp_path):
+    dataset, rows = dataset_of(), np.arange(3)
+    run("box_machine", tmp_path / "run", dataset)
+    item = read_artifact(tmp_path / "run" / "r.h5", "regression")["n-8_w-0_C-selected"]
+    images = points_of(dataset, rows)
+    found = box_queues.image_costs(item, images, 0.5)
+    for row, image_points in enumerate(images):
+        score = WordGrid(image_points, SIDE, False).score(item["word_weights"])
+        totals = {}
+        for name, (n_resets, _, _) in box_queues.STRATEGIES.items():
+            taken = [one.n_dequeued for one in detections(score, 10, 0.5, n_resets)]
+            assert found.taken[name][row].tolist() == taken
+            totals[name] = sum(taken)
+        resets, least = cheapest_resets(queue_costs(score, 10, 0.5))
+        assert found.resets[row] == len(resets)
+        for name, total in totals.items():
+            assert found.ratios[name][row] == pytest.approx(total / least)
+            assert found.ratios[name][row] >= 1.0
+
+
+def test_a_figure_of_queues_takes_the_first_method_with_weights_and_the_first_images(tmp_path):
+    run("box_machine", tmp_path / "run", dataset_of())
+    files = tmp_path / "run" / "d.h5", [tmp_path / "run" / "s.h5"]
+    write_artifact(tmp_path / "mean.h5", {"item": {"training_size": 8}}, "regression")
+    regressions = {"mean": [tmp_path / "mean.h5"], "machine": [tmp_path / "run" / "r.h5"]}
+    shown = {"mean": {"label": "Mean"}, "machine": {"label": "Machine"}}
+    figure = box_queues.draw(*files, regressions, title="Toy", shown_methods=shown)
+    assert "Machine, 8 training images; the first 8 test images of 1 split" in figure.get_suptitle()
+    data = figure_data(figure)
+    never = data[(data["panel"] == "\u03b3 = 0.5") & (data["series"] == box_queues.NEVER)]
+    item = read_artifact(regressions["machine"][0], "regression")["n-8_w-0_C-selected"]
+    test = read_artifact(files[1][0], "split")["test"][:8]
+    found = box_queues.image_costs(item, points_of(dataset_of(), test), 0.5)
+    np.testing.assert_allclose(never["y"], found.taken[box_queues.NEVER].mean(axis=0))
+    with pytest.raises(UserError, match="no weights of words of mean"):
+        box_queues.draw(*files, regressions, title="Toy", shown_methods={"mean": shown["mean"]})
 
 
 def test_recall_and_precision_are_those_of_the_first_detections():

@@ -41,6 +41,7 @@ from workflow_lib.experiments import plane_mixtures
 from workflow_lib.features.class_trees import linkage_tree
 from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.features.word_points import ImagePoints, points_tree
 from workflow_lib.report.figures import base, registry
 from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
@@ -149,8 +150,12 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
     random, test = np.random.default_rng(0), np.arange(12, 24)
     corners, sides = random.integers(0, 50, (24, 2)), random.integers(10, 30, (24, 2))
     boxes = np.concatenate([corners, corners + sides], axis=1).astype(float)
-    files = {"dataset": folder / "data.h5", "predictions": []}
-    write_artifact(files["dataset"], {"inputs": boxes, "outputs": boxes}, "dataset")
+    files = {"dataset": folder / "data.h5", "predictions": [], "all_regressions": []}
+    words, places = random.integers(0, 3, (24, 40)), random.random((24, 40, 2))
+    images = [ImagePoints(*each, np.array([80, 80]), 3) for each in zip(words, places)]
+    tree = {"inputs": boxes, "outputs": boxes, "points": points_tree(images)}
+    tree["boxes"] = {"sizes": np.full((24, 2), 80)}
+    write_artifact(files["dataset"], tree, "dataset")
     files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
     for path in files["splits"]:
         write_artifact(path, {"train": np.arange(12), "test": test}, "split")
@@ -162,6 +167,10 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
                 item["detections"] = np.concatenate([found, scores], axis=2)
             files["predictions"].append(path.parent / method / "predictions.h5")
             write_artifact(files["predictions"][-1], {"item": item}, "predictions")
+            item = {"training_size": 50, "word_weights": random.normal(size=3)}
+            item["word_grid"] = {"n_cells": 8, "center": False}
+            files["all_regressions"].append(path.parent / method / "regression.h5")
+            write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}
 
 

@@ -150,13 +150,18 @@ class FittedBoxes(Fitted):
         return boxes
 
     def entries(self):
-        """Return the weights, and the duality gap of a machine in units of the mean loss."""
-        return {"word_weights": self._weights} | ({} if self._gap is None else {"gap": self._gap})
+        """Return the weights and their grid of cells, by which boxes can be searched for.
+
+        Of a machine also the duality gap, in units of the mean loss.
+        """
+        grid = {"n_cells": self._n_cells, "center": self._center}
+        search = {"word_weights": self._weights, "word_grid": grid}
+        return search | ({} if self._gap is None else {"gap": self._gap})
 
     def to_arrays(self):
-        return self.entries() | {"n_cells": self._n_cells, "center": self._center}
+        return self.entries()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> FittedBoxes:
-        gap = arrays.get("gap")
-        return cls(arrays["word_weights"], int(arrays["n_cells"]), bool(arrays["center"]), gap)
+        grid, gap = arrays["word_grid"], arrays.get("gap")
+        return cls(arrays["word_weights"], int(grid["n_cells"]), bool(grid["center"]), gap)
