@@ -213,20 +213,29 @@ def test_a_figure_of_queues_counts_what_the_search_of_the_method_takes(tmp_path)
             assert found.ratios[name][row] >= 1.0
 
 
-def test_a_figure_of_queues_takes_the_first_method_with_weights_and_the_first_images(tmp_path):
+def test_a_figure_of_queues_takes_the_first_method_with_weights_and_the_first_images(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(box_queues, "MOST_IMAGES", 2)
     run("box_machine", tmp_path / "run", dataset_of())
     files = tmp_path / "run" / "d.h5", [tmp_path / "run" / "s.h5"]
     write_artifact(tmp_path / "mean.h5", {"item": {"training_size": 8}}, "regression")
     regressions = {"mean": [tmp_path / "mean.h5"], "machine": [tmp_path / "run" / "r.h5"]}
     shown = {"mean": {"label": "Mean"}, "machine": {"label": "Machine"}}
     figure = box_queues.draw(*files, regressions, title="Toy", shown_methods=shown)
-    assert "Machine, 8 training images; the first 8 test images of 1 split" in figure.get_suptitle()
+    assert "Machine, 8 training images; the first 2 test images of 1 split" in figure.get_suptitle()
     data = figure_data(figure)
     never = data[(data["panel"] == "\u03b3 = 0.5") & (data["series"] == box_queues.NEVER)]
     item = read_artifact(regressions["machine"][0], "regression")["n-8_w-0_C-selected"]
-    test = read_artifact(files[1][0], "split")["test"][:8]
+    test = read_artifact(files[1][0], "split")["test"][:2]
     found = box_queues.image_costs(item, points_of(dataset_of(), test), 0.5)
     np.testing.assert_allclose(never["y"], found.taken[box_queues.NEVER].mean(axis=0))
+    finer = box_queues.image_costs(item, points_of(dataset_of(), test), 0.5, box_queues.FINER)
+    assert finer.taken[box_queues.NEVER][:, 0].min() > found.taken[box_queues.NEVER][:, 0].max()
+    medians = data[data["series"].str.startswith("cheapest")].groupby("series")["y"].apply(list)
+    assert medians["cheapest, 4 times as fine"][1] == np.median(finer.resets)
+    assert medians["cheapest, grid of the method"][1] == np.median(found.resets)
+    assert medians["cheapest, published"] == [4, 3, 2]
     with pytest.raises(UserError, match="no weights of words of mean"):
         box_queues.draw(*files, regressions, title="Toy", shown_methods={"mean": shown["mean"]})
 

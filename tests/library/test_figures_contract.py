@@ -168,7 +168,7 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
             files["predictions"].append(path.parent / method / "predictions.h5")
             write_artifact(files["predictions"][-1], {"item": item}, "predictions")
             item = {"training_size": 50, "word_weights": random.normal(size=3)}
-            item["word_grid"] = {"n_cells": 8, "center": False}
+            item["word_grid"] = {"n_cells": 4, "center": False}
             files["all_regressions"].append(path.parent / method / "regression.h5")
             write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}

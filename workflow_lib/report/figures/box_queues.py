@@ -41,21 +41,28 @@ CAPTION = (
     "overlap by less than \u03b3. Lines are means over the splits of the means over images, areas "
     "their sample standard deviation. Bottom left: sets taken for ten detections, divided by those "
     "of the cheapest strategy of the image in hindsight. Bottom right: how often that strategy "
-    "resets the queue. Points are medians over the images, bars go from the least to the most. The "
-    "first 8 test images of each of the first 5 splits, the largest training size. Hollow: Tables "
-    "5.1 and 5.2 of Blaschko (2014), over the 20 classes of PASCAL VOC 2007, each with one "
-    "strategy for all its images."
+    "resets the queue. Points are medians over the images, bars go from the least to the most; "
+    "squares are the same weights on a grid of four times as many cells at each side. The first 8 "
+    "test images of each of the first 5 splits, the largest training size. Hollow: Tables 5.1 and "
+    "5.2 of Blaschko (2014), over the 20 classes of PASCAL VOC 2007, each with one strategy for "
+    "all its images."
 )
 METHOD_FIELDS = ("label", "color")
 REQUIRES = {"task": {"boxes"}}
 BECAUSE = "a figure of kind box_queues shows a search for boxes, and the task is {task}"
+NEEDS = {"minutes": 10}
 
 MAX_OVERLAPS = (0.25, 0.5, 0.75)
 """The overlaps with an earlier detection from which on a box is ruled out."""
 
 MOST_SPLITS = 5
 MOST_IMAGES = 8
-"""On 32 x 32 cells the costs of an image with one overlap take about 0.1 s."""
+"""The costs of an image with one overlap take about 0.1 s on 32 x 32 cells, and 1 s on the finer
+grid."""
+
+FINER = 4
+"""How many times as fine the second grid is: with 32 x 32 cells, nearer to the grid of all pixels
+that the published numbers are of."""
 
 EACH, NEVER = "reset before each detection", "never reset"
 STRATEGIES = {
@@ -65,6 +72,13 @@ STRATEGIES = {
     EACH: (N_DETECTIONS - 1, ACCENT_COLOR, "-."),
 }
 """The number of detections before which the queue is reset, a color and a line style."""
+
+MARKS = {
+    "grid of the method": {"marker": "o"},
+    f"{FINER} times as fine": {"marker": "s"},
+    "published": {"marker": "o", "markerfacecolor": "white"},
+}
+"""How the ranges of both grids and the published ones are marked."""
 
 PUBLISHED = {
     EACH: ((1.36, 1.48, 1.94), (1.38, 1.52, 2.19), (1.59, 2.04, 3.15)),
@@ -106,14 +120,17 @@ def draw(
     data = read_artifact(dataset, "dataset")
     method, items = _first_with_weights(shown_methods, all_regressions)
     tests = [read_artifact(path, "split")["test"][:MOST_IMAGES] for path in splits[:MOST_SPLITS]]
-    # One list for each overlap, with the costs of each split.
-    costs = [
+    # For each grid a list for each overlap, with the costs of each split.
+    own, finer = (
         [
-            image_costs(item, points_of(data, rows), overlap)
-            for item, rows in zip(items, tests, strict=True)
+            [
+                image_costs(item, points_of(data, rows), overlap, factor)
+                for item, rows in zip(items, tests, strict=True)
+            ]
+            for overlap in MAX_OVERLAPS
         ]
-        for overlap in MAX_OVERLAPS
-    ]
+        for factor in (1, FINER)
+    )
     n_images = range_in_words([len(rows) for rows in tests])
     what = (
         f"{method_label(method, shown_methods)}, {items[0]['training_size']} training images; "
@@ -123,7 +140,7 @@ def draw(
         figure = Figure(figsize=(WIDTH, 6.2), layout="constrained")
         grid = figure.add_gridspec(2, 6)
         first = None
-        for place, (overlap, of_splits) in enumerate(zip(MAX_OVERLAPS, costs, strict=True)):
+        for place, (overlap, of_splits) in enumerate(zip(MAX_OVERLAPS, own, strict=True)):
             axis = figure.add_subplot(grid[0, 2 * place : 2 * place + 2], sharey=first)
             _draw_taken(axis, [each.taken for each in of_splits])
             axis.set_title(f"\u03b3 = {overlap}")
@@ -133,16 +150,17 @@ def draw(
         first.set_yscale("log")
         first.set_ylabel("sets taken from the queue")
         ratios, resets = figure.add_subplot(grid[1, :4]), figure.add_subplot(grid[1, 4:])
-        highest = 0.0
         for place, name in enumerate((EACH, NEVER)):
-            found = [np.concatenate([each.ratios[name] for each in row]) for row in costs]
-            look = {"color": STRATEGIES[name][1], "label": name}
-            _draw_ranges(ratios, place, 2, map(_range, found), PUBLISHED[name], look)
-            highest = max(highest, *(values.max() for values in found))
-        found = [np.concatenate([each.resets for each in row]) for row in costs]
-        look = {"color": "black", "label": "cheapest strategy"}
-        _draw_ranges(resets, 0, 1, map(_range, found), PUBLISHED_RESETS, look)
-        scale_errors(ratios, [1.0, highest])
+            found = [
+                [_range([each.ratios[name] for each in row]) for row in costs]
+                for costs in (own, finer)
+            ]
+            look = {"color": STRATEGIES[name][1]}
+            _draw_ranges(ratios, (place, 2), [*found, PUBLISHED[name]], name, look)
+        found = [[_range([each.resets for each in row]) for row in costs] for costs in (own, finer)]
+        black = {"color": "black"}
+        _draw_ranges(resets, (0, 1), [*found, PUBLISHED_RESETS], "cheapest", black)
+        scale_errors(ratios, [1.0, ratios.get_ylim()[1]])
         ratios.set_title("sets taken / cheapest strategy")
         resets.set_title("resets of the cheapest")
         resets.yaxis.get_major_locator().set_params(integer=True)
@@ -152,15 +170,19 @@ def draw(
     return figure
 
 
-def image_costs(item: Mapping, images: Sequence[ImagePoints], max_overlap: float) -> QueueCosts:
-    """Return the costs of images, with the weights of an item of the "regression" artifact."""
-    grid = item["word_grid"]
+def image_costs(
+    item: Mapping, images: Sequence[ImagePoints], max_overlap: float, finer: int = 1
+) -> QueueCosts:
+    """Return the costs of images, with the weights of an item of the "regression" artifact.
+
+    They are on a grid `finer` times as fine as that of the method.
+    """
+    n_cells = finer * int(item["word_grid"]["n_cells"])
+    center = bool(item["word_grid"]["center"])
     taken = {name: np.full((len(images), N_DETECTIONS), np.nan) for name in STRATEGIES}
     resets, least = [], []
     for row, image in enumerate(images):
-        score = WordGrid(image, int(grid["n_cells"]), bool(grid["center"])).score(
-            item["word_weights"]
-        )
+        score = WordGrid(image, n_cells, center).score(item["word_weights"])
         costs = queue_costs(score, N_DETECTIONS, max_overlap)
         for name, (n_resets, _, _) in STRATEGIES.items():
             taken[name][row, : len(costs)] = costs_of_resets(costs, n_resets)
@@ -206,29 +228,30 @@ def _draw_taken(axis, taken: Sequence[Mapping[str, np.ndarray]]) -> None:
     axis.set_xticks([1, 4, 7, 10])
 
 
-def _range(values: np.ndarray) -> tuple[float, float, float]:
-    return values.min(), np.median(values), values.max()
+def _range(values: Sequence[np.ndarray]) -> tuple[float, float, float]:
+    """Return the least, the median and the most of the values of all splits."""
+    pooled = np.concatenate(values)
+    return pooled.min(), np.median(pooled), pooled.max()
 
 
-def _draw_ranges(axis, place: int, n_places: int, ranges, published, look: Mapping) -> None:
-    """Draw least, median and most for each of `MAX_OVERLAPS`, and hollow the published ones.
+def _draw_ranges(axis, place: tuple[int, int], ranges: Sequence, name: str, look: Mapping) -> None:
+    """Draw least, median and most for each of `MAX_OVERLAPS`: of both grids, and published.
 
-    They are drawn at one of some places beside each overlap.
+    `place` is the number of the strategy and how many there are, side by side at each overlap.
     """
-    centre = np.arange(len(MAX_OVERLAPS))
+    centre, (number, n_strategies) = np.arange(len(MAX_OVERLAPS)), place
     axis.set_xticks(centre, list(map(str, MAX_OVERLAPS)))
     axis.set_xlabel("\u03b3")
     axis.grid(visible=False, axis="x")
-    for shift, of_overlaps in ((-0.25, ranges), (0.25, published)):
-        least, median, most = np.array(list(of_overlaps), dtype=float).T
-        own = look if shift < 0 else look | {"mfc": "white", "label": f"{look['label']}, published"}
+    for own_place, (of_overlaps, (what, mark)) in enumerate(
+        zip(ranges, MARKS.items(), strict=True)
+    ):
+        least, median, most = np.array(of_overlaps, dtype=float).T
+        shift = (number + (own_place + 0.5) / len(MARKS)) / n_strategies - 0.5
         axis.errorbar(
-            centre + 0.6 * ((place + 0.5 + shift) / n_places - 0.5),
+            centre + 0.8 * shift,
             median,
             yerr=[median - least, most - median],
-            linestyle="",
-            marker="o",
-            markersize=5,
-            capsize=3,
-            **own,
+            label=f"{name}, {what}",
+            **{"linestyle": "", "markersize": 5, "capsize": 3, "elinewidth": 1.2} | mark | look,
         )
