@@ -1,6 +1,6 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
-from workflow_lib.datasets.class_losses import CLASS_VECTORS
+from workflow_lib.config.values import CLASS_VECTORS
 from workflow_lib.errors import nearest_name
 
 

@@ -226,6 +226,22 @@ class Final:
             metric=self.metric,
         )
 
+    def ranking(self, name: str) -> None:
+        self._run(
+            name,
+            "rank_candidates",
+            kernel=self.kernel,
+            grid={"cost": [1, 10], "width": [0.3, 3.0], "output_width": [0.5]},
+            one_example={},
+            metric=self.metric,
+            preferences="bipartite",
+            rescaling="slack",
+            losses="dataset",
+            n_preferred=1,
+            candidates=8,
+            across_rows=False,
+        )
+
     def joint(self, name: str, combine: str = "average", weak: bool = False) -> None:
         self._run(
             name,

@@ -136,7 +136,7 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, changed):
                     settings,
                     losses,
                 )
-            errors[width, cost] = scaled_squared_error(heldout, labels, losses)
+            errors[width, cost] = scaled_squared_error(heldout, labels, losses=losses)
             found[width, cost] = heldout
     best = min(errors, key=errors.get)
     assert (item["width"], item["cost"]) == best

@@ -124,6 +124,7 @@ SAVED_NUMBERS = {
     "joint_ridge": lambda final: final.joint("saved"),
     "joint_ridge, weak": lambda final: final.joint("saved", "best", weak=True),
     "joint_kernel_support": lambda final: final.joint_support("saved"),
+    "rank_candidates": lambda final: final.ranking("saved"),
     "joint_kernel_support, candidates": lambda final: final.joint_support("saved", "candidates"),
     "random_forest": lambda final: final.forest("saved"),
     "extra_trees": lambda final: final.forest("saved", kind="extra_trees"),
@@ -174,15 +175,19 @@ SAVED_CLASSES = {
     "self_training, hard": lambda final: final.self_training("saved", "hard"),
     "self_training, soft": lambda final: final.self_training("saved", "soft"),
     "joint_kernel_support": lambda final: final.joint_support("saved"),
+    "rank_candidates": lambda final: final.ranking("saved"),
     "support_vector_machine": lambda final: final.classifier("saved", "support_vector_machine"),
     "structured_svm": lambda final: final.classifier("saved", "structured_svm"),
     "perceptron": lambda final: final.classifier("saved", "perceptron"),
     "random_forest_classifier": lambda final: final.classifier("saved", "random_forest_classifier"),
     "estimator, classifier": lambda final: final.estimator("saved", LOGISTIC, C=0.1),
 }
-SAVED_ON_THEIR_OWN = {"least_squares", "most_probable_class", "fisher_vector_network"}
+SAVED_ON_THEIR_OWN = {
+    *("least_squares", "most_probable_class", "fisher_vector_network"),
+    *("box_machine", "box_support"),
+}
 """Regressors whose data are in separate tests: texts with lagged values, scores of sequences,
-bags."""
+bags, images with boxes."""
 
 
 def test_every_regressor_is_saved():

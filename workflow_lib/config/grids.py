@@ -25,6 +25,11 @@ AnyPositive = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
 Shares = Annotated[tuple[Fraction, ...], Field(min_length=1), AfterValidator(without_repeats)]
 
 
+WIDTHS = """Factors gamma of the rbf kernel exp(-gamma |x - x'|^2), in units of 1 / (2 q) where q is
+the number of inputs, so that 1 suits standardised inputs; of the Laplacian kernel
+exp(-gamma sum |x_j - x'_j|), in units of 1 / q. Not used with kernels without a width."""
+
+
 class Grid(Settings):
     """Candidate hyper-parameters, compared by cross-validation."""
 
@@ -40,10 +45,7 @@ class RidgeGrid(Grid):
     """Penalties lambda_0 of equation (13), above 0. `.inf` is allowed: a block with an infinite
     penalty is predicted by its training mean."""
 
-    width: AnyPositive = ()
-    """Factors gamma of the rbf kernel exp(-gamma |x - x'|^2), in units of 1 / (2 q) where q is the
-    number of inputs, so that 1 suits standardised inputs; of the Laplacian kernel
-    exp(-gamma sum |x_j - x'_j|), in units of 1 / q. Not used with kernels without a width."""
+    width: Annotated[AnyPositive, Field(description=WIDTHS)] = ()
 
 
 class ComponentGrid(Grid):
@@ -78,8 +80,7 @@ class MachineGrid(Grid):
     cost: SomePositive
     """Costs C of a margin violation."""
 
-    width: AnyPositive = ()
-    """Widths of the rbf kernel, as of kernel ridge regression."""
+    width: Annotated[AnyPositive, Field(description=WIDTHS)] = ()
 
 
 class OneExample(Settings):

@@ -250,14 +250,16 @@ def readme() -> str:
 def sections_of_regressors(definitions: dict[str, Any]) -> list[str]:
     """Return the tables of the keys of regressors: first the shared keys, then those of each.
 
-    Keys are shared if they have the same description in several classes of methods.
+    Keys are shared if they have the same description in several classes of methods; of several such
+    descriptions the most common one is.
     """
     modules = dict.fromkeys(module.regressors for module in method_modules().values())
     tables = {
         names: rows_of_keys(definitions[f"method-{names[0]}"], definitions) for names in modules
     }
     counts = Counter(row for rows in tables.values() for row in rows.items())
-    shared = {key: row for (key, row), count in counts.items() if count > 1}
+    most = reversed(counts.most_common())
+    shared = {key: row for (key, row), count in most if count > 1}
     parts = [f"### Keys of several regressors\n\n{table_of(shared.values())}"]
     for names, rows in tables.items():
         heading = " or ".join(f"`regressor: {name}`" for name in names)

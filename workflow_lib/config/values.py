@@ -26,6 +26,9 @@ MOST = 1_000_000_000
 ALL = "all"
 """The training size of all rows that are not test rows; as in `experiments.splitting`."""
 
+CLASS_VECTORS = "class_vectors"
+"""As a tree of classes, instead of a file: the average linkage of the class vectors."""
+
 PATTERNS_IN_WORDS = {
     COLOR: "a colour written '#RRGGBB'",
     SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",

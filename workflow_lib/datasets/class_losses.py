@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from workflow_lib.config.values import CLASS_VECTORS
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import listed_names
@@ -22,9 +23,6 @@ from workflow_lib.features.class_trees import linkage_edges
 
 PARENT, CHILD = "parent", "child"
 """Columns of the file of a tree."""
-
-CLASS_VECTORS = "class_vectors"
-"""Instead of the file of a tree: the average linkage of the class vectors."""
 
 PATH_LENGTH, CLASS_COST = "path_length", "class_cost"
 """Names of the losses, in datasets and in ``scores.csv``."""

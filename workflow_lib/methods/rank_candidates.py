@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, Strict
 
-from workflow_lib.config.grids import AnyPositive, Grid, OneExample, SomePositive
+from workflow_lib.config.grids import WIDTHS, AnyPositive, Grid, OneExample, SomePositive
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import Count, Flag, Positive, without_repeats
@@ -39,8 +39,7 @@ class RankingGrid(Grid):
     cost: SomePositive
     """Costs C of the mean violated preference of a training row."""
 
-    width: AnyPositive = ()
-    """Widths of the kernels that have one, as of kernel ridge regression."""
+    width: Annotated[AnyPositive, Field(description=WIDTHS)] = ()
 
     output_width: AnyPositive = ()
     """Widths of the kernel on numeric outputs, in units of the root of the median squared distance
