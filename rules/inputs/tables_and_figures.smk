@@ -244,6 +244,11 @@ def files_of_figure(wildcards):
             f"{folder}/split-0/{name}/regression.h5" for name in membership_methods(experiment)
         ],
         "scores": f"{folder}/scores.csv",
+        "share_predictions": [
+            path
+            for name in shares_of_wrong_labels(experiment).values()
+            for path in prediction_files(SimpleNamespace(experiment=name))
+        ],
         "share_scores": [
             f"results/{name}/scores.csv" for name in shares_of_wrong_labels(experiment).values()
         ],

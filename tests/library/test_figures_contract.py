@@ -171,6 +171,7 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
             item["word_grid"] = {"n_cells": 4, "center": False}
             files["all_regressions"].append(path.parent / method / "regression.h5")
             write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
+    files["share_predictions"] = files["predictions"] * 2
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}
 
 

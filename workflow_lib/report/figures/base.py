@@ -53,6 +53,7 @@ ARTIFACTS = (
     "predictions",
     "regressions",
     "scores",
+    "share_predictions",
     "share_scores",
     "splits",
     "version_scores",
@@ -61,7 +62,7 @@ ARTIFACTS = (
 `first_predictions` and `regressions` map the methods to their files of the first split,
 `first_input_models` the generative models of inputs of the shown methods to theirs, and
 `predictions` and `all_regressions` (of the methods shown), and `all_input_models`, to their files
-of every split;
+of every split, `share_predictions` to those of every share of `share_scores` in turn;
 `version_scores`, `share_scores` and `family_scores` are lists, of the experiments of the run on
 versions of the dataset, of those that differ in their share of wrong labels alone, smallest first,
 and of those on classes with the same methods;

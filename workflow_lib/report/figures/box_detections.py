@@ -52,7 +52,7 @@ def draw(
     partitions = [read_artifact(path, "split") for path in splits]
     found = {
         method: [
-            (boxes[partition["test"]], _largest_item(path))
+            (boxes[partition["test"]], largest_item(path))
             for partition, path in zip(partitions, predictions[method], strict=True)
         ]
         for method in shown_methods
@@ -106,5 +106,6 @@ def recall_and_precision(boxes: np.ndarray, item: Mapping) -> np.ndarray:
     return np.array([n_right / len(boxes), n_right / np.arange(1, len(n_right) + 1)])
 
 
-def _largest_item(path: str | Path) -> Mapping:
+def largest_item(path: str | Path) -> Mapping:
+    """Return the item of the largest training size of a "predictions" artifact."""
     return max(read_artifact(path, "predictions").values(), key=lambda each: each["training_size"])

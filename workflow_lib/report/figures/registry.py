@@ -12,7 +12,7 @@ from workflow_lib.report.figures.base import FigureModule, read_module
 
 _CONTRACT = ("__init__", "base", "registry")
 _ONE_OF_EACH = ("first_input_models", "first_predictions", "regressions")
-_ALL_OF_EACH = ("all_input_models", "all_regressions", "predictions")
+_ALL_OF_EACH = ("all_input_models", "all_regressions", "predictions", "share_predictions")
 
 
 @cache
