@@ -370,8 +370,8 @@ def test_published_tables_are_those_of_the_folder(folder):
     (folder / "paper_tables").mkdir()
     (folder / "paper_tables" / "someone-1.csv").write_text("table\n")
     assert message_of(folder).startswith(
-        "experiment 'first', table 'a', key paper_table: there is no published table named "
-        "'someone-2'. Expected one of: someone-1. To fix it: write 'someone-1'."
+        "config/experiments/first.yaml, table 'a', key paper_table: there is no published table "
+        "named 'someone-2'. Expected one of: someone-1. To fix it: write 'someone-1'."
     )
     (folder / "paper_tables" / "someone-2.csv").write_text("table\n")
     assert load_configuration(folder, RUN)

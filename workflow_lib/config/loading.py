@@ -496,9 +496,10 @@ def _experiment_errors(
             )
         )
     sources = published_names(files.folder)
+    in_file = files.place("experiment", name) if name in files.names("experiment") else place
     errors += [
         unknown_name(
-            f"{place}, table '{table.name}', key paper_table",
+            f"{in_file}, table '{table.name}', key paper_table",
             "published table",
             table.paper_table,
             sources,
