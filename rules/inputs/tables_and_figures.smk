@@ -179,15 +179,17 @@ def dataset_versions(experiment):
 
 
 def shares_of_wrong_labels(experiment):
-    """Return the experiments of the run that differ in their share of wrong labels, by share: a mapping from it."""
+    """Return the experiments of the run that differ in their share of wrong labels alone, by share."""
 
-    def same(name):
-        return settings.experiments[name].dataset, rows_of_splits(name), settings.methods_of(name)
+    def rest(name):
+        values = settings.experiments[name]
+        return values.dataset, values.n_splits, rows_of_splits(name), settings.methods_of(name)
 
+    own = rest(experiment)
     by_share = {
-        settings.experiments[name].wrong_labels: name
-        for name in settings.experiments
-        if same(name) == same(experiment)
+        values.wrong_labels: name
+        for name, values in settings.experiments.items()
+        if rest(name) == own
     }
     return dict(sorted(by_share.items()))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
@@ -46,11 +45,12 @@ def draw(
 
     `share_predictions` has the files of all splits of the first share, then of the next.
     """
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
     boxes = read_artifact(dataset, "dataset")["outputs"]
     tests = [read_artifact(path, "split")["test"] for path in splits]
-    colors = matplotlib.colormaps[COLORS](np.linspace(0.0, 0.85, len(wrong_shares)))
+    colors = colormaps[COLORS](np.linspace(0.0, 0.85, len(wrong_shares)))
     with applied_style():
         figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
         panels = figure.subplots(1, len(shown_methods), sharey=True, squeeze=False)[0]
