@@ -163,7 +163,7 @@ def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
     assert {len(texts) for texts in others_of(section).values()} == {len(COLUMNS_OF_OTHERS) - 1}
     assert {texts[0] for texts in others_of(section).values()} == {"not run"}
     assert rows_of(section) == []
-    assert f"{PAPER} has 20 tables and 3 figures." in text_of(section)
+    assert f"Of {PAPER} this project follows 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
     assert "No number of this run can be compared with a published one." in text_of(section)
 
@@ -429,7 +429,9 @@ def test_another_paper_has_its_own_section_and_commands():
         "palasek-and-patras-2017",
         "Comparison with Palasek and Patras (2017)",
     )
-    assert "Palasek and Patras (2017) has 6 tables and 7 figures." in text_of(section)
+    assert "Of Palasek and Patras (2017) this project follows 6 tables and 7 figures." in text_of(
+        section
+    )
     commands = {name: texts[-1] for name, texts in others_of(section).items()}
     line = "snakemake --cores 2 --configfile config/bags-paper.yaml."
     absent = "No configuration file runs it on the paper's data."
