@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from report_samples import (
     METHODS,
     assert_apart,
@@ -305,3 +306,20 @@ def test_completion_needs_images(images, tmp_path):
     write_artifact(tmp_path / "table.h5", tree, "dataset")
     with pytest.raises(UserError, match="table.h5: its rows have 6 inputs and outputs"):
         completion.draw(tmp_path / "table.h5", split, paths, **GIVEN)
+
+
+def test_positions_are_rounded_because_the_layout_depends_on_addresses(tmp_path):
+    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)], sizes=(20,), n_splits=1)
+    outer = Figure(layout="constrained")
+    left, right = outer.subfigures(1, 2, width_ratios=[1, 3])
+    (above, below), other = left.subplots(2), right.subplots()
+    left.suptitle("Left")
+    below.set_ylabel("value")
+    other.set_aspect("equal")
+    for each in (figure, outer):
+        save_figure(each, tmp_path / "one.svg", tmp_path / "one.png")
+        places = [axis.get_position(original=True).extents for axis in each.axes]
+        places += [part.bbox_relative.extents for part in each.subfigs]
+        assert np.array_equal(places, np.round(places, 9))
+        assert all(axis.get_in_layout() for axis in each.axes)
+    assert above.get_position(original=True).y0 > below.get_position(original=True).y1

@@ -128,6 +128,7 @@ def save_figure(
     There is no PNG and no CSV where their path is None.
     """
     with applied_style():
+        _make_layout_repeatable(figure)
         targets = [(svg_path, "svg", {"Date": None, "Creator": None})]
         if png_path is not None:
             targets.append((png_path, "png", {"Software": None}))
@@ -140,3 +141,15 @@ def save_figure(
         from workflow_lib.report.results import write_frame
 
         write_frame(csv_path, figure_data(figure))
+
+
+def _make_layout_repeatable(figure) -> None:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    from workflow_lib.report.figure_layout import RepeatableLayoutEngine
+
+    # A drawing that is not made by Matplotlib has no layout engine.
+    engine = figure.get_layout_engine() if isinstance(figure, Figure) else None
+    if isinstance(engine, ConstrainedLayoutEngine):
+        figure.set_layout_engine(RepeatableLayoutEngine(**engine.get()))
