@@ -71,6 +71,20 @@ def test_the_constraint_is_that_of_all_pairs_with_ties(monkeypatch, most, rescal
 
 
 @pytest.mark.parametrize("rescaling", RESCALINGS)
+def test_scores_of_very_different_sizes_are_told_apart(rescaling):
+    random = np.random.default_rng(4)
+    for _ in range(40):
+        losses, scores, groups = drawn(random, 40)
+        scores += random.integers(0, 64, 40) / 2.0**10
+        scores[random.integers(0, 40)] = 2.0**50
+        graph, edges = PreferenceGraph(losses, groups), complete_edges(losses, groups)
+        found = graph.most_violated(scores, rescaling)
+        coefficients, offset = of_all_pairs(losses, scores, edges, rescaling)
+        np.testing.assert_array_equal(found.coefficients, coefficients)
+        assert found.offset == offset
+
+
+@pytest.mark.parametrize("rescaling", RESCALINGS)
 def test_the_bipartite_constraint_is_that_of_all_pairs_of_the_two_groups(rescaling):
     random = np.random.default_rng(5)
     for n_preferred in (1, 2, 5) * 40:

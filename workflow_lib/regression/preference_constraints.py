@@ -38,6 +38,9 @@ MOST_TOGETHER = 2**14
 MOST_NEIGHBOURS = 16
 """Items up to which a half of a graph is not halved again: all its pairs cost less then."""
 
+SMALLEST_SPAN = 1e-280
+"""Range of values above which no factor that makes them large whole numbers overflows."""
+
 
 class Constraint(NamedTuple):
     """The sum of hinges over the violated edges: `offset` - `coefficients` @ scores.
@@ -113,19 +116,20 @@ class PreferenceGraph:
         # Items by group, and those of a group from the highest loss to the lowest.
         self._order = np.lexsort((-ranks, groups))
         self._ranks, self._losses = ranks[self._order], losses[self._order]
+        # Back to items as they were passed.
+        self._place = np.argsort(self._order)
+        self._losses_of_items = self._losses[self._place]
         self._groups = _small(groups[self._order])
         self._sizes = np.bincount(groups)
         starts = np.cumsum(self._sizes) - self._sizes
         is_first = np.append(True, np.diff(self._ranks) != 0)
         is_first[starts] = True
         self._tied = _small(np.cumsum(is_first) - 1)
-        firsts = np.flatnonzero(is_first)
-        self._first_tied = firsts[self._tied]
-        self._first = starts[self._groups]
+        self._first_tied = np.flatnonzero(is_first).astype(np.int32)[self._tied]
         # Items of a group before the first of its rank have a higher loss.
-        self._n_below = self._first_tied - self._first
+        n_below = self._first_tied - starts[self._groups]
         self._halve(MOST_NEIGHBOURS if graph == "complete" else 0)
-        self.n_items, self.n_edges = len(losses), int(self._n_below.sum())
+        self.n_items, self.n_edges = len(losses), int(n_below.sum())
         if self.n_edges == 0:
             raise UserError(
                 place=f"the losses of {len(losses)} items",
@@ -170,24 +174,22 @@ class PreferenceGraph:
                 remedy="check the inputs for missing or very large values",
             )
         if rescaling == "margin":
-            coefficients = self._numbers_of_violated(scores[self._order])
-            offset = -coefficients @ self._losses
+            coefficients = self._numbers_of_violated(scores)
+            offset = -(coefficients @ self._losses)
         elif rescaling == "slack":
-            coefficients, offset = self._slack_rescaled(scores[self._order])
+            coefficients, offset = self._slack_rescaled(scores)
         else:
             raise _wrong_choice("rescaling", rescaling, RESCALINGS)
-        of_items = np.empty(len(scores))
-        of_items[self._order] = coefficients
-        return Constraint(of_items, float(offset))
+        return Constraint(coefficients[self._place].astype(np.float64), float(offset))
 
     def _numbers_of_violated(self, scores: np.ndarray) -> np.ndarray:
         """Return by how many violated edges leave each item (n,) more than come to it."""
         # Equal sums come by descending loss: an edge whose hinge is zero is not violated.
-        order = self._by_group(_ascending(self._losses + scores))
-        places = np.arange(len(order))
-        coefficients = np.empty(len(order))
+        order = self._by_group(_ascending(self._losses_of_items + scores, self._place))
+        places = np.arange(len(order), dtype=np.int32)
+        coefficients = np.empty_like(places)
         coefficients[order] = places
-        coefficients = self._n_below + self._first - coefficients
+        np.subtract(self._first_tied, coefficients, out=coefficients)
         if self._tied[-1] < len(order) - 1:
             order = order[np.argsort(self._tied[order], kind="stable")]
             coefficients[order] += places - self._first_tied
@@ -204,7 +206,8 @@ class PreferenceGraph:
         n = len(scores)
         # Each item has two entries, its threshold s_i + 1 and its score s_i. A threshold comes
         # before equal scores: an edge whose hinge is zero is not violated.
-        order = _ascending(scores)
+        order = _ascending(scores, self._place)
+        scores = scores[self._order]
         ascending = scores[order]
         merged = np.argsort(np.concatenate((ascending + 1.0, ascending)), kind="stable")
         items = np.concatenate((order, order))[merged]
@@ -270,13 +273,34 @@ class PreferenceGraph:
         return coefficients, offset
 
 
-def _ascending(values: np.ndarray) -> np.ndarray:
-    """Return the order of ascending values, those that are equal in the order they come in."""
-    order = np.argsort(values)
-    ascending = values[order]
-    if (ascending[1:] == ascending[:-1]).any():
-        # A sort that keeps their order takes several times as long.
-        order = np.argsort(values, kind="stable")
+def _ascending(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the places (n,), a permutation, by ascending values (n,), by place where they tie.
+
+    Values are rounded to as many bits as a place leaves free in 63 and sorted as one number with
+    their places. Values are looked up by place only where rounded ones are equal, because that
+    takes several times as long for more values than a processor's cache holds.
+    """
+    n_bits = len(values).bit_length()
+    low = values.min()
+    span = float(values.max()) - float(low)
+    if SMALLEST_SPAN < span < np.inf:
+        numbers = values - low
+        numbers *= 2.0 ** (62 - n_bits) / span
+    else:
+        numbers = np.zeros(len(values))
+    order = numbers.astype(np.int64)
+    order <<= n_bits
+    order |= places
+    order.sort()
+    numbers = order >> n_bits
+    order &= (1 << n_bits) - 1
+    if (numbers[1:] == numbers[:-1]).any():
+        by_place = np.empty(len(values))
+        by_place[places] = values
+        ascending = by_place[order]
+        if (ascending[1:] < ascending[:-1]).any():
+            # This sort is fast where few values are out of order.
+            order = order[np.argsort(ascending, kind="stable")]
     return order
 
 
