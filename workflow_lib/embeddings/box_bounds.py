@@ -6,9 +6,20 @@ as the weights of the visual words of its points. A set of boxes has an interval
 
     f(Y) = sum of positive weights in the union + sum of negative weights in the intersection
 
-is no less than the score of any box in Y, and it is the score where Y is one box. In training the
-loss 1 - overlap with the true box is added, and boxes that overlap a detection too much are ruled
-out (Blaschko 2014, equations 5.12 to 5.14); both need the least overlap in Y with a box of area A,
+is no less than the score of any box in Y, and it is the score where Y is one box. A tighter bound
+comes from the halves of the interval of each side. A box with the side in the outer half holds all
+cells between the middle and the intersection, B; one with the side in the inner half holds none
+between the union and the middle, A; so
+
+    g(Y) = f(Y) - sum over the sides of min(positive weights in A, -negative weights in B)
+
+is a bound, too. At the left and the right, A is as high as the union and B as the intersection; at
+the top and the bottom, both are as wide as the intersection, so that no weight counts twice. Sets
+are split at the same middles, so that no part has a higher bound than its set.
+
+In training the loss 1 - overlap with the true box is added, and boxes that overlap a detection too
+much are ruled out (Blaschko 2014, equations 5.12 to 5.14); both need the least overlap in Y with a
+box of area A,
 
     |intersection of Y with the box| / (|union of Y| + A - |intersection of Y with the box|).
 
@@ -78,21 +89,63 @@ class BoxScore:
     def of_boxes(self, boxes: np.ndarray) -> np.ndarray:
         """Return the scores (m,) of boxes (m, 4) whose sides are whole numbers of cells."""
         boxes = np.asarray(boxes)
-        return self.bounds(np.concatenate([boxes, boxes], axis=1))
+        return self._of_ends(boxes, boxes)
 
     def bounds(self, sets: np.ndarray) -> np.ndarray:
         """Return the upper bounds (m,) of sets (m, 8); of a set of one box it is the score."""
-        outer, inner = unions(sets), intersections(sets)
-        bounds = self._sums(self._positive, outer) + self._sums(self._negative, inner)
+        return self._of_ends(unions(sets), intersections(sets), self._reductions(sets))
+
+    def _of_ends(
+        self, outer: np.ndarray, inner: np.ndarray, reductions: np.ndarray | float = 0.0
+    ) -> np.ndarray:
+        """Return f(Y) (m,) of the unions and intersections, less `reductions`, with the loss."""
+        bounds = self._sums(self._positive, outer.T) + self._sums(self._negative, inner.T)
+        bounds -= reductions
         if self._loss_box is not None:
             bounds += 1.0 - least_overlaps(outer, inner, self._loss_box)
         return bounds
 
+    def _reductions(self, sets: np.ndarray) -> np.ndarray:
+        """Return f(Y) - g(Y) (m,), taken as 0 where the intersection has no area."""
+        left, top, right, bottom, left_most, top_most, right_most, bottom_most = sets.T
+        middles = middles_of(sets).T
+        # The positive weights in A and the negative ones in B, of each side in the order of a box.
+        gained = self._sums(
+            self._positive,
+            np.array(
+                [
+                    [left, left_most, middles[2], left_most],
+                    [top, top, top, middles[3]],
+                    [middles[0] + 1, right, right_most, right],
+                    [bottom_most, middles[1] + 1, bottom_most, bottom_most],
+                ]
+            ),
+        )
+        lost = self._sums(
+            self._negative,
+            np.array(
+                [
+                    [middles[0], left_most, right, left_most],
+                    [top_most, middles[1], top_most, bottom],
+                    [left_most, right, np.minimum(middles[2] + 1, right_most), right],
+                    [bottom, top_most, bottom, np.minimum(middles[3] + 1, bottom_most)],
+                ]
+            ),
+        )
+        has_area = (left_most < right) & (top_most < bottom)
+        return np.where(has_area, np.minimum(gained, -lost).sum(axis=0), 0.0)
+
     def _sums(self, integral: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-        left, top, right, bottom = boxes.T
+        """Return the sums in boxes, whose first axis is that of the sides (4, ...)."""
+        left, top, right, bottom = boxes
         top, bottom = top * (self.width + 1), bottom * (self.width + 1)
         upper = integral[top + right] - integral[top + left]
         return integral[bottom + right] - integral[bottom + left] - upper
+
+
+def middles_of(sets: np.ndarray) -> np.ndarray:
+    """Return the last values (m, 4) of the lower halves of the intervals of sets (m, 8)."""
+    return (sets[:, :4] + sets[:, 4:]) // 2
 
 
 def unions(sets: np.ndarray) -> np.ndarray:

@@ -28,12 +28,13 @@ from workflow_lib.embeddings.box_bounds import (
     BoxScore,
     intersections,
     least_overlaps,
+    middles_of,
     unions,
 )
 from workflow_lib.errors import UserError
 
-AT_ONCE = 256
-"""Sets that are split at once: from 64 to 1,024 the time hardly differs."""
+AT_ONCE = 128
+"""Sets that are split at once: fewer are faster for one box, more for ten, by up to a fifth."""
 
 PART_AT_ONCE = 8
 """In a longer queue more are split at once: this part of it, so that it is passed over less."""
@@ -216,10 +217,9 @@ def _halves(sets: np.ndarray) -> np.ndarray:
     Of the intervals of each half, ends that no box of positive width and height has are cut off;
     an interval is empty where there is no such box.
     """
-    least, most = sets[:, :4], sets[:, 4:]
     rows = np.arange(len(sets))
-    side = (most - least).argmax(axis=1)
-    middle = (least[rows, side] + most[rows, side]) // 2
+    side = (sets[:, 4:] - sets[:, :4]).argmax(axis=1)
+    middle = middles_of(sets)[rows, side]
     lower, upper = sets.copy(), sets.copy()
     lower[rows, 4 + side] = middle
     upper[rows, side] = middle + 1
