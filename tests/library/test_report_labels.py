@@ -76,6 +76,7 @@ def test_p_values():
     assert format_p_value(0.0312) == "p = 0.031"
     assert format_p_value(2.3e-5) == "p = 2e-05"
     assert format_p_value(0.0) == "p = 0"
+    assert format_p_value(float("nan")) == "p = \u2013"
 
 
 def test_labels():

@@ -717,7 +717,7 @@ def test_values_on_the_edge_of_their_grid_are_reported(tmp_path):
 
 def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):
     rows = rows_of(m_krr=base_error, ofer_gmm=better_error, m_mean=mean_error)
-    # Equal differences have an infinite effect.
+    # Equal differences have an infinite effect, and no test.
     rows += rows_of(m_rf=lambda n, s: better_error(n, s) + 0.25)
     scores = write_scores(tmp_path / "scores.csv", rows)
     timings = tmp_path / "timings.csv"
@@ -736,7 +736,9 @@ def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):
     assert by_method["m-krr"]["seconds"] is None
     assert by_method["ofer-gmm"]["versus_best"] is None
     assert by_method["m-rf"]["versus_best"]["effect"] is None
-    assert by_method["m-rf"]["versus_best"]["outcome"] == "worse"
+    assert by_method["m-rf"]["versus_best"]["p_corrected"] is None
+    assert by_method["m-rf"]["versus_best"]["outcome"] == "open"
+    assert "p = \u2013: the difference may be chance" in answer["sentences"][0]
     assert by_method["m-krr"]["versus_mean"]["outcome"] == "better"
     mean, deviation = mean_and_deviation([base_error(50, split) for split in range(5)])
     assert by_method["m-krr"]["mean"] == mean

@@ -41,7 +41,8 @@ class PairedTest:
     statistic : float
         The t statistic, with J - 1 degrees of freedom.
     p_value : float
-        Two-sided p value; NaN where there is no test.
+        Two-sided p value; NaN where there is no test: for one split, and where all differences are
+        equal and not zero, whose spread of zero is no estimate of that of other splits.
     note : str
         Why a value is special ("n = 1", "all differences are zero"); empty otherwise.
     """
@@ -402,7 +403,7 @@ def _test_mean(differences: np.ndarray, variance_factor: float) -> PairedTest:
     if deviation <= EQUALITY_TOLERANCE * abs(mean):
         infinite = math.copysign(math.inf, mean)
         note = "all differences are equal and not zero"
-        return PairedTest(n_splits, mean, n_nonzero, infinite, infinite, 0.0, note)
+        return PairedTest(n_splits, mean, n_nonzero, infinite, math.nan, math.nan, note)
 
     # The distribution function alone: importing all of scipy.stats takes half a second.
     from scipy.special import stdtr

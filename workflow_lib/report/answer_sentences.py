@@ -228,7 +228,7 @@ def _by(board: Leaderboard, comparison: Difference, is_other_better: bool = True
     if not is_other_better:
         comparison = _reversed(comparison)
     text = _amount(board, comparison)
-    if math.isnan(comparison.p_corrected):
+    if comparison.n_splits == 1:
         return text
     doubt = "" if comparison.outcome in ("lower", "higher") else ": the difference may be chance"
     return f"{text} ({format_p_value(comparison.p_corrected)}{doubt})"

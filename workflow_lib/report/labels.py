@@ -151,7 +151,9 @@ def format_signed(value: float, decimals: int | None = None) -> str:
 
 
 def format_p_value(p_value: float) -> str:
-    """Return ``p = 0.031``, or ``p = 2e-05`` below 0.001."""
+    """Return ``p = 0.031``, or ``p = 2e-05`` below 0.001; a dash where there is no test (NaN)."""
+    if math.isnan(p_value):
+        return f"p = {MISSING}"
     if p_value == 0:
         return "p = 0"
     return f"p = {p_value:.3f}" if p_value >= 1e-3 else f"p = {p_value:.0e}"

@@ -164,9 +164,10 @@ class Difference:
     zero, NaN for one split. ``n_splits`` counts the splits that both have and ``n_nonzero`` those
     on which they differ, at most by ``largest_relative_difference``, relative to the larger error.
     ``p_student`` and ``p_corrected`` are the two-sided p values of Student's paired t-test and of
-    the corrected resampled t-test. ``outcome`` is ``equal`` where every split gives the same error
-    up to rounding, ``untested`` for one split, ``lower`` or ``higher`` where the corrected test is
-    significant at `CORRECTED_RISK`, and ``open`` otherwise. ``note`` says why a value is special.
+    the corrected resampled t-test, NaN where ``effect`` is not finite. ``outcome`` is ``equal``
+    where every split gives the same error up to rounding, ``untested`` for one split, ``lower`` or
+    ``higher`` where the corrected test is significant at `CORRECTED_RISK`, and ``open`` otherwise.
+    ``note`` says why a value is special.
     """
 
     difference: float
@@ -199,7 +200,7 @@ def difference(
     outcome = "open"
     if student.n_nonzero == 0:
         outcome = "equal"
-    elif math.isnan(corrected):
+    elif student.n_splits == 1:
         outcome = "untested"
     elif corrected < CORRECTED_RISK:
         outcome = "lower" if student.mean_difference < 0 else "higher"
