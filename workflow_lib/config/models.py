@@ -235,7 +235,8 @@ class RunSettings(Settings):
 
     n_splits: Repeats = 5
     """Independent splits into training, weak and test rows. Five show the spread and run within
-    minutes; the paper uses ten."""
+    minutes; the paper uses ten. An experiment whose file sets its own `n_splits` keeps it, whatever
+    `--config n_splits=` says; for other splits write an experiment that is `like` it."""
 
     splits_per_job: Repeats = 1
     """Splits that one job handles one after the other. A job of several starts Python once for all
