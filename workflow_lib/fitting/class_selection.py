@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
-from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors, KernelErrors
+from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import first_least
 
@@ -232,45 +232,3 @@ def heldout_class_scores(
 def least_error(errors: Sequence[float]) -> int:
     """Return the number of the least error, the first of those that are equal but for rounding."""
     return int(first_least(np.asarray(errors)[:, None], SMALLEST_GAIN)[0])
-
-
-def selected_point(
-    tried: Iterable[tuple[dict, np.ndarray]],
-    labels: np.ndarray,
-    error_of: Callable[[np.ndarray, np.ndarray], float] = squared_error,
-    kernel: str = NO_KERNEL,
-) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the grid point with the least error, and its class scores.
-
-    Of equal points the first is chosen. With the point are its error, as ``score``, and the
-    validation curves of the errors, as entries of an item.
-
-    Parameters
-    ----------
-    tried : iterable of (grid point, array (n, K))
-        Each with the class scores of the training rows, each without its fold.
-    labels : int array (n,)
-    error_of : function, optional
-        Returns the error of class scores (n, K) for labels (n,).
-    kernel : str, optional
-        The kernel on the inputs of points that do not name one, as ``kernel``.
-    """
-    tried = list(tried)
-    errors = [error_of(heldout, labels) for _, heldout in tried]
-    best = least_error(errors)
-    point, heldout = tried[best]
-    curves = GridErrors()
-    for (each, scores), error in zip(tried, errors, strict=True):
-        axes = {name: [value] for name, value in each.items()}
-        rate = error_rate(scores, labels)
-        curves.add(each.get("kernel", kernel), axes, error, error_rates=rate)
-    chosen = curves.entry(point.get("kernel", kernel), point)
-    return {"score": errors[best]} | point | chosen, heldout
-
-
-def single_values(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the grid with one value instead of each list: that of `fixed`, or the first."""
-    return {
-        name: [fixed.get(name, values[0])] if isinstance(values, list | tuple) else values
-        for name, values in grid.items()
-    }

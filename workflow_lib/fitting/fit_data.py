@@ -312,9 +312,14 @@ class FitData:
         return len(self.split.vectors)
 
     @property
+    def has_classes(self) -> bool:
+        """Whether the outputs are classes, not numbers."""
+        return "classes" in self.split.dataset
+
+    @property
     def has_one_example(self) -> bool:
         """Whether no class has more than one training row, so that nothing can be selected."""
-        return int(np.bincount(self.labels).max()) == 1
+        return self.has_classes and int(np.bincount(self.labels).max()) == 1
 
     def targets(self, fold: int | None = None) -> np.ndarray:
         """Return the outputs (n, d), missing ones filled with the means of a fold's rows.

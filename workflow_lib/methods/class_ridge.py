@@ -43,6 +43,7 @@ from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.items import SELECTED, item_kernel
+from workflow_lib.fitting.point_selection import single_values
 from workflow_lib.fitting.split_models import class_mixture
 from workflow_lib.methods import base
 from workflow_lib.parameters import check_choice
@@ -358,17 +359,14 @@ class Fitted(base.Fitted):
 class _Grid:
     """The values of each parameter of a decoder that compete."""
 
-    output_width: tuple
-    n_components: tuple
-    block_weight: tuple
-    weak_weight: tuple
+    output_width: Sequence
+    n_components: Sequence
+    block_weight: Sequence
+    weak_weight: Sequence
 
     def single(self, fixed: Mapping[str, float]) -> _Grid:
         """Return the grid with one value of each parameter: that of `fixed`, or the first."""
-        single = {}
-        for name, values in vars(self).items():
-            single[name] = (fixed.get(name, values[0]),) if values else values
-        return _Grid(**single)
+        return _Grid(**single_values(vars(self), fixed))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,15 +15,11 @@ from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.values import MOST, Flag, Positive
 from workflow_lib.errors import UserError
 from workflow_lib.features.bag_rows import some_rows
-from workflow_lib.fitting.class_selection import (
-    one_hot,
-    scaled_squared_error,
-    selected_point,
-    single_values,
-)
+from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.items import SELECTED
+from workflow_lib.fitting.point_selection import Point, select_point, single_values
 from workflow_lib.methods import base
 from workflow_lib.named_class import combinations
 
@@ -210,9 +206,8 @@ class Method(base.Method):
         points = list(combinations(grid))
         if len(points) == 1:
             return base.Selection(None, points[0])
-        tried = self._heldout_scores(data, points)
-        entries, heldout = selected_point(tried, data.labels, scaled_squared_error)
-        return base.Selection(heldout, entries)
+        error_of = partial(scaled_squared_error, labels=data.labels)
+        return select_point(data, grid, {}, partial(self._tried, data), error_of)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
@@ -222,9 +217,7 @@ class Method(base.Method):
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_arrays(entries["network"])
 
-    def _heldout_scores(
-        self, data: FitData, points: Sequence[Mapping[str, float]]
-    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+    def _tried(self, data: FitData, grid: Mapping[str, Any]) -> Iterator[Point]:
         """Yield each grid point with the class scores (n, K) of the training bags held out."""
         bags, weak = data.bags, data.weak_bags
         starts = []
@@ -232,7 +225,7 @@ class Method(base.Method):
             places = np.flatnonzero(data.folds != fold)
             own = [bags[place] for place in places]
             starts.append((self._start(data, own, weak), places))
-        for point in points:
+        for point in combinations(grid):
             scores = np.empty((data.size, data.n_classes))
             for fold, (start, places) in enumerate(starts):
                 labels, heldout = data.labels[places], np.flatnonzero(data.folds == fold)

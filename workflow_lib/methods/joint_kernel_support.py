@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -17,18 +17,19 @@ from workflow_lib.config.grids import AveragesRows, Grid, OneExample, Shares, So
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import Fraction, Positive, without_repeats
-from workflow_lib.fitting.class_selection import (
-    least_error,
-    scaled_squared_error,
-    selected_point,
-    single_values,
-)
+from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
+from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.output_decoding import OutputDecoder, OutputKernel
-from workflow_lib.fitting.validation_curves import GridErrors
+from workflow_lib.fitting.point_selection import (
+    KernelFold,
+    Point,
+    chosen_gram,
+    select_with_kernels,
+    single_values,
+)
 from workflow_lib.methods import base
 
 REGRESSORS = ("joint_kernel_support",)
@@ -146,65 +147,46 @@ class Method(base.Method):
     kernels: Sequence[str] | None = None
 
     def select(self, data: FitData) -> base.Selection:
-        names = self.kernels or [self.kernel]
-        if not _has_classes(data):
-            return self._select_outputs(data, names)
-        error_of = partial(scaled_squared_error, row_errors=self.row_errors)
-        has_one = data.has_one_example
-        if not has_one:
-            tried = self._tried(data, names, self.grid)
-            entries, heldout = selected_point(tried, data.labels, error_of)
-            if entries["score"] < 1.0:
-                return base.Selection(heldout, entries)
-        fixed = single_values(self.grid, self.one_example)
-        tried = self._tried(data, [kernel_without_selection(names)], fixed)
-        entries, heldout = selected_point(tried, data.labels, error_of)
-        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+        # They do not depend on the inputs, so that all input kernels and shares nu have the same.
+        decoder_of = cache(lambda fold, width: _decoder(data, data.folds != fold, width))
+        of_fold = partial(self._of_fold, decoder_of)
+        if data.has_classes:
+            error_of = partial(scaled_squared_error, labels=data.labels, row_errors=self.row_errors)
+            selection = select_with_kernels(data, self, of_fold, error_of)
+            if (selection.entries["score"] or 0.0) < 1.0:
+                return selection
+            return select_with_kernels(data, self._single(self.one_example), of_fold, error_of)
+        how = {"folds": data.folds, "metric": self.metric, "row_errors": self.row_errors}
+        error_of = partial(heldout_error, data.outputs, **how)
+        quick = partial(of_fold, quick=True)
+        selection = select_with_kernels(data, self, quick, error_of)
+        # Searched to the end, where selection approximated the pre-image.
+        single = self._single(selection.entries)
+        heldout = select_with_kernels(data, single, of_fold, error_of).heldout
+        return replace(selection, heldout=heldout)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
-        kernel = InputKernel(str(chosen["kernel"]), chosen["width"])
+        kernel, K, _ = chosen_gram(data, self, chosen)
         decoder = _decoder(data, np.ones(data.size, dtype=bool), chosen["output_width"])
-        alpha = fit_joint_support(data.inputs.training_gram(*kernel), decoder.gram, chosen["nu"])
+        alpha = fit_joint_support(K, decoder.gram, chosen["nu"])
         return Fitted(alpha, kernel, decoder, self.preimage)
 
-    def _select_outputs(self, data: FitData, names: Sequence[str]) -> base.Selection:
-        """Return the selection of outputs that are numbers."""
-        curves, points, errors = GridErrors(), [], []
-        for point, predicted in self._tried(data, names, self.grid, quick=True):
-            arguments = data.folds, self.metric, self.row_errors
-            errors.append(heldout_error(data.outputs, predicted, *arguments))
-            points.append(point)
-            curves.add(point["kernel"], {key: [value] for key, value in point.items()}, errors[-1])
-        best = least_error(errors)
-        chosen = points[best]
-        # Searched to the end, where selection approximated the pre-image.
-        single = {name: [chosen[name]] for name in ("nu", "width", "output_width")}
-        ((_, heldout),) = self._tried(data, [chosen["kernel"]], single)
-        entries = {"score": errors[best]} | chosen | curves.entry(chosen["kernel"], chosen)
-        return base.Selection(heldout, entries)
+    def _single(self, values: Mapping[str, Any]) -> Method:
+        """Return the method with one kernel and one value of each list, as `single_values`."""
+        grid = single_values({**self.grid, "kernel": self.kernels or [self.kernel]}, values)
+        return replace(self, kernels=grid.pop("kernel"), grid=grid)
 
-    def _tried(
-        self, data: FitData, names: Sequence[str], grid: Mapping, quick: bool = False
-    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-        """Yield each grid point with what is predicted for the training rows held out."""
-        folds = data.folds
-        # They do not depend on the inputs, so that all input kernels and shares nu have the same.
-        decoders = {
-            width: [_decoder(data, folds != fold, width) for fold in data.fold_numbers]
-            for width in grid["output_width"]
-        }
-        n_predicted = data.n_classes if _has_classes(data) else data.outputs.shape[1]
-        for kernel in KernelGrid(names, grid["width"], ()).kernels():
-            grams = list(data.inputs.shared_fold_grams(*kernel))
-            for output_width, nu in product(grid["output_width"], grid["nu"]):
-                predicted = np.empty((data.size, n_predicted))
-                for fold, (K, K_heldout) in enumerate(grams):
-                    decoder = decoders[output_width][fold]
-                    weights = weights_at(fit_joint_support(K, decoder.gram, nu), K_heldout)
-                    predicted[folds == fold] = decoder.decode(weights, self.preimage, quick)
-                point = {"kernel": kernel.name, "width": kernel.width}
-                yield point | {"output_width": output_width, "nu": nu}, predicted
+    def _of_fold(
+        self, decoder_of: Callable, fold: KernelFold, quick: bool = False
+    ) -> Iterator[Point]:
+        """Yield the points of `select_with_kernels`."""
+        for width, nu in product(fold.grid["output_width"], fold.grid["nu"]):
+            decoder = decoder_of(fold.number, width)
+            alpha = fit_joint_support(fold.gram, decoder.gram, nu)
+            weights = weights_at(alpha, fold.heldout_gram)
+            predicted = decoder.decode(weights, self.preimage, quick)
+            yield {"output_width": width, "nu": nu}, predicted
 
 
 class Fitted(base.Fitted):
@@ -266,13 +248,9 @@ class _ClassDecoder:
         return scores / scores.sum(axis=1, keepdims=True)
 
 
-def _has_classes(data: FitData) -> bool:
-    return "classes" in data.split.dataset
-
-
 def _decoder(data: FitData, kept: np.ndarray, width: float) -> _ClassDecoder | OutputDecoder:
     """Return the decoder of the kept training rows, and their output kernel of a width."""
-    if not _has_classes(data):
+    if not data.has_classes:
         return OutputKernel("rbf", data.outputs).decoder(np.flatnonzero(kept), width)
     vectors, labels = data.split.vectors, data.labels[kept]
     to_classes = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)[labels]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from workflow_lib.config.grids import Grid, OneExample, SomePositive
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import NEEDS_VECTORS
 from workflow_lib.config.values import Positive
-from workflow_lib.fitting.class_selection import selected_point, single_values
+from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.point_selection import Point, select_point
 from workflow_lib.methods import base
 
 REGRESSORS = ("perceptron",)
@@ -59,9 +61,6 @@ class Method(base.Method):
     The scores are probabilities; the grid point is that with the least `squared_error` of those
     of held-out rows.
 
-    With one example per class a held-out class has no example left, and nothing can be selected:
-    `one_example` is used instead, and the item has no score.
-
     Attributes
     ----------
     grid : mapping
@@ -77,10 +76,9 @@ class Method(base.Method):
     seed: int
 
     def select(self, data: FitData) -> base.Selection:
-        has_one = data.has_one_example
-        grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        entries, heldout = selected_point(self._heldout_scores(data, grid), data.labels)
-        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+        error_of = partial(squared_error, labels=data.labels)
+        tried = partial(self._tried, data)
+        return select_point(data, self.grid, self.one_example, tried, error_of)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         penalty = selection.entries["l2_penalty"]
@@ -90,9 +88,7 @@ class Method(base.Method):
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted(entries, data.directions)
 
-    def _heldout_scores(
-        self, data: FitData, grid: Mapping[str, Sequence[float]]
-    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+    def _tried(self, data: FitData, grid: Mapping[str, Sequence[float]]) -> Iterator[Point]:
         """Yield each grid point with the class scores (n, K) of the training rows held out."""
         rows = list(data.inputs.fold_rows())
         for penalty in grid["l2_penalty"]:

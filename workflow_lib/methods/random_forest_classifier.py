@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,9 +13,10 @@ from workflow_lib.config.grids import ForestGrid, OneExample
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import NEEDS_VECTORS
 from workflow_lib.config.values import Fraction
-from workflow_lib.fitting.class_selection import selected_point, single_values
+from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
+from workflow_lib.fitting.point_selection import Point, select_point
 from workflow_lib.methods import base
 
 REGRESSORS = ("random_forest_classifier",)
@@ -53,9 +55,6 @@ class Method(base.Method):
     of the training rows out of bag. The forest that predicts is that which was scored out of bag,
     so its seconds count as those of selection.
 
-    With one example per class a held-out class has no example left, and nothing can be selected:
-    `one_example` is used instead, and the item has no score.
-
     Attributes
     ----------
     grid : mapping
@@ -70,13 +69,11 @@ class Method(base.Method):
     seed: int
 
     def select(self, data: FitData) -> base.Selection:
-        has_one = data.has_one_example
-        grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        grown = {share: self._forest(data, share) for share in grid["max_features"]}
-        tried = _out_of_bag(data, grown)
-        entries, heldout = selected_point(tried, data.labels)
-        entries |= {"score": None} if has_one else {}
-        return base.Selection(heldout, entries, fitting=grown[entries["max_features"]])
+        grown: dict[float, Any] = {}
+        error_of = partial(squared_error, labels=data.labels)
+        tried = partial(self._out_of_bag, data, grown)
+        selection = select_point(data, self.grid, self.one_example, tried, error_of)
+        return replace(selection, fitting=grown[selection.entries["max_features"]])
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         forest = selection.fitting
@@ -92,15 +89,13 @@ class Method(base.Method):
             data.vectors[0], data.labels, self.grid["n_trees"], share, self.seed
         )
 
+    def _out_of_bag(
+        self, data: FitData, grown: dict[float, Any], grid: Mapping[str, Any]
+    ) -> Iterator[Point]:
+        """Keep the forests in `grown`, by their share."""
+        from workflow_lib.baselines.classifiers import out_of_bag_probabilities
 
-def _out_of_bag(
-    data: FitData, grown: Mapping[float, Any]
-) -> Iterator[tuple[dict[str, float], np.ndarray]]:
-    """Yield each grid point with the class scores (n, K) of the training rows out of bag."""
-    from workflow_lib.baselines.classifiers import out_of_bag_probabilities
-
-    for share, forest in grown.items():
-        yield (
-            {"max_features": share},
-            out_of_bag_probabilities(forest, data.labels, data.n_classes),
-        )
+        for share in grid["max_features"]:
+            grown[share] = self._forest(data, share)
+            scores = out_of_bag_probabilities(grown[share], data.labels, data.n_classes)
+            yield {"max_features": share}, scores

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, Strict
@@ -13,18 +14,13 @@ from workflow_lib.config.grids import WIDTHS, AnyPositive, Grid, OneExample, Som
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import Count, Flag, Positive, without_repeats
-from workflow_lib.fitting.class_selection import (
-    least_error,
-    scaled_squared_error,
-    selected_point,
-    single_values,
-)
+from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.point_selection import KernelFold, Point, chosen_gram, select_with_kernels
 from workflow_lib.fitting.ranked_candidates import Candidates, output_kernel, ranked
-from workflow_lib.fitting.validation_curves import GridErrors
 from workflow_lib.methods import base
 
 REGRESSORS = ("rank_candidates",)
@@ -170,33 +166,18 @@ class Method(base.Method):
         UserError
             If there is one class, so that none is preferred.
         """
-        is_of_classes = _is_of_classes(data)
-        has_one = is_of_classes and data.has_one_example
-        grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        names = list(self.kernels or [self.kernel])
-        if has_one:
-            names = [kernel_without_selection(names)]
-        tried = list(self._tried(data, grid, names))
-        if is_of_classes:
-            entries, heldout = selected_point(tried, data.labels, scaled_squared_error, self.kernel)
-            return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
-        errors = [
-            heldout_error(data.outputs, heldout, data.folds, self.metric) for _, heldout in tried
-        ]
-        curves = GridErrors()
-        for (point, _), error in zip(tried, errors, strict=True):
-            axes = {name: [value] for name, value in point.items()}
-            curves.add(point.get("kernel", self.kernel), axes, error)
-        best = least_error(errors)
-        point, heldout = tried[best]
-        curve = curves.entry(point.get("kernel", self.kernel), point)
-        return base.Selection(heldout, {"score": errors[best]} | point | curve)
+        sets = [self._candidates(data, data.folds != fold, fold) for fold in data.fold_numbers]
+        of_fold = partial(self._of_fold, sets)
+        if data.has_classes:
+            error_of = partial(scaled_squared_error, labels=data.labels)
+        else:
+            error_of = partial(heldout_error, data.outputs, folds=data.folds, metric=self.metric)
+        return select_with_kernels(data, self, of_fold, error_of, shared=False)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = selection.entries
-        kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
-        K = data.inputs.training_gram(*kernel)
-        cost = chosen["cost"] / self._kernel_grid(data, [kernel.name], ()).unit(kernel)
+        kernel, K, unit = chosen_gram(data, self, chosen)
+        cost = chosen["cost"] / unit
         rows = np.ones(data.size, dtype=bool)
         candidates, graph, outputs = self._candidates(data, rows, None)
         L = None if outputs is None else output_kernel(outputs, chosen["output_width"])
@@ -206,13 +187,9 @@ class Method(base.Method):
         reached = {"duality_gap": solution.relative_gap, "n_planes": solution.n_planes}
         return Fitted(dual, kernel, outputs, reached)
 
-    def _kernel_grid(self, data: FitData, names: Sequence[str], widths) -> KernelGrid:
-        """Return kernels whose unit divides the costs."""
-        return KernelGrid(names, widths, (), data.inputs.n_columns, bool(self.kernels))
-
     def _candidates(self, data: FitData, rows: np.ndarray, fold: int | None):
         """Return candidates of some training rows, their preferences, and their outputs."""
-        if _is_of_classes(data):
+        if data.has_classes:
             outputs = None
             candidates = Candidates.of_classes(data.labels[rows], self._class_losses(data))
         else:
@@ -227,36 +204,20 @@ class Method(base.Method):
             return data.split.losses
         return 1.0 - np.eye(data.n_classes)
 
-    def _tried(
-        self, data: FitData, grid: Mapping[str, Sequence[float]], names: Sequence[str]
-    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-        """Yield each grid point with what it predicts for the training rows held out."""
-        folds = [self._candidates(data, data.folds != fold, fold) for fold in data.fold_numbers]
-        is_of_classes = _is_of_classes(data)
-        shape = (data.size, data.n_classes) if is_of_classes else data.outputs.shape
-        kernels = self._kernel_grid(data, names, grid.get("width", ()))
+    def _of_fold(self, sets: Sequence, fold: KernelFold) -> Iterator[Point]:
+        """Yield the points of `select_with_kernels`, of the `_candidates` of all folds."""
+        candidates, graph, outputs = sets[fold.number]
         # In ascending order the costs share most of what they learn.
-        costs = sorted(grid["cost"])
-        for kernel in kernels.kernels():
-            named = {"kernel": kernel.name} if self.kernels else {}
-            unit = kernels.unit(kernel)
-            for output_width in [None] if is_of_classes else grid["output_width"]:
-                heldout = np.empty((len(costs), *shape))
-                for fold, (K, K_heldout) in enumerate(data.inputs.fold_grams(*kernel)):
-                    candidates, graph, outputs = folds[fold]
-                    L = None if outputs is None else output_kernel(outputs, output_width)
-                    scaled = [cost / unit for cost in costs]
-                    found = ranked(
-                        K, L, candidates, graph, self.rescaling, scaled, SELECTION_TOLERANCE
-                    )
-                    for place, (dual, _) in enumerate(found):
-                        scores = K_heldout @ dual
-                        heldout[place, data.folds == fold] = _decoded(scores, outputs)
-                point = named | {"width": kernel.width}
-                if output_width is not None:
-                    point["output_width"] = output_width
-                for cost, of_cost in zip(costs, heldout, strict=True):
-                    yield point | {"cost": cost}, of_cost
+        costs = sorted(fold.grid["cost"])
+        scaled = [cost / fold.unit for cost in costs]
+        for output_width in [None] if outputs is None else fold.grid["output_width"]:
+            L = None if outputs is None else output_kernel(outputs, output_width)
+            found = ranked(
+                fold.gram, L, candidates, graph, self.rescaling, scaled, SELECTION_TOLERANCE
+            )
+            point = {} if outputs is None else {"output_width": output_width}
+            for cost, (dual, _) in zip(costs, found, strict=True):
+                yield point | {"cost": cost}, _decoded(fold.heldout_gram @ dual, outputs)
 
 
 class Fitted(base.Fitted):
@@ -299,10 +260,6 @@ class Fitted(base.Fitted):
         return cls(
             arrays["dual_coefficients"], kernel_in(arrays)[0], arrays.get("outputs"), reached
         )
-
-
-def _is_of_classes(data: FitData) -> bool:
-    return "classes" in data.split.dataset
 
 
 def _decoded(scores: np.ndarray, outputs: np.ndarray | None) -> np.ndarray:

@@ -12,14 +12,11 @@ import numpy as np
 from workflow_lib.config.method_file import MachineMethod
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.errors import UserError
-from workflow_lib.fitting.class_selection import (
-    scaled_squared_error,
-    selected_point,
-    single_values,
-)
+from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.point_selection import KernelFold, Point, chosen_gram, select_with_kernels
 from workflow_lib.methods import base
 
 if TYPE_CHECKING:
@@ -77,9 +74,6 @@ class Method(base.Method):
     grid points that is chosen whose scores of held-out rows have the least `scaled_squared_error`
     with the losses that are trained. All costs of a fold begin with the weights of the one before.
 
-    With one example per class a held-out class has no example left, and nothing can be selected:
-    `one_example` is used instead, and the item has no score.
-
     An item holds the relative duality gap and the passes of its machine, as ``gap`` and ``passes``,
     and the largest gap of all machines of the folds, as ``heldout_gap``; with a tree, also
     ``class_tree``, as `workflow_lib.features.class_trees.ClassTree`, of the classes that have
@@ -116,27 +110,20 @@ class Method(base.Method):
                 "at least two classes, between which a structured machine can decide",
                 "use larger training_sizes, or split: per_class or stratified",
             )
-        has_one = data.has_one_example
-        grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        names = self.kernels or [self.kernel]
-        if has_one:
-            names = [kernel_without_selection(names)]
         gaps: list[float] = []
-        tried = self._heldout_scores(data, grid, names, gaps)
-        error_of = partial(scaled_squared_error, losses=self._losses(data))
-        entries, heldout = selected_point(tried, data.labels, error_of, self.kernel)
-        entries["heldout_gap"] = max(gaps)
-        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+        of_fold = partial(self._of_fold, gaps)
+        error_of = partial(scaled_squared_error, labels=data.labels, losses=self._losses(data))
+        selection = select_with_kernels(data, self, of_fold, error_of)
+        selection.entries["heldout_gap"] = max(gaps)
+        return selection
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         from workflow_lib.baselines.structured_machine import centre, uncentred
 
-        chosen = selection.entries
-        kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
-        K = data.inputs.training_gram(*kernel)
+        kernel, K, unit = chosen_gram(data, self, selection.entries)
         means = centre(K)
         similarity, tree = self._similarity(data, K, data.labels)
-        cost = chosen["cost"] / self._kernel_grid(data, [kernel.name], ()).unit(kernel)
+        cost = selection.entries["cost"] / unit
         machine = self._machine(data, K, data.labels, similarity, cost)
         details = {"gap": machine.gap, "passes": machine.passes}
         if tree is not None:
@@ -144,43 +131,20 @@ class Method(base.Method):
         coefficients, intercept = uncentred(machine.coefficients, means)
         return Fitted(coefficients, intercept, machine.known, kernel, details)
 
-    def _kernel_grid(self, data: FitData, names: Sequence[str], widths) -> KernelGrid:
-        """Return kernels whose unit divides the costs."""
-        return KernelGrid(names, widths, (), data.inputs.n_columns, bool(self.kernels))
-
-    def _heldout_scores(
-        self,
-        data: FitData,
-        grid: Mapping[str, Sequence[float]],
-        names: Sequence[str],
-        gaps: list[float],
-    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-        """Yield each grid point with the class scores (n, K) of the training rows held out.
-
-        The gaps of the machines are added to `gaps`.
-        """
+    def _of_fold(self, gaps: list[float], fold: KernelFold) -> Iterator[Point]:
+        """Yield the points of `select_with_kernels`; the gaps of the machines go to `gaps`."""
         from workflow_lib.baselines.structured_machine import centre, class_scores, uncentred
 
-        kernels = self._kernel_grid(data, names, grid["width"])
-        for kernel in kernels.kernels():
-            named = {"kernel": kernel.name} if self.kernels else {}
-            scores = np.empty((len(grid["cost"]), data.size, data.n_classes))
-            for fold, (K, K_heldout) in enumerate(data.inputs.shared_fold_grams(*kernel)):
-                labels = data.labels[data.folds != fold]
-                means = centre(K)
-                similarity, _ = self._similarity(data, K, labels)
-                weights = None
-                for place, cost in enumerate(grid["cost"]):
-                    cost = cost / kernels.unit(kernel)
-                    machine = self._machine(data, K, labels, similarity, cost, weights)
-                    weights = machine.weights
-                    gaps.append(machine.gap)
-                    linear, intercept = uncentred(machine.coefficients, means)
-                    scores[place, data.folds == fold] = class_scores(
-                        K_heldout, linear, machine.known, intercept
-                    )
-            for cost, of_cost in zip(grid["cost"], scores, strict=True):
-                yield named | {"width": kernel.width, "cost": cost}, of_cost
+        data, K, labels, weights = fold.data, fold.gram, fold.labels, None
+        means = centre(K)
+        similarity, _ = self._similarity(data, K, labels)
+        for cost in fold.grid["cost"]:
+            machine = self._machine(data, K, labels, similarity, cost / fold.unit, weights)
+            weights = machine.weights
+            gaps.append(machine.gap)
+            linear, intercept = uncentred(machine.coefficients, means)
+            scores = class_scores(fold.heldout_gram, linear, machine.known, intercept)
+            yield {"cost": cost}, scores
 
     def _losses(self, data: FitData) -> np.ndarray:
         """Return the losses (K, K) that are trained."""

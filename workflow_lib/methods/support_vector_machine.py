@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from workflow_lib.config.method_file import MachineMethod
-from workflow_lib.fitting.class_selection import (
-    scaled_squared_error,
-    selected_point,
-    single_values,
-    squared_error,
-)
+from workflow_lib.fitting.class_selection import scaled_squared_error, squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, kernel_without_selection
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.point_selection import KernelFold, Point, chosen_gram, select_with_kernels
 from workflow_lib.methods import base
 
 REGRESSORS = ("support_vector_machine",)
@@ -42,9 +39,6 @@ class Method(base.Method):
     that with the least `scaled_squared_error`: the margins of a machine of low cost are wide, and
     an error in units of them would choose a cost that is too low.
 
-    With one example per class a held-out class has no example left, and nothing can be selected:
-    `one_example` is used instead, and the item has no score.
-
     Attributes
     ----------
     kernel : str
@@ -63,43 +57,13 @@ class Method(base.Method):
     kernels: Sequence[str] | None = None
 
     def select(self, data: FitData) -> base.Selection:
-        has_one = data.has_one_example
-        grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        names = self.kernels or [self.kernel]
-        if has_one:
-            names = [kernel_without_selection(names)]
-        tried = self._heldout_scores(data, grid, names)
-        # A row at its margin has the value 1 for its own class and -1 for the others.
         error_of = scaled_squared_error if self.kernels else _error_of_margins
-        entries, heldout = selected_point(tried, data.labels, error_of, self.kernel)
-        return base.Selection(heldout, entries | ({"score": None} if has_one else {}))
+        return select_with_kernels(data, self, _of_fold, partial(error_of, labels=data.labels))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        chosen = selection.entries
-        kernel = InputKernel(chosen.get("kernel", self.kernel), chosen.get("width"))
-        K = data.inputs.training_gram(*kernel)
-        cost = chosen["cost"] / self._kernel_grid(data, [kernel.name], ()).unit(kernel)
+        kernel, K, unit = chosen_gram(data, self, selection.entries)
+        cost = selection.entries["cost"] / unit
         return Fitted(_machines(data, K, data.labels, cost), kernel)
-
-    def _kernel_grid(self, data: FitData, names: Sequence[str], widths) -> KernelGrid:
-        """Return kernels whose unit divides the costs."""
-        return KernelGrid(names, widths, (), data.inputs.n_columns, bool(self.kernels))
-
-    def _heldout_scores(
-        self, data: FitData, grid: Mapping[str, Sequence[float]], names: Sequence[str]
-    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-        """Yield each grid point with the class scores (n, K) of the training rows held out."""
-        kernels = self._kernel_grid(data, names, grid["width"])
-        for kernel in kernels.kernels():
-            named = {"kernel": kernel.name} if self.kernels else {}
-            grams = list(data.inputs.shared_fold_grams(*kernel))
-            for cost in grid["cost"]:
-                scores = np.empty((data.size, data.n_classes))
-                for fold, (K, K_heldout) in enumerate(grams):
-                    labels = data.labels[data.folds != fold]
-                    machines = _machines(data, K, labels, cost / kernels.unit(kernel))
-                    scores[data.folds == fold] = machines.scores(K_heldout)
-                yield named | {"width": kernel.width, "cost": cost}, scores
 
 
 class Fitted(base.Fitted):
@@ -125,8 +89,17 @@ class Fitted(base.Fitted):
 
 
 def _error_of_margins(scores: np.ndarray, labels: np.ndarray) -> float:
-    """Return the `squared_error` in units in which the margins are 0 and 1."""
+    """Return the `squared_error` in units in which the margins are 0 and 1.
+
+    A row at its margin has the value 1 for its own class and -1 for the others.
+    """
     return squared_error((scores + 1.0) / 2.0, labels)
+
+
+def _of_fold(fold: KernelFold) -> Iterator[Point]:
+    for cost in fold.grid["cost"]:
+        machines = _machines(fold.data, fold.gram, fold.labels, cost / fold.unit)
+        yield {"cost": cost}, machines.scores(fold.heldout_gram)
 
 
 def _machines(data: FitData, K: np.ndarray, labels: np.ndarray, cost: float):
