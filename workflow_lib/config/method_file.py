@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, Strict, model_validator
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.feature_learner import FeatureLearner
@@ -211,6 +211,17 @@ class MachineMethod(MethodFile):
 
     one_example: MachineExample = MachineExample()
     """Values used instead of the grid with one labelled example per class."""
+
+
+class BoxMethod(MethodFile):
+    """A method that finds the box of an object by the visual words in it."""
+
+    items: Literal["points"] = "points"
+    """The rows must be images as `points` with visual words."""
+
+    cells: Annotated[int, Strict(), Field(ge=2, le=200)] = 32
+    """Cells of each side of an image; sides of boxes lie between them. The default finds most boxes
+    of an eighth of a side to a tenth of it, within milliseconds."""
 
 
 class EmbeddingMethod(ModelMethod):

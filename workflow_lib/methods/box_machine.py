@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, Strict
 
 from workflow_lib.box_overlap import overlaps
 from workflow_lib.config.grids import Grid, SomePositive
-from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.method_file import BoxMethod
 from workflow_lib.config.values import Flag
 from workflow_lib.embeddings.box_search import detections
 from workflow_lib.fitting.box_fitting import BoxRows, box_rows, selected_weights
@@ -32,18 +31,11 @@ class BoxMachineGrid(Grid):
     """Costs C of the mean loss."""
 
 
-class Parameters(MethodFile):
+class Parameters(BoxMethod):
     """Structured support vector machines for boxes."""
 
     regressor: Literal["box_machine"]
     """`box_machine`: a structured support vector machine whose loss is 1 - overlap."""
-
-    items: Literal["points"] = "points"
-    """The rows must be images as `points` with visual words."""
-
-    cells: Annotated[int, Strict(), Field(ge=2, le=200)] = 32
-    """Cells of each side of an image; sides of boxes lie between them. The default finds most boxes
-    of an eighth of a side to a tenth of it, within milliseconds."""
 
     center: Flag = False
     """Whether the share of each word in the whole image is subtracted. Off by default: the machine

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, Strict
+from pydantic import AfterValidator, Field
 
 from workflow_lib.config.grids import Grid, Shares
-from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.method_file import BoxMethod
 from workflow_lib.config.values import Flag, NotNegative, without_repeats
 from workflow_lib.fitting.box_fitting import BoxRows, box_rows, selected_weights
 from workflow_lib.fitting.box_fitting import FittedBoxes as Fitted
@@ -37,18 +37,11 @@ class BoxSupportGrid(Grid):
     are; with 0.5 their linear kernel approximates the chi-squared kernel."""
 
 
-class Parameters(MethodFile):
+class Parameters(BoxMethod):
     """Joint kernel support estimation for boxes."""
 
     regressor: Literal["box_support"]
     """`box_support`: the support of pairs of an image and a box."""
-
-    items: Literal["points"] = "points"
-    """The rows must be images as `points` with visual words."""
-
-    cells: Annotated[int, Strict(), Field(ge=2, le=200)] = 32
-    """Cells of each side of an image; sides of boxes lie between them. The default finds most boxes
-    of an eighth of a side to a tenth of it, within milliseconds."""
 
     center: Flag = True
     """Whether the share of each word in the whole image is subtracted. On by default: without it
