@@ -1,4 +1,4 @@
-"""Errors and measured times of all predictions, and checks of equivalence to kernel ridge."""
+"""Errors, measured times and costs of searches, and checks of equivalence to kernel ridge."""
 
 
 rule scores:
@@ -64,6 +64,37 @@ rule timings:
         "timings {wildcards.experiment}"
     script:
         "../scripts/timings.py"
+
+
+rule queue_costs:
+    input:
+        dataset=dataset_of,
+        splits=all_splits,
+        regressions=lambda wildcards: split_files(
+            f"results/{{experiment}}/split-{{split}}/{box_method(wildcards.experiment)}/regression.h5",
+            wildcards.experiment,
+        ),
+        code=code("queue_costs.py", "experiments.queue_costs"),
+    output:
+        shown_result("results/{experiment}/queue-costs.csv", "queue_costs", "costs of queues"),
+    params:
+        method=lambda wildcards: box_method(wildcards.experiment),
+    log:
+        "logs/queue_costs/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/queue_costs/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("queue_costs"),
+        runtime=minutes_for("queue_costs"),
+    group:
+        "{experiment}-results"
+    conda:
+        CONDA
+    message:
+        "costs of queues {wildcards.experiment}"
+    script:
+        "../scripts/queue_costs.py"
 
 
 rule equivalence_checks:

@@ -5,15 +5,7 @@ from workflow_lib.config.paper_runs import paper_runs
 
 rule table:
     input:
-        results=lambda wildcards: (
-            f"results/timings/{wildcards.experiment}.csv"
-            if table_of(wildcards).kind == "time"
-            else (
-                f"results/{wildcards.experiment}/coordinates.csv"
-                if table_of(wildcards).kind == "coordinates"
-                else f"results/{wildcards.experiment}/scores.csv"
-            )
-        ),
+        results=results_of_table,
         published=lambda wildcards: published_of(table_of(wildcards)),
         code=code("table.py", "report.table_text"),
     output:
@@ -353,6 +345,9 @@ rule report:
         choices=[f"results/{experiment}/choices.csv" for experiment in settings.experiments],
         coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
         timings=timing_tables(),
+        queue_costs=[
+            path for experiment in settings.experiments for path in queue_files(experiment)
+        ],
         equivalence_checks=all_equivalence_checks(),
         tables=all_tables(),
         figures=all_figures("svg"),

@@ -59,6 +59,18 @@ training mean. The error of a class is the share of its test rows that are wrong
 
 SECONDS = ("selection_seconds", "fit_seconds", "prediction_seconds", "preimage_seconds")
 
+QUEUE_COSTS = (
+    *("method", "training_size", "split", "row", "n_cells", "max_overlap"),
+    *("reset_before", "detection", "n_dequeued"),
+)
+"""Columns of ``queue-costs.csv``: one row for each detection of a box after each reset.
+
+``row`` is the number of a test row, the image, which is searched on a grid of ``n_cells`` cells a
+side for boxes that overlap no earlier one by ``max_overlap`` or more. ``n_dequeued`` sets of boxes
+are taken from the queue to find detection number ``detection``, from 1, where the queue was last
+reset before detection ``reset_before``; before the first one it is new.
+"""
+
 TIMINGS = (*FIT, "n_train", "n_test", *SECONDS)
 """Columns of the files of seconds: one row for each fit.
 

@@ -106,6 +106,7 @@ def files_for_report(experiment):
         "scores": f"results/{experiment}/scores.csv",
         "choices": f"results/{experiment}/choices.csv",
         "coordinates": f"results/{experiment}/coordinates.csv",
+        "queue_costs": next(iter(queue_files(experiment)), None),
         "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
         "models": next(iter(named_components(experiment)), None),
         "final_split": final_split(experiment),

@@ -1,5 +1,8 @@
 """The artifacts between the sources and the scores: of one method on one split, of an experiment, of the run."""
 
+from workflow_lib.config.capabilities import OF_BOXES
+from workflow_lib.config.loading import QUEUES
+
 
 def split_files(pattern, experiment):
     """Return the path of every split of an experiment."""
@@ -62,6 +65,19 @@ def time_records(wildcards):
     return [f"results/timings/{wildcards.experiment}.csv"] if is_timed else []
 
 
+def box_method(experiment):
+    """Return the first method of an experiment whose regressor is for boxes; None without any."""
+    methods = settings.methods_of(experiment)
+    return next((name for name in methods if settings.methods[name].regressor in OF_BOXES), None)
+
+
+def queue_files(experiment):
+    """Return the costs of the queues of an experiment, where a table or figure shows them."""
+    values = settings.experiments[experiment]
+    is_shown = any(part.kind in QUEUES for part in (*values.tables, *values.figures))
+    return [f"results/{experiment}/queue-costs.csv"] if is_shown else []
+
+
 def equivalence_files(experiment):
     """Return the equivalence checks of an experiment; none where a Gram matrix is too large."""
     has_trial = settings.landmarks_of(experiment) is None or settings.is_own(experiment)
@@ -87,6 +103,7 @@ def all_steps():
         paths.add(f"results/{experiment}/choices.csv")
         paths.add(f"results/{experiment}/coordinates.csv")
         paths.update(equivalence_files(experiment))
+        paths.update(queue_files(experiment))
         if settings.is_own(experiment):
             paths.update(own_results(experiment))
             paths.update(final_steps(SimpleNamespace(experiment=experiment)))

@@ -32,6 +32,17 @@ def table_of(wildcards):
     return parts_of(wildcards.experiment, "tables")[wildcards.table]
 
 
+def results_of_table(wildcards):
+    """Return the file that a table shows."""
+    experiment, kind = wildcards.experiment, table_of(wildcards).kind
+    files = {
+        "time": f"results/timings/{experiment}.csv",
+        "coordinates": f"results/{experiment}/coordinates.csv",
+        **dict.fromkeys(QUEUES, f"results/{experiment}/queue-costs.csv"),
+    }
+    return files.get(kind, f"results/{experiment}/scores.csv")
+
+
 def table_files(experiment):
     """Return the files of each table of an experiment, by its name and their endings."""
     return {
@@ -242,6 +253,7 @@ def files_of_figure(wildcards):
         "first_split": f"{folder}/split-0/split.h5",
         "models": next(iter(mixture_models(experiment)), []),
         "predictions": prediction_files(SimpleNamespace(experiment=experiment)),
+        "queue_costs": next(iter(queue_files(experiment)), []),
         "regressions": [
             f"{folder}/split-0/{name}/regression.h5" for name in membership_methods(experiment)
         ],

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
@@ -11,19 +15,22 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.box_overlap import overlaps
 from workflow_lib.embeddings.box_search import detections
-from workflow_lib.embeddings.queue_strategies import cheapest_resets, queue_costs
 from workflow_lib.embeddings.word_grids import WordGrid
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import output_predictions, regression
+from workflow_lib.experiments import output_predictions, queue_costs, regression
 from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.word_points import ImagePoints, points_of, points_tree, word_shares
 from workflow_lib.fitting.box_fitting import FittedBoxes
 from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.methods.box_support import support_coefficients
 from workflow_lib.metrics import box_measures, ranked_detections
+from workflow_lib.report import table_text
 from workflow_lib.report.figure_data import figure_data
 from workflow_lib.report.figures import box_detections, box_queues
+from workflow_lib.report.queue_tables import queue_cells
+from workflow_lib.report.results import read_queue_costs
 
+PAPER_TABLES = Path(__file__).parents[2] / "config" / "paper_tables"
 N_IMAGES, SIDE, N_WORDS = 20, 12, 6
 SIZE = np.array([120, 60])
 SETTINGS = {
@@ -193,51 +200,135 @@ def test_a_saved_method_finds_the_same_boxes(tmp_path):
     assert back.entries()["gap"] == 0.003
 
 
-def test_a_figure_of_queues_counts_what_the_search_of_the_method_takes(tmp_path):
-    dataset, rows = dataset_of(), np.arange(3)
-    run("box_machine", tmp_path / "run", dataset)
-    item = read_artifact(tmp_path / "run" / "r.h5", "regression")["n-8_w-0_C-selected"]
-    images = points_of(dataset, rows)
-    found = box_queues.image_costs(item, images, 0.5)
-    for row, image_points in enumerate(images):
-        score = WordGrid(image_points, SIDE, False).score(item["word_weights"])
-        totals = {}
-        for name, (n_resets, _, _) in box_queues.STRATEGIES.items():
-            taken = [one.n_dequeued for one in detections(score, 10, 0.5, n_resets)]
-            assert found.taken[name][row].tolist() == taken
-            totals[name] = sum(taken)
-        resets, least = cheapest_resets(queue_costs(score, 10, 0.5))
-        assert found.resets[row] == len(resets)
-        for name, total in totals.items():
-            assert found.ratios[name][row] == pytest.approx(total / least)
-            assert found.ratios[name][row] >= 1.0
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """Return the costs of two images of three splits, and a function of a search's sets taken."""
+    data, folder = dataset_of(), tmp_path_factory.mktemp("searched") / "run"
+    run("box_machine", folder, data)
+    path = folder / "queue-costs.csv"
+    for split in range(3):
+        rows = split_rows(N_IMAGES, [4, 8], [], 12, 2, split)
+        write_artifact(folder / f"s-{split}.h5", rows, "split")
+    splits = [folder / f"s-{split}.h5" for split in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(queue_costs, "MOST_IMAGES", 2)
+        patch.setattr(queue_costs, "FINER", 2)
+        queue_costs.run(folder / "d.h5", splits, [folder / "r.h5"] * 3, path, "boxes-ssvm")
+    item = read_artifact(folder / "r.h5", "regression")["n-8_w-0_C-selected"]
+
+    def taken(split, n_cells, overlap, n_resets):
+        """Return what each detection of each image takes, by searching again."""
+        images = points_of(data, read_artifact(splits[split], "split")["test"][:2])
+        scores = [WordGrid(each, n_cells, False).score(item["word_weights"]) for each in images]
+        found = [detections(score, 10, overlap, n_resets) for score in scores]
+        return [[one.n_dequeued for one in each] for each in found]
+
+    return path, taken
 
 
-def test_a_figure_of_queues_takes_the_first_method_with_weights_and_the_first_images(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(box_queues, "MOST_IMAGES", 2)
-    run("box_machine", tmp_path / "run", dataset_of())
-    files = tmp_path / "run" / "d.h5", [tmp_path / "run" / "s.h5"]
-    write_artifact(tmp_path / "mean.h5", {"item": {"training_size": 8}}, "regression")
-    regressions = {"mean": [tmp_path / "mean.h5"], "machine": [tmp_path / "run" / "r.h5"]}
-    shown = {"mean": {"label": "Mean"}, "machine": {"label": "Machine"}}
-    figure = box_queues.draw(*files, regressions, title="Toy", shown_methods=shown)
-    assert "Machine, 8 training images; the first 2 test images of 1 split" in figure.get_suptitle()
+def test_costs_of_queues_give_those_of_every_search(searched):
+    path, taken = searched
+    costs = read_queue_costs(path)
+    assert set(costs["training_size"]) == {8} and set(costs["n_cells"]) == {SIDE, 2 * SIDE}
+    for n_resets in (0, 1, 9):
+        is_last = costs["reset_before"] == np.minimum(costs["detection"], n_resets + 1)
+        key = (costs["n_cells"] == SIDE) & (costs["max_overlap"] == 0.25) & (costs["split"] == 1)
+        found = costs[is_last & key].groupby("row", sort=False)["n_dequeued"].apply(list)
+        assert list(found) == taken(1, SIDE, 0.25, n_resets)
+
+
+def test_tables_of_queues_are_statistics_over_the_splits(searched):
+    path, taken = searched
+    costs = read_queue_costs(path)
+    cells = [each for kind in ("queue_resets", "queue_ratios") for each in queue_cells(costs, kind)]
+    assert len(cells) == 2 * 3 * 3 * 3
+    assert {(cell.n_splits, cell.n_images) for cell in cells} == {(3, "2")}
+    cell_of = {(c.quantity, c.n_cells, c.max_overlap, c.statistic): c for c in cells}
+    for n_cells, overlap in ((SIDE, 0.25), (2 * SIDE, 0.5)):
+        never, always, least, resets = [], [], [], []
+        for split in range(3):
+            never.append(np.concatenate(taken(split, n_cells, overlap, 0)).sum())
+            always.append(np.concatenate(taken(split, n_cells, overlap, 9)).sum())
+            cheapest, n = cheapest_by_enumeration(costs, split, n_cells, overlap)
+            least.append(cheapest)
+            resets.append(n)
+        for statistic, function in (("min", min), ("median", np.median), ("max", max)):
+            key = n_cells, overlap, statistic
+            ratios = np.divide(always, least), np.divide(never, least)
+            assert cell_of["all reset", *key].value == pytest.approx(function(ratios[0]))
+            assert cell_of["no reset", *key].value == pytest.approx(function(ratios[1]))
+            assert cell_of["resets", *key].value == function(resets)
+    cell = cell_of["no reset", SIDE, 0.5, "min"]
+    assert (cell.row, cell.column) == ("\u03b3 = 0.50, min", "no reset")
+    cell = cell_of["resets", SIDE, 0.5, "max"]
+    assert (cell.row, cell.column) == ("max", "\u03b3 = 0.50")
+
+
+def cheapest_by_enumeration(costs, split, n_cells, overlap) -> tuple[int, int]:
+    """Return the least cost of all 2^9 strategies, and the fewest resets that have it."""
+    is_shown = (costs["split"] == split) & (costs["n_cells"] == n_cells)
+    shown = costs[is_shown & (costs["max_overlap"] == overlap)]
+    total = shown.groupby(["reset_before", "detection"])["n_dequeued"].sum()
+    found = []
+    for chosen in itertools.product([False, True], repeat=9):
+        last, spent = 1, total[1, 1]
+        for detection, is_reset in enumerate(chosen, 2):
+            last = detection if is_reset else last
+            spent += total[last, detection]
+        found.append((spent, sum(chosen)))
+    return min(found)
+
+
+def test_published_numbers_of_queues_are_beside_ours(searched, tmp_path):
+    path, _ = searched
+    for kind, name in (("queue_resets", "blaschko-5-1"), ("queue_ratios", "blaschko-5-2")):
+        published = tmp_path / f"{name}.csv"
+        text = (PAPER_TABLES / published.name).read_text(encoding="utf-8")
+        published.write_text(text.replace(",no reset,1.14,", ",no reset,9.14,"), encoding="utf-8")
+        files = tmp_path / "t.csv", tmp_path / "t.tex"
+        options = {"caption": "Some", "dataset_title": "Toy", "stand_in_for": "other", "label": "t"}
+        options |= {"methods": {"boxes-ssvm": {"label": "Machine"}}, "metric": "overlap"}
+        table_text.run(path, *files, kind, published_paths=[published], **options)
+        lines = files[1].read_text(encoding="utf-8").splitlines()
+        assert sum("This run" in line for line in lines) == 1
+        number = name[-3:].replace("-", ".")
+        assert any(f"{{Published: table {number} of Blaschko (2014)}}" in line for line in lines)
+        cells = pd.read_csv(files[0])
+        if kind == "queue_resets":
+            shown = cells[(cells["n_cells"] == SIDE) & (cells["statistic"] == "median")]
+            ours = [f"{value:g}" for value in shown["value"]]
+            assert " & ".join(["median", *ours, "4", "3", "2"]) + r" \\" in lines
+        else:
+            shown = cells[(cells["n_cells"] == SIDE) & (cells["statistic"] == "min")]
+            ours = [f"{value:.2f}" for value in shown["value"][shown["max_overlap"] == 0.75]]
+            row = [r"$\gamma$ = 0.75, min", *ours, "1.59", "9.14"]
+            assert " & ".join(row) + r" \\" in lines
+
+
+def test_a_figure_of_queues_shows_means_over_the_splits(searched):
+    path, taken = searched
+    figure = box_queues.draw(path, title="Toy", methods={"boxes-ssvm": {"label": "Machine"}})
+    assert (
+        "Machine, 8 training images; the first 2 test images of 3 splits" in figure.get_suptitle()
+    )
     data = figure_data(figure)
-    never = data[(data["panel"] == "\u03b3 = 0.5") & (data["series"] == box_queues.NEVER)]
-    item = read_artifact(regressions["machine"][0], "regression")["n-8_w-0_C-selected"]
-    test = read_artifact(files[1][0], "split")["test"][:2]
-    found = box_queues.image_costs(item, points_of(dataset_of(), test), 0.5)
-    np.testing.assert_allclose(never["y"], found.taken[box_queues.NEVER].mean(axis=0))
-    finer = box_queues.image_costs(item, points_of(dataset_of(), test), 0.5, box_queues.FINER)
-    assert finer.taken[box_queues.NEVER][:, 0].min() > found.taken[box_queues.NEVER][:, 0].max()
-    medians = data[data["series"].str.startswith("cheapest")].groupby("series")["y"].apply(list)
-    assert medians["cheapest, 4 times as fine"][1] == np.median(finer.resets)
-    assert medians["cheapest, grid of the method"][1] == np.median(found.resets)
-    assert medians["cheapest, published"] == [4, 3, 2]
-    with pytest.raises(UserError, match="no weights of words of mean"):
-        box_queues.draw(*files, regressions, title="Toy", shown_methods={"mean": shown["mean"]})
+    for n_cells, name, n_resets in (
+        (SIDE, "never reset", 0),
+        (2 * SIDE, "before the 2nd and the 3rd", 2),
+        (SIDE, "reset before each detection", 9),
+    ):
+        panel = f"\u03b3 = 0.75, {n_cells} \u00d7 {n_cells}"
+        line = data[(data["panel"] == panel) & (data["series"] == name)]
+        means = [np.mean(taken(split, n_cells, 0.75, n_resets), axis=0) for split in range(3)]
+        np.testing.assert_allclose(line["y"], np.mean(means, axis=0))
+
+
+def test_costs_of_queues_need_weights_of_words(tmp_path):
+    run("box_machine", tmp_path / "run", dataset_of())
+    write_artifact(tmp_path / "mean.h5", {"item": {"training_size": 8}}, "regression")
+    files = tmp_path / "run" / "d.h5", [tmp_path / "run" / "s.h5"], [tmp_path / "mean.h5"]
+    with pytest.raises(UserError, match="queues of mean, .*mean.h5: no weights of words"):
+        queue_costs.run(*files, tmp_path / "costs.csv", "mean")
 
 
 def test_recall_and_precision_are_those_of_the_first_detections():

@@ -343,7 +343,8 @@ def test_unknown_model_is_reported_once(folder):
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
             "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight', "
-            "'weak_noise', 'component_names', 'typical_rows' or 'comparisons'. "
+            "'weak_noise', 'component_names', 'typical_rows', 'comparisons', 'queue_resets' or "
+            "'queue_ratios'. "
             "To fix it: write 'error'.",
         ),
     ],
@@ -351,6 +352,19 @@ def test_unknown_model_is_reported_once(folder):
 def test_wrong_keys_and_values(folder, name, content, expected):
     write(folder, name, content)
     assert message_of(folder).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [("tables", "queue_resets"), ("tables", "queue_ratios"), ("figures", "box_queues")],
+)
+def test_costs_of_queues_need_a_method_for_boxes(folder, part, kind):
+    shown = {"name": "queues", "kind": kind, "caption": "Some."}
+    write(folder, "experiments/first", EXPERIMENT | {part: [shown]})
+    assert (
+        f"experiment 'first', table or figure 'queues', key kind: {kind} shows the search for "
+        "boxes of a method, and no method has one" in message_of(folder)
+    )
 
 
 def test_decimals_are_of_tables_of_errors(folder):

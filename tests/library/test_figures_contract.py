@@ -37,7 +37,7 @@ from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import plane_mixtures
+from workflow_lib.experiments import plane_mixtures, queue_costs
 from workflow_lib.features.class_trees import linkage_tree
 from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.features.preparation import fit_preparation
@@ -172,6 +172,10 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
             files["all_regressions"].append(path.parent / method / "regression.h5")
             write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
     files["share_predictions"] = files["predictions"] * 2
+    files["queue_costs"] = folder / "queue-costs.csv"
+    method, costs = next(iter(METHODS)), files["queue_costs"]
+    regressions = [path.parent / method / "regression.h5" for path in files["splits"]]
+    queue_costs.run(files["dataset"], files["splits"], regressions, costs, method)
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}
 
 

@@ -254,6 +254,29 @@ def test_the_numbers_of_taxonomies_are_those_of_the_text(name, numbers):
 
 
 @pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+def test_the_numbers_of_queues_are_those_of_the_text():
+    text = re.sub(r"\n+", "\n", THESIS.read_text(encoding="utf-8"))
+    rows = rows_of("blaschko-5-1")
+    overlaps = list(dict.fromkeys(row["column"] for row in rows))
+    lines: dict[str, list[str]] = {}
+    for row in rows:
+        lines.setdefault(row["row"], [row["row"]]).append(row["value"])
+    printed = "\n".join(" ".join(line) for line in (overlaps, *lines.values()))
+    assert len(rows) == 9 and printed in text[text.index("Table 5.1: ") :][:400]
+    rows = rows_of("blaschko-5-2")
+    caption = text[text.index("Table 5.2: ") :][:1000]
+    for overlap in overlaps:
+        lines = {}
+        for row in rows:
+            if row["row"].startswith(overlap):
+                name = row["row"].removeprefix(f"{overlap}, ")
+                lines.setdefault(name, [name]).append(row["value"])
+        columns = list(dict.fromkeys(row["column"] for row in rows))
+        printed = "\n".join(" ".join(line) for line in ([overlap, *columns], *lines.values()))
+        assert len(lines) == 3 and printed in caption
+
+
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
 def test_the_equal_error_rates_of_boxes_are_those_of_the_text():
     with (TABLES / "blaschko-3-1.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -80,8 +80,8 @@ NEEDS_NETWORK = {"introductions"}
 WITHOUT_OUTPUT = {"new"}
 # They run only on request.
 ON_REQUEST = {"new", "answer_figures", "predict_rows"}
-# It compares methods that the small run does not have.
-OF_OTHER_METHODS = {"embedding_or_raw"}
+# They show methods that the small run does not have.
+OF_OTHER_METHODS = {"embedding_or_raw", "queue_costs"}
 
 # Each of their jobs loads modules of a package by their names.
 PACKAGES_OF_NAMED_MODULES = {

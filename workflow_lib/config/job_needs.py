@@ -68,6 +68,7 @@ STAGES: dict[str, Stage] = {
     "input_scores": Stage(minutes=10, grams=4, more_mb=3000),
     # Results from the predictions.
     "scores": Stage(minutes=2),
+    "queue_costs": Stage(minutes=10),
     "equivalence_checks": Stage(minutes=2, grams=8),
     "calibration": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "saved_model": Stage(minutes=10, grams=14, cubic_minutes=0.2),

@@ -41,7 +41,10 @@ TABLES_OF_MIXTURES = frozenset({"component_names", "typical_rows"})
 """Kinds of tables that show the components of a mixture of the experiment."""
 
 
-TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | {"time", "comparisons"}
+QUEUES = frozenset({"queue_resets", "queue_ratios", "box_queues"})
+"""Kinds of tables and figures that show the costs of queues in the search for boxes."""
+
+TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | QUEUES | {"time", "comparisons"}
 """Kinds of tables that show no errors."""
 
 
@@ -583,6 +586,17 @@ def _methods_of(
                         remedy="add it to the methods of the experiment, or leave it out here",
                     )
                 )
+    has_boxes = any(method.regressor in capabilities.OF_BOXES for method in chosen.values())
+    for part in (*experiment.tables, *experiment.figures):
+        if part.kind in QUEUES and not has_boxes and not has_faulty:
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', table or figure '{part.name}', key kind",
+                    f"{part.kind} shows the search for boxes of a method, and no method has one",
+                    expected="a method that is for boxes alone, such as boxes-ssvm",
+                    remedy="add such a method to the experiment, or leave this out",
+                )
+            )
     kinds = {model.kind for model in (_model_of(files, name) for name in chosen) if model}
     for table in experiment.tables:
         is_empty = table.kind in TABLES_OF_MIXTURES and MIXTURE not in kinds

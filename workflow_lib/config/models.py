@@ -76,14 +76,18 @@ class TableSettings(Settings):
         "component_names",
         "typical_rows",
         "comparisons",
+        "queue_resets",
+        "queue_ratios",
     ]
     """What it shows: `error` (errors of each method and training size), `time` (seconds of training
     and prediction), `weak` (aRRMSE against the number of weakly labelled rows), `coordinates` (the
     error of each output coordinate at the largest training size), `weak_weight` or `weak_noise`
     (the study of the weight of weak rows, as Table 15, or of the share of wrong labels), for
     classes `component_names` (the classes that each component of the mixture holds), for tables of
-    your own `typical_rows` (the mean and the most typical rows of each component), or `comparisons`
-    (questions, each answered by two methods)."""
+    your own `typical_rows` (the mean and the most typical rows of each component), `comparisons`
+    (questions, each answered by two methods), or, for boxes, `queue_resets` or `queue_ratios` (how
+    often the cheapest search for ten boxes resets its queue, and what it costs relative to it to
+    reset it always or never, with the weights of the first method that is for boxes alone)."""
 
     comparisons: tuple[Comparison, ...] = ()
     """Questions that a table of kind `comparisons` answers, with both tests."""
@@ -110,8 +114,8 @@ class TableSettings(Settings):
     decimals: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
     """Decimals of our errors, or of accuracies in per cent, in the report and in LaTeX; the CSV has
     all digits. null (the default): 3 for errors, 1 for per cent. Published numbers keep their
-    printed digits; tables of times, of `component_names` and of `typical_rows` have no such
-    setting."""
+    printed digits; tables of times, of `component_names`, of `typical_rows` and of queues
+    have no such setting."""
 
 
 FIGURES = figure_modules()

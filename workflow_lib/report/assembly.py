@@ -27,12 +27,12 @@ from workflow_lib.report.page import write_report
 from workflow_lib.report.paper_comparison import paper_comparison_section
 from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.protocol_sentences import protocol_sentences
-from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.published_tables import beside, published_layouts
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.reproduced_tables import is_comparable, reproductions_of
 from workflow_lib.report.results import read_choices, read_scores
-from workflow_lib.report.table_text import READERS, lay_out, table_cells
+from workflow_lib.report.table_text import FILES, READERS, lay_out, table_cells
 from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.typical_rows import typical_layout, typical_rows
 from workflow_lib.report.verdict import (
@@ -70,8 +70,8 @@ def run(
     experiments : mapping of experiment name to mapping
         ``settings`` (title, dataset, split, training_sizes, weak_sizes, weak_labels, components,
         metric, kernel, tables, figures; as in the configuration), ``scores``, ``choices``,
-        ``coordinates`` and ``timings`` (paths; timings may be None when no table is of kind
-        ``time``), ``figures`` (figure name -> path of its SVG) and, for tables of kind
+        ``coordinates``, ``timings`` and ``queue_costs`` (paths; the last two may be None when no
+        table shows them), ``figures`` (figure name -> path of its SVG) and, for tables of kind
         ``component_names``, ``models`` (path of the "models" artifact whose components they name).
         For the links that save them, ``table_files`` (table name -> {"csv": path, "tex": path}) and
         ``pictures`` and ``figure_data`` (figure name -> path of its PNG and its CSV).
@@ -216,7 +216,7 @@ def experiment_section(
         else:
             paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
             options = {"methods": methods, "metric": metric, "reference": judgement.reference}
-            file = {"time": "timings", "coordinates": "coordinates"}.get(kind)
+            file = FILES.get(kind)
             cells = cells_of[table["name"]] = table_cells(
                 kind,
                 READERS[kind](experiment[file]) if file else scores,
@@ -229,6 +229,7 @@ def experiment_section(
             decimals = table.get("decimals")
             layout = lay_out(cells, kind, title=title, decimals=decimals, **options)
             below = published_layouts(paths, methods, data["stand_in_for"])
+            layout, below = beside(layout, below)
         files = (experiment.get("table_files") or {}).get(table["name"], {})
         tables.append({"name": table["name"], "html": html_markup(layout, below), **files})
     figures = []

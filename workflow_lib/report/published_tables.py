@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from workflow_lib.report.labels import MISSING, format_published_error, method_label
@@ -13,6 +14,9 @@ from workflow_lib.report.table_markup import Block, Layout
 
 PAPER = "Djerrab et al. (2018)"
 """The source of tables that name none; other tables are named as ``Blaschko (2014) 4.1``."""
+
+COUNT = "resets"
+"""The unit of numbers that are printed without decimals."""
 
 _OF_ANOTHER_SOURCE = re.compile(r"(.*\(\d{4}\)) (.+)")
 
@@ -40,12 +44,40 @@ def published_layouts(
     return [_layout(numbers, methods, stand_in_for) for numbers in by_table.values()]
 
 
+def beside(layout: Layout, published: Sequence[Layout]) -> tuple[Layout, list[Layout]]:
+    """Return a layout with a published table of the same columns and rows beside it, and the rest.
+
+    `published` are as from `published_layouts`; where none has the same columns and rows, the
+    layout is unchanged and all are the rest.
+    """
+    for table in published:
+        found = {row.label: row.ours for block in table.blocks for row in block.all_rows}
+        rows = {row.label for block in layout.blocks for row in block.all_rows}
+        if table.heads == layout.heads and rows == found.keys():
+            blocks = [
+                replace(
+                    block,
+                    rows=[row._replace(published=found[row.label]) for row in block.all_rows],
+                )
+                for block in layout.blocks
+            ]
+            added = {"published_heads": table.heads, "published_heading": table.title}
+            added |= {"notes": [*layout.notes, *table.notes]}
+            return replace(layout, blocks=blocks, **added), [
+                each for each in published if each is not table
+            ]
+    return layout, list(published)
+
+
 def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layout:
     columns = list(dict.fromkeys(number.column for number in numbers))
     texts: dict[tuple[str, str], dict[str, str]] = {}
     for number in numbers:
-        unit = " s" if number.unit == "s" else ""
-        text = format_published_error(number.value, number.spread) + unit
+        text = format_published_error(number.value, number.spread)
+        if number.unit == COUNT:
+            text = f"{number.value:g}"
+        elif number.unit == "s":
+            text += " s"
         texts.setdefault((number.row, number.method), {})[number.column] = text
     rows = []
     for (row, method), found in texts.items():

@@ -12,7 +12,7 @@ import pandas as pd
 
 from workflow_lib.report.agreement import comparisons
 from workflow_lib.report.labels import variant_label
-from workflow_lib.report.published_tables import PAPER
+from workflow_lib.report.published_tables import PAPER, source_and_name
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.table_notes import is_published
@@ -119,7 +119,11 @@ def reproductions_of(
                 continue
             found = comparisons([])
             if name in published and is_comparable(dataset):
-                apart = read_published_apart([published[name]])
+                apart = [
+                    number
+                    for number in read_published_apart([published[name]])
+                    if source_and_name(number.table) == (item.paper, item.number)
+                ]
                 found = compared(cells.get(table["name"], ()), apart, settings["dataset"], methods)
             kind = item.data_kind(dataset)
             reproductions.append(Reproduction(item, experiment, table["name"], title, kind, found))
@@ -164,10 +168,13 @@ def compared(
     is compared with the number `apart` whose column is a word of the coordinate's name (the year of
     Table 6) or ``Global``, and a cell of a study of weights with that whose column is the weight
     and whose row ends with the name of the dataset (Table 15). Times without a training size are
-    not compared, because the paper does not state what they count.
+    not compared, because the paper does not state what they count, and cells of other kinds have no
+    numbers to compare.
     """
     rows = []
     for cell in cells:
+        if not isinstance(cell, Cell):
+            continue
         label, measured = variant_label(cell.variant, methods), QUANTITIES.get(cell.quantity)
         if cell.quantity in {**QUANTITIES, **TIMES} and not cell.study:
             if is_published(cell):

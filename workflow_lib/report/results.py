@@ -18,7 +18,15 @@ import pandas as pd
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, LOSS_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.variants import SELECTED, Variant
-from workflow_lib.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
+from workflow_lib.result_columns import (
+    CHOICES,
+    COORDINATES,
+    FIT,
+    QUEUE_COSTS,
+    SCORES,
+    SECONDS,
+    TIMINGS,
+)
 from workflow_lib.whole_files import write_text
 
 ROW = list(Variant._fields)
@@ -102,6 +110,15 @@ def read_timings(path: str | Path) -> pd.DataFrame:
     Raises UserError as `read_scores` does, but for a file without rows.
     """
     return _sorted(_read(path, TIMINGS, _EXPECTED, unique=FIT))
+
+
+def read_queue_costs(path: str | Path) -> pd.DataFrame:
+    """Return the rows of a ``queue-costs.csv``, with the columns `QUEUE_COSTS`.
+
+    Raises UserError as `read_scores` does.
+    """
+    expected = dict.fromkeys(QUEUE_COSTS, _COUNT) | {"method": _NAME, "max_overlap": _NUMBER}
+    return _not_empty(path, _read(path, QUEUE_COSTS, expected, unique=QUEUE_COSTS[:-1]))
 
 
 def read_published(paths: Iterable[str | Path]) -> list[Published]:

@@ -30,6 +30,7 @@ _LATEX_CHARACTERS = {
     "\u00d7": r"$\times$",
     "\u2264": r"$\leq$",
     "\u2265": r"$\geq$",
+    "\u03b3": r"$\gamma$",
     "\u03bb": r"$\lambda$",
     "\u2082": r"$_2$",
     "\u03bc": r"$\mu$",

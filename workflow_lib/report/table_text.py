@@ -27,7 +27,7 @@ from workflow_lib.report.labels import (
     table_title,
     variant_label,
 )
-from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.published_tables import beside, published_layouts
 from workflow_lib.report.quantities import (
     QUANTITIES,
     REFERENCE_METHOD,
@@ -35,7 +35,16 @@ from workflow_lib.report.quantities import (
     error_of_unit,
     shown_cells,
 )
-from workflow_lib.report.results import read_coordinates, read_published, read_scores, read_timings
+from workflow_lib.report.queue_tables import COLUMNS as QUEUE_COLUMNS
+from workflow_lib.report.queue_tables import QUANTITIES as QUEUE_QUANTITIES
+from workflow_lib.report.queue_tables import QueueCell, queue_cells, queue_layout
+from workflow_lib.report.results import (
+    read_coordinates,
+    read_published,
+    read_queue_costs,
+    read_scores,
+    read_timings,
+)
 from workflow_lib.report.study_tables import STUDIES, reference_cell, study_table, varied_variants
 from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row, latex_markup
 from workflow_lib.report.table_notes import has_differences, is_published, table_notes
@@ -61,8 +70,17 @@ READERS: dict[str, Callable] = {
     "weak_weight": read_scores,
     "weak_noise": read_scores,
     "comparisons": read_scores,
+    "queue_resets": read_queue_costs,
+    "queue_ratios": read_queue_costs,
 }
 """The reader of the records that each kind of table takes."""
+
+FILES = {
+    "time": "timings",
+    "coordinates": "coordinates",
+    **dict.fromkeys(QUEUE_QUANTITIES, "queue_costs"),
+}
+"""What `workflow_lib.report.assembly` calls their file, where it is not that of the scores."""
 
 _ERROR_BY_COORDINATE = "Relative root mean squared error by output coordinate"
 
@@ -78,13 +96,14 @@ def table_cells(
     metric: str = "arrmse",
     is_comparable: bool = False,
     comparisons: Sequence[Mapping[str, str]] = (),
-) -> list[Cell] | list[ComparisonCell]:
+) -> list[Cell] | list[ComparisonCell] | list[QueueCell]:
     """Return the cells of a table of one `kind`.
 
     ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and what
     they are compared with, and has a column for each; ``time`` takes the timings, and
     ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise`` take
-    the scores and show a study, and ``comparisons`` take them and answer its `comparisons`. The
+    the scores and show a study, and ``comparisons`` take them and answer its `comparisons`;
+    ``queue_resets`` and ``queue_ratios`` take the costs of queues. The
     `records` are as ``READERS[kind]`` reads them, and the order of `methods` is that of the rows.
 
     Tables in `published_paths` are shown where they have a training size, but not with
@@ -105,6 +124,8 @@ def table_cells(
         return study_table(records, kind, metric=metric, reference=reference, **order)
     if kind == "comparisons":
         return comparison_cells(records, comparisons, metric)
+    if kind in QUEUE_QUANTITIES:
+        return queue_cells(records, kind)
     if kind == "coordinates":
         return coordinate_table(records, reference=reference, **order)
     published = read_published(published_paths)
@@ -156,9 +177,10 @@ def run(
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
 
     The title is the caption with the data actually used and what they stand in for, and `label`
-    is the LaTeX label. Published numbers without a training size are in a separate table below;
-    the CSV has none of them. Differences from published numbers are in the CSV only, and not for
-    data that are a stand-in. The reference is that of the `metric`.
+    is the LaTeX label. Published numbers without a training size are beside ours where rows and
+    columns are the same, else in a separate table below; the CSV has none of them. Differences from
+    published numbers are in the CSV only, and not for data that are a stand-in. The reference is
+    that of the `metric`.
     `decimals` are those of our numbers in LaTeX (the CSV has all digits); by default those of
     `Quantity.write`. The other parameters are those of `table_cells`.
     """
@@ -177,7 +199,8 @@ def run(
     columns = STUDY_COLUMNS if kind in STUDIES else ERROR_COLUMNS
     columns = COORDINATE_COLUMNS if kind == "coordinates" else columns
     columns = COMPARISON_COLUMNS if kind == "comparisons" else columns
-    is_shown = kind in ("time", "comparisons")
+    columns = QUEUE_COLUMNS if kind in QUEUE_QUANTITIES else columns
+    is_shown = kind in ("time", "comparisons", *QUEUE_QUANTITIES)
     write_cells(output_csv, cells if is_shown else shown_cells(cells, metric), columns)
     latex = latex_table(
         cells,
@@ -211,7 +234,8 @@ def latex_table(
     `decimals` are those of our errors, by default those of `Quantity.write`.
     """
     options = {"methods": methods, "reference": reference, "metric": metric, "decimals": decimals}
-    return latex_markup(lay_out(cells, kind, title=title, **options), label, below)
+    layout, below = beside(lay_out(cells, kind, title=title, **options), below)
+    return latex_markup(layout, label, below)
 
 
 def lay_out(
@@ -231,6 +255,8 @@ def lay_out(
     """
     if kind == "comparisons":
         return comparison_layout(cells, title, methods)
+    if kind in QUEUE_QUANTITIES:
+        return queue_layout(cells, title, methods)
     measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
     measured = replace(
         measured, is_per_class=measured.is_per_class or QUANTITIES[metric].is_per_class

@@ -51,6 +51,7 @@ ARTIFACTS = (
     "first_split",
     "models",
     "predictions",
+    "queue_costs",
     "regressions",
     "scores",
     "share_predictions",
