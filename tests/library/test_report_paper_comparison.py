@@ -29,6 +29,7 @@ from workflow_lib.report.paper_comparison import (
 )
 from workflow_lib.report.paper_contents import PaperItem, read_contents
 from workflow_lib.report.published_tables import PAPER, published_layouts
+from workflow_lib.report.queue_tables import QueueCell
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
@@ -368,6 +369,30 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
     assert row[1] == "3 of 4"
     (other, *_) = reproductions_on(OTHER, published, cells, number=6, kind="coordinates")
     assert other.comparisons.empty
+
+
+def test_numbers_are_compared_with_those_of_their_own_table_of_a_file(tmp_path):
+    rows = [("kcca-spectra", "selected", 0, base_error)]
+    path = write_coordinates(tmp_path / "c.csv", rows, ("Faces", "Color"))
+    cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
+    thesis = contents_of("Blaschko (2014)")
+    published = {"blaschko-4": CONFIG / "paper_tables" / "blaschko-4.csv"}
+    options = {"methods": METHODS, "published": published, "contents": thesis}
+    settings = settings_of("blaschko-4", kind="coordinates")
+    found = reproductions_of("toy", settings, OWN, {"first": cells}, **options)
+    assert {each.item.number: len(each.errors) for each in found} == {"4.1": 0, "4.2": 2, "4.3": 0}
+    section = paper_comparison_section(thesis, found, published, {})
+    assert row_of(section, "Table 4.2")[1] == "2 of 18"
+
+
+def test_cells_without_errors_are_not_compared():
+    cell = QueueCell("resets", "boxes-ssvm", 20, 32, 0.5, "min", 1.0, 5, "8")
+    published = {"blaschko-5-1": CONFIG / "paper_tables" / "blaschko-5-1.csv"}
+    options = {"methods": METHODS, "published": published}
+    options |= {"contents": contents_of("Blaschko (2014)")}
+    settings = settings_of("blaschko-5-1", kind="queue_resets")
+    (found,) = reproductions_of("toy", settings, OWN, {"first": [cell]}, **options)
+    assert found.item.number == "5.1" and found.comparisons.empty
 
 
 def test_weights_are_compared_on_their_dataset(tmp_path):

@@ -17,7 +17,7 @@ from workflow_lib.report.agreement import (
 )
 from workflow_lib.report.labels import MISSING, count_of, format_difference
 from workflow_lib.report.paper_contents import PaperItem, commands
-from workflow_lib.report.published_tables import PAPER
+from workflow_lib.report.published_tables import PAPER, source_and_name
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, section
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
@@ -191,7 +191,8 @@ def _n_printed(item: PaperItem, published: Mapping[str, str | Path]) -> int:
     if item.kind != "table" or item.paper_table not in published:
         return 0
     path = published[item.paper_table]
-    return len(read_published([path])) + len(read_published_apart([path]))
+    numbers = read_published([path]) + read_published_apart([path])
+    return sum(source_and_name(each.table) == (item.paper, item.number) for each in numbers)
 
 
 def _difference(comparison: pd.Series) -> str:
@@ -230,7 +231,7 @@ def _why_not(
             sentences.append("No published number has the row and column of a number of this run.")
         else:
             sentences.append(
-                "The published numbers are shown below the table as they were printed. They have "
+                "The published numbers are shown with the table as they were printed. They have "
                 "no training size, and are not compared."
             )
     beyond = errors[errors["in_spreads"].abs() > 2]
