@@ -100,6 +100,7 @@ OF_ONE["fisher_vector_network"] = {
 OF_ONE["structured_svm"] = {"loss": "zero_one", "class_similarity": "learned_tree"}
 OF_ONE["box_machine"] = {"cells": 6}
 OF_ONE["box_support"] = {"cells": 6}
+OF_ONE["box_ranking"] = {"cells": 6, "candidates": 40}
 """Settings of some regressors that differ."""
 
 

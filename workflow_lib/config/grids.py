@@ -126,6 +126,22 @@ class Centred(Settings):
     every prediction to zero instead of the mean."""
 
 
+class Ranks(Settings):
+    """Keys of methods that rank candidate outputs by their loss."""
+
+    preferences: Literal["complete", "bipartite"] = "complete"
+    """Which candidates are compared: any two of different loss (`complete`, the default), or the
+    best with all others (`bipartite`)."""
+
+    n_preferred: Count = 1
+    """Best candidates of a row in a bipartite graph. 1 by default: the true output."""
+
+    rescaling: Literal["margin", "slack"] = "slack"
+    """What a difference of losses multiplies: the margin that the scores must have (`margin`), or
+    the cost of a margin below 1 (`slack`, the default, which was the better one in section 3.2.4 of
+    Blaschko 2014)."""
+
+
 class ChoosesKernel(Centred):
     """Keys of methods that choose a kernel on the inputs."""
 

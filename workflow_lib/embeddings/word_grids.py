@@ -49,6 +49,20 @@ class WordGrid:
         counts = np.bincount(self._words[inside], minlength=self._n_words)
         return (counts - inside.sum() * self._centre) / self._n_points
 
+    def features_of_boxes(self, boxes: np.ndarray) -> np.ndarray:
+        """Return the features (m, W) of boxes (m, 4) in cells, by integral images of all words."""
+        side = self._n_cells + 1
+        counts = np.bincount(
+            ((self._rows + 1) * side + self._columns + 1) * self._n_words + self._words,
+            minlength=side**2 * self._n_words,
+        )
+        integral = counts.reshape(side, side, self._n_words).cumsum(axis=0).cumsum(axis=1)
+        left, top, right, bottom = np.asarray(boxes).T
+        inside = integral[bottom, right] - integral[bottom, left]
+        inside += integral[top, left] - integral[top, right]
+        sizes = inside.sum(axis=1, keepdims=True)
+        return (inside - sizes * self._centre) / self._n_points
+
     def score(self, weights: np.ndarray, loss_box: np.ndarray | None = None) -> BoxScore:
         """Return the score of boxes for weights (W,) of the features; `loss_box` is in cells."""
         of_words = (weights - self._centre @ weights) / self._n_points

@@ -57,6 +57,14 @@ class BoxRows:
     def __len__(self) -> int:
         return len(self.grids)
 
+    @property
+    def unit(self) -> float:
+        """The root mean square of the length of the features.
+
+        In its units one grid of costs suits all images.
+        """
+        return float(np.sqrt((self.features**2).sum(axis=1).mean())) or 1.0
+
     def chosen(self, rows: np.ndarray) -> BoxRows:
         """Return some of the rows, by a mask or by their numbers."""
         numbers = np.arange(len(self))[rows]
@@ -99,8 +107,9 @@ def box_loss(boxes: np.ndarray, predicted: np.ndarray) -> float:
     return 1.0 - float(overlaps(boxes, predicted).mean())
 
 
-FoldWeights = Callable[[BoxRows], Iterator[tuple[dict[str, Any], np.ndarray]]]
-"""Function of training rows that yields each grid point and the weights (W,) fitted with it."""
+FoldWeights = Callable[[np.ndarray], Iterator[tuple[dict[str, Any], np.ndarray]]]
+"""Function of which rows (n,) are known that yields each grid point and the weights (W,) that are
+fitted to these rows with it."""
 
 
 def selected_weights(data: FitData, rows: BoxRows, fits: FoldWeights) -> Selection:
@@ -112,7 +121,7 @@ def selected_weights(data: FitData, rows: BoxRows, fits: FoldWeights) -> Selecti
     for fold in data.fold_numbers:
         heldout = data.folds == fold
         grids = [grid for grid, is_heldout in zip(rows.grids, heldout) if is_heldout]
-        for place, (entries, weights) in enumerate(fits(rows.chosen(~heldout))):
+        for place, (entries, weights) in enumerate(fits(~heldout)):
             if fold == 0:
                 found.append((entries, np.empty((data.size, 4))))
             found[place][1][heldout] = best_boxes(grids, weights)
@@ -152,7 +161,8 @@ class FittedBoxes(Fitted):
     def entries(self):
         """Return the weights and their grid of cells, by which boxes can be searched for.
 
-        Of a machine also the duality gap, in units of the mean loss.
+        Of a machine also the duality gap, in units of the mean loss, or of the mean hinge of a
+        ranking.
         """
         grid = {"n_cells": self._n_cells, "center": self._center}
         search = {"word_weights": self._weights, "word_grid": grid}

@@ -67,7 +67,8 @@ class Method(base.Method):
     grid: Mapping[str, Sequence[float]]
 
     def select(self, data: FitData) -> base.Selection:
-        return selected_weights(data, box_rows(data, self.cells, self.center), self._machines)
+        rows = box_rows(data, self.cells, self.center)
+        return selected_weights(data, rows, lambda known: self._machines(rows.chosen(known)))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         machine, unit = _machine(box_rows(data, self.cells, self.center))
@@ -84,7 +85,7 @@ def _machine(rows: BoxRows):
     """Return the machine of training rows, and the unit of its features."""
     from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
 
-    unit = float(np.sqrt((rows.features**2).sum(axis=1).mean())) or 1.0
+    unit = rows.unit
 
     def most_violated(row: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
         grid, box = rows.grids[row], rows.boxes[row]

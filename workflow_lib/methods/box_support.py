@@ -74,7 +74,8 @@ class Method(base.Method):
     grid: Mapping[str, Sequence[float]]
 
     def select(self, data: FitData) -> base.Selection:
-        return selected_weights(data, box_rows(data, self.cells, self.center), self._weights)
+        rows = box_rows(data, self.cells, self.center)
+        return selected_weights(data, rows, lambda known: self._weights(rows.chosen(known)))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         rows, chosen = box_rows(data, self.cells, self.center), selection.entries

@@ -10,10 +10,17 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, Strict
 
-from workflow_lib.config.grids import WIDTHS, AnyPositive, Grid, OneExample, SomePositive
+from workflow_lib.config.grids import (
+    WIDTHS,
+    AnyPositive,
+    Grid,
+    OneExample,
+    Ranks,
+    SomePositive,
+)
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Count, Flag, Positive, without_repeats
+from workflow_lib.config.values import Flag, Positive, without_repeats
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
@@ -53,23 +60,11 @@ class RankingExample(OneExample):
     """Width that is used instead of those of `grid.width`."""
 
 
-class Parameters(MethodFile):
+class Parameters(MethodFile, Ranks):
     """Rankings of candidate outputs by their loss."""
 
     regressor: Literal["rank_candidates"]
     """`rank_candidates`: candidate outputs are ranked by their loss, and the first is predicted."""
-
-    preferences: Literal["complete", "bipartite"] = "complete"
-    """Which candidates are compared: any two of different loss (`complete`, the default), or the
-    best with all others (`bipartite`)."""
-
-    n_preferred: Count = 1
-    """Best candidates of a row in a bipartite graph. 1 by default: the true output."""
-
-    rescaling: Literal["margin", "slack"] = "slack"
-    """What a difference of losses multiplies: the margin that the scores must have (`margin`), or
-    the cost of a margin below 1 (`slack`, the default, which was the better one in section 3.2.4 of
-    Blaschko 2014)."""
 
     across_rows: Flag = False
     """Whether candidates of different training rows are compared too, so that scores of different
