@@ -345,13 +345,26 @@ def test_costs_of_queues_need_weights_of_words(tmp_path):
 def test_recall_and_precision_are_those_of_the_first_detections():
     boxes = np.array([[0, 0, 10, 10.0]] * 2)
     half = [0, 0, 10, 5.0]
-    recall = box_detections.recall_over_overlap(boxes, np.array([half, [0, 0, 10, 10.0]]))
+    predictions = {"outputs": np.array([half, [0, 0, 10, 10.0]])}
+    best = box_detections.best_overlaps(boxes, predictions)
+    recall = box_detections.recall_over_overlap(best[:, 0])
     assert recall[[0, 50, 51, 100]].tolist() == [1.0, 1.0, 0.5, 0.5]
     found = np.array([[[*half, 3.0], [*half, 1.0]], [[90, 90, 99, 99, 2.0], [*half, 0.0]]])
     points = box_detections.recall_and_precision(boxes, {"detections": found})
     np.testing.assert_allclose(points, [[0.5, 0.5, 0.5, 1], [1, 1 / 2, 1 / 3, 2 / 4]])
     single = box_detections.recall_and_precision(boxes, {"outputs": found[:, 0, :4]})
     assert single.tolist() == [[0.5], [0.5]]
+    best = box_detections.best_overlaps(boxes, {"detections": found})
+    assert best.tolist() == [[0.5, 0.5], [0.0, 0.5]]
+
+
+def test_the_area_is_that_below_the_recall():
+    best = np.random.default_rng(0).random((30, 2))
+    levels = np.linspace(0.5, 1.0, 20_001)
+    for column, area in zip(best.T, box_detections.area_from_half(best), strict=True):
+        recall = (column[:, None] >= levels).mean(axis=0)
+        assert area == pytest.approx(recall.mean(), abs=1e-3)
+    assert box_detections.area_from_half(np.array([[0.5, 1.0]])).tolist() == [0.0, 1.0]
 
 
 def test_the_first_right_detection_of_an_image_counts():

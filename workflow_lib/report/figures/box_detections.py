@@ -15,16 +15,21 @@ from workflow_lib.box_overlap import overlaps
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.metrics import RIGHT_OVERLAP, ranked_detections
-from workflow_lib.report.labels import splits_in_words
+from workflow_lib.report.labels import count_of, splits_in_words
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
 
-SHOWS = "the recall of boxes over the overlap, and the precision of detections over the recall"
+SHOWS = (
+    "the recall of one box and of all detections over the overlap, the area below by the number of "
+    "detections, and the precision of detections over the recall"
+)
 CAPTION = (
-    "Left: share of test images whose predicted box overlaps the true one by at least as much. "
-    "Right: precision of detections over recall, as detections of lower scores are added; right is "
-    "the first detection in an image with an overlap of 0.5 or more. A method that finds a single "
-    "box in each image, without a score, is one point. The largest training size; lines are means "
-    "over the splits, areas, left, their sample standard deviation."
+    "Top: share of test images whose predicted box, or one of whose detections, overlaps the true "
+    "one by at least as much. Bottom left: area below that line from an overlap of 0.5 to 1, "
+    "divided by 0.5 so that it is 1 where every box is found exactly, by the number of detections. "
+    "Bottom right: precision of detections over recall, as detections of lower scores are added; "
+    "right is the first detection in an image with an overlap of 0.5 or more. A method that finds "
+    "a single box in each image, without a score, is one point. The largest training size; lines "
+    "are means over the splits, areas their sample standard deviation."
 )
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"boxes"}}
@@ -42,7 +47,7 @@ def draw(
     title: str,
     shown_methods: Mapping[str, Mapping],
 ):
-    """Return the figure: two panels, a line for each method.
+    """Return the figure: four panels, a line for each method.
 
     Raises UserError if no method has predictions.
     """
@@ -67,30 +72,64 @@ def draw(
         )
     what = splits_in_words(len(splits), [len(partition["test"]) for partition in partitions])
     with applied_style():
-        figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
-        left, right = figure.subplots(1, 2)
+        figure = Figure(figsize=(WIDTH, 6.6), layout="constrained")
+        (first, all_boxes), (area, precision) = figure.subplots(2, 2)
         for method, rows in found.items():
             style = line_style(method, shown_methods) | {"label": shown_methods[method]["label"]}
-            recalls = [recall_over_overlap(boxes, item["outputs"]) for boxes, item in rows]
-            recall = np.mean(recalls, axis=0)
-            left.plot(LEVELS, recall, **style | {"markevery": 10})
-            if len(rows) > 1:
-                spread = np.std(recalls, axis=0, ddof=1)
-                area = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
-                left.fill_between(LEVELS, recall - spread, recall + spread, **area)
+            style |= {"markersize": 5, "linewidth": 1.5}
+            best = [best_overlaps(*row) for row in rows]
+            n_boxes = best[0].shape[1]
+            for axis, number in ((first, 1), (all_boxes, n_boxes)):
+                if axis is first or n_boxes > 1:
+                    recalls = [recall_over_overlap(each[:, number - 1]) for each in best]
+                    _draw_mean(axis, LEVELS, recalls, style | {"markevery": 10})
+            _draw_mean(area, np.arange(1, n_boxes + 1), list(map(area_from_half, best)), style)
             points = np.mean([recall_and_precision(*row) for row in rows], axis=0)
-            look = {"markevery": max(points.shape[1] // 10, 1)}
-            right.plot(*points, **style | look)
-        left.set(xlabel="overlap with the true box", ylabel="recall", xlim=(0, 1), ylim=(0, 1.02))
-        right.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
-        figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
+            precision.plot(*points, **style | {"markevery": max(points.shape[1] // 10, 1)})
+        n_most = max(len(line.get_xdata()) for line in area.lines)
+        unit = {"xlim": (0, 1), "ylim": (0, 1.02)}
+        first.set(xlabel="overlap with the true box", ylabel="recall of the best box", **unit)
+        all_boxes.set(xlabel="overlap with the true box", **unit)
+        all_boxes.set(ylabel=f"recall of {count_of(n_most, 'detection')}")
+        area.set(xlabel="detections", ylabel="area from 0.5 to 1", ylim=(0, None))
+        area.xaxis.get_major_locator().set_params(integer=True)
+        precision.set(xlabel="recall", ylabel="precision", **unit)
+        figure.legend(*first.get_legend_handles_labels(), loc="outside lower left", ncols=2)
         write_title(figure, f"{title}\n{what}")
     return figure
 
 
-def recall_over_overlap(boxes: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Return the share of boxes (n, 4) that the predictions overlap by each of `LEVELS` or more."""
-    return (overlaps(boxes, predictions)[:, None] >= LEVELS).mean(axis=0)
+def _draw_mean(axis, x: np.ndarray, values: Sequence[np.ndarray], style: Mapping) -> None:
+    """Draw the mean of the values of all splits, and their sample standard deviation."""
+    mean = np.mean(values, axis=0)
+    axis.plot(x, mean, **style)
+    if len(values) > 1:
+        spread = np.std(values, axis=0, ddof=1)
+        area = {"color": style["color"], "alpha": 0.08, "linewidth": 0}
+        axis.fill_between(x, mean - spread, mean + spread, **area)
+
+
+def best_overlaps(boxes: np.ndarray, item: Mapping) -> np.ndarray:
+    """Return the best overlap (n, k) with boxes (n, 4) of the first 1, ..., k detections.
+
+    Of the predicted box alone, (n, 1), where the item has no detections.
+    """
+    found = item[DETECTIONS][..., :4] if DETECTIONS in item else item["outputs"][:, None]
+    return np.maximum.accumulate(overlaps(boxes[:, None], found), axis=1)
+
+
+def recall_over_overlap(found: np.ndarray) -> np.ndarray:
+    """Return the share of images whose overlap (n,) is each of `LEVELS` or more."""
+    return (found[:, None] >= LEVELS).mean(axis=0)
+
+
+def area_from_half(found: np.ndarray) -> np.ndarray:
+    """Return the area (k,) below the recall of overlaps (n, k), from 0.5 to 1, divided by 0.5.
+
+    Section 3.2.4 of Blaschko (2014). The recall at o is the share of overlaps of o or more, so that
+    its integral is the mean of what an overlap is above 0.5.
+    """
+    return np.maximum(found - RIGHT_OVERLAP, 0.0).mean(axis=0) / (1.0 - RIGHT_OVERLAP)
 
 
 def recall_and_precision(boxes: np.ndarray, item: Mapping) -> np.ndarray:
