@@ -88,7 +88,7 @@ def draw(
             precision.plot(*points, **style | {"markevery": max(points.shape[1] // 10, 1)})
         n_most = max(len(line.get_xdata()) for line in area.lines)
         unit = {"xlim": (0, 1), "ylim": (0, 1.02)}
-        first.set(xlabel="overlap with the true box", ylabel="recall of the best box", **unit)
+        first.set(xlabel="overlap with the true box", ylabel="recall of one box", **unit)
         all_boxes.set(xlabel="overlap with the true box", **unit)
         all_boxes.set(ylabel=f"recall of {count_of(n_most, 'detection')}")
         area.set(xlabel="detections", ylabel="area from 0.5 to 1", ylim=(0, None))
