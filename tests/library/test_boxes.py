@@ -9,11 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.svm import LinearSVC
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.box_overlap import overlaps
+from workflow_lib.embeddings.box_scan import (
+    BoxScan,
+    chi_squared_distances,
+    distances_of_all_boxes,
+    scanned_detections,
+)
 from workflow_lib.embeddings.box_search import detections
 from workflow_lib.embeddings.word_grids import WordGrid
 from workflow_lib.errors import UserError
@@ -31,7 +38,7 @@ from workflow_lib.report.queue_tables import queue_cells
 from workflow_lib.report.results import read_queue_costs
 
 PAPER_TABLES = Path(__file__).parents[2] / "config" / "paper_tables"
-N_IMAGES, SIDE, N_WORDS = 20, 12, 6
+N_IMAGES, SIDE, N_WORDS = 20, 12, 30
 SIZE = np.array([120, 60])
 SETTINGS = {
     "box_machine": {"cells": SIDE, "center": False, "grid": {"cost": [10.0]}},
@@ -47,6 +54,7 @@ SETTINGS = {
         "seed": 0,
         "grid": {"cost": [100.0, 0.1]},
     },
+    "box_kernel_support": {"cells": SIDE, "grid": {"nu": [0.3, 1.0], "width": [0.5, 2.0]}},
 }
 
 
@@ -54,9 +62,9 @@ def image(random: np.random.Generator, box: np.ndarray) -> ImagePoints:
     """Return an image with a point in each cell, whose words in a box of cells are others."""
     columns, rows = (places.ravel() for places in np.meshgrid(range(SIDE), range(SIDE)))
     inside = (columns >= box[0]) & (rows >= box[1]) & (columns < box[2]) & (rows < box[3])
-    words = random.integers(0, 4, len(inside))
+    words = random.integers(0, 20, len(inside))
     is_other = inside & (random.random(len(inside)) < 0.9)
-    words[is_other] = random.integers(3, N_WORDS, is_other.sum())
+    words[is_other] = random.integers(15, N_WORDS, is_other.sum())
     positions = np.stack([columns + 0.5, rows + 0.5], axis=1) / SIDE
     return ImagePoints(words, positions, SIZE, N_WORDS)
 
@@ -132,6 +140,38 @@ def test_boxes_of_whole_cells_lie_in_the_image():
     ):
         assert grid.in_cells(box).tolist() == cells
     np.testing.assert_allclose(grid.in_pixels(np.array([1, 2, 5, 6])), [10, 10, 50, 30])
+
+
+def test_all_boxes_are_compared_by_the_chi_squared_distance_of_their_words():
+    points = image(np.random.default_rng(0), [1, 1, 5, 5])
+    points = points._replace(words=points.words[20:], positions=points.positions[20:])
+    scan, grid = BoxScan(points, SIDE), WordGrid(points, SIDE, False)
+    assert (
+        len(scan.boxes) == len({tuple(box) for box in scan.boxes}) == (SIDE * (SIDE + 1) // 2) ** 2
+    )
+    chosen = np.random.default_rng(1).choice(len(scan.boxes), 200)
+    features = np.array([grid.features(box) for box in scan.boxes[chosen]])
+    totals = features.sum(axis=1, keepdims=True)
+    assert (totals == 0).any()
+    shares = features / np.where(totals > 0, totals, 1)
+    found = np.array([scan.shares(word)[chosen] for word in range(N_WORDS)]).T
+    np.testing.assert_allclose(found, shares, atol=1e-6)
+    others = shares[(totals > 0).ravel()][:3]
+    expected = -additive_chi2_kernel(others, shares)
+    expected[:, (totals == 0).ravel()] = 2.0
+    np.testing.assert_allclose(chi_squared_distances(others, shares), expected, atol=1e-12)
+    distances = distances_of_all_boxes(others, scan)[:, chosen]
+    np.testing.assert_allclose(distances, expected, atol=1e-5)
+
+
+def test_a_scan_finds_the_detections_of_branch_and_bound():
+    points = image(np.random.default_rng(0), [1, 1, 5, 5])
+    scan = BoxScan(points, SIDE)
+    score = WordGrid(points, SIDE, True).score(np.random.default_rng(1).normal(size=N_WORDS))
+    found = list(scanned_detections(scan.boxes, score.of_boxes(scan.boxes), 5, 0.4))
+    expected = [one.box for one in detections(score, 5, 0.4)]
+    np.testing.assert_array_equal(scan.boxes[found], expected)
+    assert len(list(scanned_detections(scan.boxes, np.zeros(len(scan.boxes)), 10**4, 1e-9))) < 200
 
 
 def class_machine(X, labels, n_classes):

@@ -101,6 +101,7 @@ OF_ONE["structured_svm"] = {"loss": "zero_one", "class_similarity": "learned_tre
 OF_ONE["box_machine"] = {"cells": 6}
 OF_ONE["box_support"] = {"cells": 6}
 OF_ONE["box_ranking"] = {"cells": 6, "candidates": 40}
+OF_ONE["box_kernel_support"] = {"cells": 6}
 """Settings of some regressors that differ."""
 
 
