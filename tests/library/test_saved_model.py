@@ -184,7 +184,7 @@ SAVED_CLASSES = {
 }
 SAVED_ON_THEIR_OWN = {
     *("least_squares", "most_probable_class", "fisher_vector_network"),
-    *("box_machine", "box_ranking", "box_support"),
+    *("box_kernel_support", "box_machine", "box_ranking", "box_support"),
 }
 """Regressors whose data are in separate tests: texts with lagged values, scores of sequences,
 bags, images with boxes."""
