@@ -29,6 +29,7 @@ from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.word_points import ImagePoints, points_of, points_tree, word_shares
 from workflow_lib.fitting.box_fitting import FittedBoxes
 from workflow_lib.fitting.items import DETECTIONS
+from workflow_lib.methods import box_kernel_support
 from workflow_lib.methods.box_support import support_coefficients
 from workflow_lib.metrics import box_measures, ranked_detections
 from workflow_lib.report import table_text
@@ -249,6 +250,15 @@ def test_a_saved_method_finds_the_same_boxes(tmp_path):
     back = FittedBoxes.from_arrays(read_artifact(tmp_path / "fitted.h5", "regression"))
     np.testing.assert_array_equal(back.predict(Rows()), fitted.predict(Rows()))
     assert back.entries()["gap"] == 0.003
+    shares = random.dirichlet(np.ones(N_WORDS), 3)
+    support = box_kernel_support.Support(np.array([0.2, 0.0, 0.8]), 0.7)
+    fitted = box_kernel_support.Fitted(shares, support, SIDE)
+    write_artifact(tmp_path / "kernel.h5", fitted.to_arrays(), "regression")
+    back = box_kernel_support.Fitted.from_arrays(
+        read_artifact(tmp_path / "kernel.h5", "regression")
+    )
+    for name, values in fitted.predictions(Rows()).items():
+        np.testing.assert_array_equal(back.predictions(Rows())[name], values)
 
 
 @pytest.fixture(scope="module")
