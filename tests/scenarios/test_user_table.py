@@ -526,7 +526,7 @@ def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path
     edit_yaml(folder / "config/experiments/kinds.yaml", **edit)
     outcome = run(folder, "answer", name="kinds")
     assert outcome.status == 0, outcome.text
-    assert "(2 splits, 26 training rows)" in " ".join(outcome.text.split())
+    assert "(2 splits, 26 training rows" in " ".join(outcome.text.split())
     answer = json.loads((folder / "results/kinds/answer.json").read_text())
     assert answer["baseline"]["label"] == "guessing the most frequent class"
     assert (answer["training_size"], answer["n_test"]) == (26, 6)
