@@ -28,7 +28,7 @@ class BoxScan:
 
     def __init__(self, points: ImagePoints, n_cells: int) -> None:
         self._words, self._n_cells = points.words, n_cells
-        columns, rows = np.clip((points.positions * n_cells).astype(np.int64), 0, n_cells - 1).T
+        columns, rows = points.cells(n_cells)
         self._cells = rows * n_cells + columns
         self._low, self._high = np.triu_indices(n_cells + 1, 1)
         pairs = np.arange(len(self._low))

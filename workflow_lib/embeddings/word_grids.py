@@ -34,8 +34,7 @@ class WordGrid:
 
     def __init__(self, points: ImagePoints, n_cells: int, center: bool) -> None:
         self._words, self._n_words, self._n_cells = points.words, points.n_words, n_cells
-        places = np.clip((points.positions * n_cells).astype(np.int64), 0, n_cells - 1)
-        self._columns, self._rows = places.T
+        self._columns, self._rows = points.cells(n_cells)
         self._pixels = np.tile(points.size, 2) / n_cells
         self._n_points = max(len(points.words), 1)
         shares = np.bincount(points.words, minlength=self._n_words) / self._n_points

@@ -26,8 +26,8 @@ MAX_OVERLAPS = (0.25, 0.5, 0.75)
 
 MOST_SPLITS = 5
 MOST_IMAGES = 8
-"""The costs of an image with one overlap take about 0.1 s on 32 x 32 cells, and 1 s on the finer
-grid."""
+"""The costs of an image with one overlap take about 0.1 s on 32 x 32 cells, and 0.5 s on the
+finer grid."""
 
 FINER = 4
 """How many times as fine the second grid is: with 32 x 32 cells, nearer to the grid of all pixels

@@ -30,6 +30,10 @@ class ImagePoints(NamedTuple):
 
     n_words: int
 
+    def cells(self, n_cells: int) -> np.ndarray:
+        """Return the column and the row (2, m) of each point on a grid of `n_cells` a side."""
+        return np.clip((self.positions * n_cells).astype(np.int64), 0, n_cells - 1).T
+
 
 def points_tree(images: Sequence[ImagePoints]) -> dict[str, Any]:
     """Return the group ``points`` of images with one number of words."""

@@ -102,11 +102,6 @@ def _first(grid: WordGrid, weights: np.ndarray) -> np.ndarray:
     return next(detections(grid.score(weights), 1)).box
 
 
-def box_loss(boxes: np.ndarray, predicted: np.ndarray) -> float:
-    """Return 1 minus the mean overlap of boxes (n, 4) and predicted ones."""
-    return 1.0 - float(overlaps(boxes, predicted).mean())
-
-
 FoldWeights = Callable[[np.ndarray], Iterator[tuple[dict[str, Any], np.ndarray]]]
 """Function of which rows (n,) are known that yields each grid point and the weights (W,) that are
 fitted to these rows with it."""
@@ -125,7 +120,17 @@ def selected_weights(data: FitData, rows: BoxRows, fits: FoldWeights) -> Selecti
             if fold == 0:
                 found.append((entries, np.empty((data.size, 4))))
             found[place][1][heldout] = best_boxes(grids, weights)
-    losses = [box_loss(data.outputs, boxes) for _, boxes in found]
+    return best_selection(data.outputs, found)
+
+
+def best_selection(
+    boxes: np.ndarray, found: Sequence[tuple[dict[str, Any], np.ndarray]]
+) -> Selection:
+    """Return the first grid point of the least loss, of entries and boxes (n, 4) of held-out rows.
+
+    The score is 1 minus the mean overlap with the true `boxes` (n, 4).
+    """
+    losses = [1.0 - float(overlaps(boxes, predicted).mean()) for _, predicted in found]
     best = int(np.argmin(losses))
     return Selection(found[best][1], found[best][0] | {"score": losses[best]})
 

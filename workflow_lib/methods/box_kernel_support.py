@@ -18,7 +18,7 @@ from workflow_lib.embeddings.box_scan import (
     distances_of_all_boxes,
     scanned_detections,
 )
-from workflow_lib.fitting.box_fitting import MAX_OVERLAP, N_DETECTIONS, box_loss, box_rows
+from workflow_lib.fitting.box_fitting import MAX_OVERLAP, N_DETECTIONS, best_selection, box_rows
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.methods import base
@@ -90,9 +90,7 @@ class Method(base.Method):
                 for (_, boxes), (_, support) in zip(found, fits):
                     best = scan.boxes[support.scores(distances).argmax()]
                     boxes[row] = best * np.tile(unit, 2)
-        losses = [box_loss(data.outputs, boxes) for _, boxes in found]
-        best = int(np.argmin(losses))
-        return base.Selection(found[best][1], found[best][0] | {"score": losses[best]})
+        return best_selection(data.outputs, found)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         shares, chosen = self._shares(data), selection.entries
