@@ -198,6 +198,7 @@ rule saved_model:
         methods=parts_of_saved_methods,
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
         title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
+        trusted=trusted_classes,
     log:
         "logs/saved_model/{experiment}.log",
     benchmark:
@@ -227,6 +228,8 @@ rule predict_rows:
         ),
     output:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
+    params:
+        trusted=trusted_classes,
     log:
         "logs/predict_rows/{experiment}-{rows}.log",
     benchmark:

@@ -9,4 +9,5 @@ with job(snakemake):
         model=snakemake.input.model,
         rows=snakemake.input.rows,
         output=snakemake.output[0],
+        trusted=snakemake.params.trusted,
     )

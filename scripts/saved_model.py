@@ -14,5 +14,6 @@ with job(snakemake):
         methods=snakemake.params.methods,
         title=snakemake.params.title,
         options=snakemake.params.options,
+        trusted=snakemake.params.trusted,
         output=snakemake.output[0],
     )

@@ -119,6 +119,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     from the columns themselves. Weak rows and precomputed kernels are refused above the limit.
     """
 
+    safe_to_load = True
+
     def __init__(
         self,
         model=None,

@@ -14,6 +14,8 @@ class ParameterMixin:
     second to each. Subclasses store every constructor argument unchanged under its own name.
     """
 
+    safe_to_load = True
+
     @classmethod
     def _parameter_names(cls) -> list[str]:
         signature = inspect.signature(cls.__init__)

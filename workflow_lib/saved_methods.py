@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-TRUSTED_PACKAGES = ("sklearn", "workflow_lib", "lightgbm", "xgboost", "catboost")
-"""Packages whose estimators are saved in a file and loaded from it."""
+SAVED_PACKAGES = ("sklearn", "workflow_lib", "lightgbm", "xgboost", "catboost")
+"""Packages whose estimators are saved in a file. Which classes are loaded from one is another
+question (`workflow_lib.regression.stored_classes`)."""
 
 
 def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
@@ -26,11 +27,11 @@ def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
     method = methods.get(name, {})
     if method.get("weak_outputs") == "true":
         return "it learns from outputs of weak rows, which are hidden in use"
-    package = (method.get("estimator") or TRUSTED_PACKAGES[0]).partition(".")[0]
-    if package not in TRUSTED_PACKAGES:
+    package = (method.get("estimator") or SAVED_PACKAGES[0]).partition(".")[0]
+    if package not in SAVED_PACKAGES:
         return (
             f"an estimator of the package {package} is not saved in a file: only those of "
-            f"{', '.join(TRUSTED_PACKAGES)} are trusted when a file is loaded"
+            f"{', '.join(SAVED_PACKAGES)} are"
         )
     for member in method.get("members") or ():
         reason = why_not_saved(member, methods)

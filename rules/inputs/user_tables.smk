@@ -162,6 +162,12 @@ def method_code(wildcards):
     return sorted(modules | {name for method in methods for name in method.library_modules()})
 
 
+def trusted_classes(wildcards):
+    """Return the classes that the methods of an experiment name: its saved model may hold them."""
+    methods = (settings.methods[name] for name in settings.methods_of(wildcards.experiment))
+    return sorted({path for method in methods for path in method.named_classes()})
+
+
 def parts_of_saved_methods(wildcards):
     """Return what a saved model needs of each method of an experiment, by method."""
     folder = with_prefix(f"results/{wildcards.experiment}/split-{FINAL}")

@@ -69,6 +69,7 @@ LAYERS = [
         "seeds",
         "metrics",
         "named_class",
+        "named_module",
         "errors",
         "error_measures",
         "file_digests",
@@ -159,7 +160,7 @@ def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
     # SciPy where they are needed.
     # Nor does it hold what describes the keys of YAML files.
     keys = {*map(str, PACKAGE.glob("config/*.py")), str(PACKAGE / "methods/registry.py")}
-    keys.add(str(PACKAGE / "named_class.py"))
+    keys |= {str(PACKAGE / "named_class.py"), str(PACKAGE / "named_module.py")}
     assert set(imported["files"]) - keys <= set(import_closure(str(ROOT), [module]))
     allowed = set() if stage in STAGES_WITHOUT_SCIPY else {"scipy"}
     if stage in STAGES_WITH_SKLEARN:
@@ -273,6 +274,7 @@ def test_a_registry_loads_nothing_of_its_layer_or_below(registry):
     packages = {name for name in names if name.endswith(".__init__")}
     package = registry.removesuffix(".registry")
     contract = {"workflow_lib.errors", "workflow_lib.fitting.fitted", f"{package}.base", registry}
+    contract.add("workflow_lib.named_module")
     assert names - packages <= contract and not imported["heavy"]
 
 

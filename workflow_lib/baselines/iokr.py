@@ -52,6 +52,8 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     X_fit_, Y_fit_ : training inputs and outputs
     """
 
+    safe_to_load = True
+
     def __init__(
         self,
         kernel="rbf",

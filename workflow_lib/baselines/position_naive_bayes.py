@@ -30,6 +30,8 @@ class PositionNaiveBayes(ClassifierMixin, BaseEstimator):
     array([[0.8, 0.2]])
     """
 
+    safe_to_load = True
+
     def __init__(self, pseudo_count: float = 1.0) -> None:
         self.pseudo_count = pseudo_count
 

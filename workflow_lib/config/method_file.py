@@ -174,6 +174,10 @@ class MethodFile(Settings):
         of_class = self.feature_learner.named_class().library_modules()
         return [f"methods.{LEARNED_FEATURES}", *of_class]
 
+    def named_classes(self) -> list[str]:
+        """Return the classes that the method file names, each with its module."""
+        return [self.feature_learner.transformer] if self.feature_learner else []
+
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return the faults in the values of keys: key, found, expected and remedy."""
         return self.feature_learner.named_class().faults() if self.feature_learner else []

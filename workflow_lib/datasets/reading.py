@@ -50,7 +50,7 @@ def load_reader(name: str) -> ModuleType:
     UserError
         When there is no such reader; the message lists the existing readers.
     """
-    if name.startswith("_") or not _FOLDER.joinpath(f"{name}.py").is_file():
+    if name not in reader_names():
         raise unknown_name("reader of a dataset", "reader", name, reader_names())
     return importlib.import_module(f"workflow_lib.datasets.readers.{name}")
 

@@ -42,6 +42,8 @@ class AveragedKernels(TransformerMixin, BaseEstimator):
     (3, 3)
     """
 
+    safe_to_load = True
+
     needs_all_columns = True
     """Also inputs that are constant: a transformer of items needs the place of each number."""
 

@@ -20,6 +20,8 @@ class ForwardEmbedding:
     Parameters and attributes are those of `FisherEmbedding`.
     """
 
+    safe_to_load = True
+
     def __init__(self, model, form: str = "reduced", covariance_block: str = "constrained") -> None:
         check_choice("form", form, FORMS)
         check_choice("covariance_block", covariance_block, COVARIANCE_BLOCKS)

@@ -14,6 +14,8 @@ class IdentityEmbedding:
         Number of outputs d.
     """
 
+    safe_to_load = True
+
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.blocks = {"output": slice(0, dimension)}

@@ -23,6 +23,8 @@ class NumbersBeside(TransformerMixin, BaseEstimator):
     [[0.0, 1.0]]
     """
 
+    safe_to_load = True
+
     needs_all_columns = True
     """Also inputs that are constant: the place of a number in a row matters."""
 

@@ -23,6 +23,8 @@ class Scores(ABC):
         given. Empty where there are none.
     """
 
+    safe_to_load = True
+
     leading: tuple[str, ...] = ()
 
     @abstractmethod

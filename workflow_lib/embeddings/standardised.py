@@ -17,6 +17,8 @@ class Standardised(TransformerMixin, BaseEstimator):
     Constant columns become zero. A subclass computes the columns in `columns`.
     """
 
+    safe_to_load = True
+
     needs_all_columns = True
     """Also inputs that are constant: the place of a letter or of a count matters."""
 

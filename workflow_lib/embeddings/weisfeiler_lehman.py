@@ -42,6 +42,8 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     (2, 3)
     """
 
+    safe_to_load = True
+
     needs_all_columns = True
     """Also inputs that are constant: the place of a number in a row matters."""
 

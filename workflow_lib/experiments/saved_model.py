@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.experiments.saved_inputs import SavedInputs
 from workflow_lib.features.encoded_columns import EncodedColumns
 from workflow_lib.methods.saved_method import SavedMethod
+from workflow_lib.regression.stored_estimator import trusting
 
 if TYPE_CHECKING:
     import pandas
@@ -238,15 +240,11 @@ class SavedModel:
         self._delimiter = None if given in DELIMITERS else given
 
     @classmethod
-    def load(cls, path: str | Path) -> SavedModel:
-        """Read a model; its digest is checked.
-
-        Raises
-        ------
-        UserError
-            If the file is missing, damaged, no saved model, or made by another version.
-        """
-        return cls(read_artifact(path, "predictor"), str(path))
+    def load(cls, path: str | Path, trusted: Iterable[str] = ()) -> SavedModel:
+        """Read a model; as `load_model`."""
+        tree = read_artifact(path, "predictor")
+        with trusting(trusted), _named(str(path), "the file is no saved model"):
+            return cls(tree, str(path))
 
     def predict(self, table: Any) -> Predictions:
         """Return the predictions for the rows of a table.
@@ -266,7 +264,8 @@ class SavedModel:
             If columns are missing, or values cannot be read.
         """
         table = self.as_table(table)
-        return self.predict_inputs(self.encoded(table))
+        with _named(self._place, "the model cannot predict"):
+            return self.predict_inputs(self.encoded(table))
 
     def as_table(self, table: Any) -> Table:
         """Return `table` of any kind that `predict` takes as a Table."""
@@ -472,15 +471,51 @@ class SavedModel:
         return probabilities, sets
 
 
-def load_model(path: str | Path) -> SavedModel:
+@contextmanager
+def _named(path: str, fault: str) -> Iterator[None]:
+    """Raise what a file that no run wrote leads to as an error that names the file."""
+    try:
+        yield
+    except (UserError, MemoryError) as error:
+        if isinstance(error, MemoryError) or not error.place.startswith("the saved model"):
+            raise
+        raise UserError(path, error.found, error.expected, error.remedy) from error
+    except Exception as error:
+        raise UserError(
+            place=path,
+            found=f"{fault} ({type(error).__name__}: {error})",
+            expected="a model that this version of the workflow saved, unchanged",
+            remedy="make it again with snakemake answer; do not use a model from a source that you "
+            "do not trust",
+        ) from error
+
+
+def load_model(path: str | Path, trusted: Iterable[str] = ()) -> SavedModel:
     """Return the model in a file ``results/NAME/model.h5``.
 
-    >>> model = load_model("results/assay/model.h5")      # doctest: +SKIP
-    >>> model.predict("new_rows.csv").to_frame()          # doctest: +SKIP
+    The file is data: objects are made of it only where their classes are in an exact list
+    (`workflow_lib.regression.stored_classes`), and no function is called that it names. A damaged
+    or foreign file ends in one message, after bounded time.
+
+    Parameters
+    ----------
+    path : str or path
+    trusted : iterable of str, default=()
+        Further classes that you allow the file to hold, with their modules, such as
+        ``lightgbm.LGBMRegressor``: packages other than scikit-learn read their own bytes. The
+        workflow allows those that the configuration names.
 
     Raises
     ------
     UserError
-        If the file is missing, damaged or no saved model.
+        If the file is missing, damaged, no saved model, made by another version, or holds objects
+        of other classes.
+    ImportError
+        If a trusted class cannot be imported.
+
+    Examples
+    --------
+    >>> model = load_model("results/assay/model.h5")      # doctest: +SKIP
+    >>> model.predict("new_rows.csv").to_frame()          # doctest: +SKIP
     """
-    return SavedModel.load(path)
+    return SavedModel.load(path, trusted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -34,6 +34,7 @@ from workflow_lib.fitting.items import (
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.methods.registry import method_of
 from workflow_lib.methods.saved_method import SavedMethod
+from workflow_lib.regression.stored_estimator import trusting
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.seeds import derive_seed
 
@@ -64,6 +65,7 @@ def run(
     output: Path,
     title: str,
     options: Mapping | None = None,
+    trusted: Sequence[str] = (),
 ) -> None:
     """Write the "predictor" artifact of the winner: all that is needed to predict new rows.
 
@@ -93,6 +95,9 @@ def run(
     options : mapping or None, default=None
         Options of the reader: of a ``table`` ``row_name``, the column that names rows, and
         ``missing_values`` and ``delimiter``, with which tables of new rows are read as well.
+    trusted : sequence of str, default=()
+        Classes that the configuration names
+        (`workflow_lib.experiments.saved_model.load_model`).
 
     Raises
     ------
@@ -111,7 +116,8 @@ def run(
             expected="a method that predicts new rows from a file",
             remedy=f"rm {answer} and run the same snakemake command again",
         )
-    saved, data = source.tree(name), source.data
+    with trusting(trusted):
+        saved, data = source.tree(name), source.data
     n_weak = _largest_weak_size(saved)
     tree: dict = {
         "title": title,
@@ -146,7 +152,9 @@ def run(
         }
     tree |= _calibrated(calibration, name, source)
     tree |= _warning(answered)
-    difference = _difference(SavedModel(tree, str(output)), name, source, n_weak)
+    with trusting(trusted):
+        model = SavedModel(tree, str(output))
+    difference = _difference(model, name, source, n_weak)
     how = f"with a relative difference of {difference:.1g}" if difference else "exactly"
     print(f"predictions of {name} reproduced {how}")
     if not difference <= LARGEST_DIFFERENCE:

@@ -19,7 +19,7 @@ WIDTH = 98
 """Characters of a line on the terminal."""
 
 
-def run(model: Path, rows: Path, output: Path) -> None:
+def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> None:
     """Predict new rows and write them as CSV (UTF-8, commas, a header).
 
     One line per row, or per bag of rows, in the order of `rows`. Its columns: the name of the row,
@@ -40,13 +40,16 @@ def run(model: Path, rows: Path, output: Path) -> None:
     rows : path
         CSV, TSV, Parquet or HDF5 table with the input columns in any order; others are ignored.
     output : path
+    trusted : sequence of str, default=()
+        Classes that the configuration names
+        (`workflow_lib.experiments.saved_model.load_model`).
 
     Raises
     ------
     UserError
         If a file cannot be read, or input columns are missing.
     """
-    predictor = SavedModel.load(model)
+    predictor = SavedModel.load(model, trusted)
     table = predictor.as_table(Path(rows))
     used = {*predictor.columns_used(table), predictor.row_name}
     ignored = [name for name in table.names if name not in used]

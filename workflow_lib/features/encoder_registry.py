@@ -5,9 +5,10 @@ Every command needs their names, so that nothing is imported here that takes lon
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import ModuleType
+
+from workflow_lib.named_module import named_module
 
 LOADS_ALL_OF = "workflow_lib.features.encoders"
 
@@ -24,4 +25,4 @@ def encoder_names() -> list[str]:
 
 def encoder_module(name: str) -> ModuleType:
     """Return the module of the encoder `name`, one of `encoder_names`."""
-    return importlib.import_module(f"{LOADS_ALL_OF}.{name.replace('-', '_')}")
+    return named_module(LOADS_ALL_OF, name.replace("-", "_"))

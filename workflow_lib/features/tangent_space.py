@@ -56,6 +56,8 @@ class TangentSpace(TransformerMixin, BaseEstimator):
     (20, 6)
     """
 
+    safe_to_load = True
+
     needs_all_columns = True
     """Also those that are constant: the place of a column counts."""
 

@@ -58,6 +58,8 @@ class ComponentPrecision:
         If a covariance matrix is not positive definite; the message names the remedy.
     """
 
+    safe_to_load = True
+
     def __init__(self, covariance) -> None:
         self._variance = np.asarray(covariance, dtype=np.float64)
         self._inverse_factor = None

@@ -133,6 +133,9 @@ class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
     def library_modules(self) -> list[str]:
         return super().library_modules() + self._named_class().library_modules()
 
+    def named_classes(self) -> list[str]:
+        return [*super().named_classes(), self.estimator]
+
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return what is wrong with the class and its arguments, as far as that can be known."""
         faults = super().faults() + self._named_class().faults()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.methods.base import MethodModule, read_module
+from workflow_lib.named_module import named_module
 
 if TYPE_CHECKING:
     from workflow_lib.methods.base import Fitted, Method
@@ -128,4 +128,4 @@ def saved_fit(module: str, arrays: Mapping[str, Any]) -> Fitted:
 
 def load(module: str) -> ModuleType:
     """Return a module of this package by its name."""
-    return importlib.import_module(f"workflow_lib.methods.{module}")
+    return named_module("workflow_lib.methods", module)

@@ -79,6 +79,9 @@ class Parameters(MethodFile):
     def library_modules(self) -> list[str]:
         return super().library_modules() + self._named_class().library_modules()
 
+    def named_classes(self) -> list[str]:
+        return [*super().named_classes(), self.estimator]
+
     def faults(self) -> list[tuple[str, str, str, str]]:
         return super().faults() + self._named_class().faults()
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from workflow_lib.named_module import named_module
 from workflow_lib.output_models.base import OutputModelKind, read_kind
 
 LOADS_ALL_OF = "workflow_lib.output_models"
@@ -25,7 +25,7 @@ def model_kinds() -> dict[str, OutputModelKind]:
 
 def load(kind: str) -> ModuleType:
     """Return the module of a kind."""
-    return importlib.import_module(f"{LOADS_ALL_OF}.{kind}")
+    return named_module(LOADS_ALL_OF, kind)
 
 
 def kind_of(model: object) -> str:

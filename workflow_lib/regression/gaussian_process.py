@@ -30,6 +30,8 @@ class WidthPerInputGaussianProcess(MultiOutputMixin, RegressorMixin, BaseEstimat
     process_ : the fitted GaussianProcessRegressor
     """
 
+    safe_to_load = True
+
     def __init__(self, n_restarts_optimizer=0, random_state=None):
         self.n_restarts_optimizer = n_restarts_optimizer
         self.random_state = random_state

@@ -69,6 +69,8 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
     from the columns themselves.
     """
 
+    safe_to_load = True
+
     def __init__(
         self,
         kernel="rbf",

@@ -1,7 +1,9 @@
 """Fitted scikit-learn estimators as bytes, without pickle: a file cannot run code when it is read.
 
 The format is that of skops (a zip archive of arrays and a description of the object), of which the
-dates and the memory addresses are replaced, so that equal estimators are equal bytes.
+dates and the memory addresses are replaced, so that equal estimators are equal bytes. What skops
+makes of the bytes is checked before (`workflow_lib.regression.stored_description`) and after
+(`workflow_lib.regression.stored_structure`).
 """
 
 from __future__ import annotations
@@ -9,18 +11,19 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from workflow_lib.errors import UserError
-from workflow_lib.saved_methods import TRUSTED_PACKAGES
+from workflow_lib.regression.stored_classes import names_of_classes
+from workflow_lib.regression.stored_description import SCHEMA, UnsafeEstimator, checked_names
+from workflow_lib.regression.stored_structure import check_structure
 
-TRUSTED_TYPES = ("collections.OrderedDict", "collections.defaultdict")
-"""Types that are made again from a file, besides those of `TRUSTED_PACKAGES` and those of NumPy, of
-SciPy and of Python itself that skops trusts."""
-
-SCHEMA = "schema.json"
+_TRUSTED: ContextVar[frozenset[str]] = ContextVar("trusted classes", default=frozenset())
 
 # Of every entry, since a real one would differ from run to run.
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -43,32 +46,63 @@ def estimator_bytes(estimator: Any) -> np.ndarray:
     return np.frombuffer(output.getvalue(), dtype=np.uint8)
 
 
+@contextmanager
+def trusting(paths: Iterable[str]) -> Iterator[None]:
+    """Within it, stored estimators may hold objects of further classes.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Classes with their modules, such as ``lightgbm.LGBMRegressor``: they come from the user or
+        the configuration of a run, never from the file that is read.
+
+    Raises
+    ------
+    ImportError
+        If one of them cannot be imported.
+    """
+    token = _TRUSTED.set(_TRUSTED.get() | names_of_classes(paths))
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(token)
+
+
 def estimator_from_bytes(stored: np.ndarray, place: str = "the saved model") -> Any:
     """Return the estimator of `estimator_bytes`.
 
     Raises
     ------
     UserError
-        If the bytes hold types of other packages than `TRUSTED_PACKAGES`.
+        If the bytes are damaged, unpack to much more than they are, or hold anything but arrays,
+        plain values and objects of the classes in `workflow_lib.regression.stored_classes` or of
+        those that are trusted (`trusting`).
     """
-    import skops.io
-
     data = np.asarray(stored, dtype=np.uint8).tobytes()
-    types = skops.io.get_untrusted_types(data=data)
-    strange = [
-        name
-        for name in types
-        if name not in TRUSTED_TYPES and name.partition(".")[0] not in TRUSTED_PACKAGES
-    ]
-    if strange:
+    try:
+        names = checked_names(data, _TRUSTED.get())
+        import skops.io
+
+        estimator = skops.io.loads(data, trusted=names)
+        check_structure(estimator)
+    except MemoryError:
+        raise
+    # skops raises many kinds of errors for descriptions of the right names and a wrong structure.
+    except Exception as error:
+        found = (
+            str(error)
+            if isinstance(error, UnsafeEstimator)
+            else f"wrong parts ({type(error).__name__}: {error})"
+        )
         raise UserError(
             place=place,
-            found=f"an estimator that holds {', '.join(strange)}",
-            expected=f"types of the packages {', '.join(TRUSTED_PACKAGES)} alone",
-            remedy="do not use a model from a source that you do not trust; make it again with "
-            "snakemake",
-        )
-    return skops.io.loads(data, trusted=types)
+            found=f"a stored estimator that is not loaded, because it holds {found}",
+            expected="an estimator of scikit-learn or of this library, as a run saves it",
+            remedy="do not use a model from a source that you do not trust; if it is your own, "
+            "make it again, or, for a class of another package, load it with "
+            "load_model(path, trusted=[...])",
+        ) from error
+    return estimator
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
+
+from workflow_lib.named_module import named_module
 
 LOADS_ALL_OF = "workflow_lib.embeddings.score_spaces"
 """The package whose modules are loaded by name (`workflow_lib.imports`)."""
@@ -56,7 +57,7 @@ def _arguments_of(model: str) -> tuple[str, ...]:
 
 def load(kind: str) -> ModuleType:
     """Return the module of a kind."""
-    return importlib.import_module(f"{LOADS_ALL_OF}.{kind}")
+    return named_module(LOADS_ALL_OF, kind)
 
 
 def terms_module(model) -> ModuleType:
