@@ -38,6 +38,9 @@ _FORMAT = ("v110", "v110")
 _STORED_AS_ITEMS = (Mapping, np.ndarray)
 """Types of the values that become groups and datasets; the others become attributes."""
 
+DEEPEST = 32
+"""Groups within groups that are read; artifacts have fewer than ten."""
+
 _GROUP = object()
 """Stands for a group in the flat form of a tree, so that empty groups survive."""
 
@@ -157,10 +160,11 @@ def read_artifact(
     with ExitStack() as opened:
         header, entries = _load(path, opened, streamed)
         _check(path, kind, header, entries)
+        tree = _nest(path, entries)
         if any(isinstance(value, StoredRows) for value in entries.values()):
             # The file is closed when the last of these is deleted.
             opened.pop_all()
-    return _nest(entries)
+    return tree
 
 
 def artifact_digest(path: str | os.PathLike) -> str:
@@ -204,13 +208,15 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             raise TypeError(f"'{full}' is a {type(value).__name__}, which cannot be stored")
 
 
-def _nest(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _nest(path: Path, entries: Mapping[str, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for name in sorted(entries):
         *groups, last = name.split("/")
         parent = tree
         for group in groups:
-            parent = parent[group]
+            parent = parent.get(group)
+            if not isinstance(parent, dict):
+                raise _damaged(path, f"'{name}' stands below a value", "values within groups")
         parent[last] = {} if entries[name] is _GROUP else entries[name]
     return tree
 
@@ -269,7 +275,7 @@ def _load(
 
 
 def _header(path: Path, file: h5py.File) -> dict[str, Any]:
-    header = {name: _plain(file.attrs[name]) for name in _RESERVED_NAMES if name in file.attrs}
+    header = {name: _attribute(file, name) for name in _RESERVED_NAMES if name in file.attrs}
     for name in _RESERVED_NAMES:
         if name not in header and name != "seed":
             raise _damaged(
@@ -296,25 +302,35 @@ def _check(path: Path, kind: str, header: Mapping[str, Any], entries: Mapping[st
             "the contents do not match their digest: the file was altered or damaged on the disk",
             f"contents with the digest {header['content_digest']}",
         )
-    fault = _first_not_finite(entries, json.loads(header["allow_nan"]))
+    try:
+        allow_nan = [str(name) for name in json.loads(header["allow_nan"])]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _damaged(path, f"'allow_nan' is not readable ({error})", "a list as JSON") from error
+    fault = _first_not_finite(entries, allow_nan)
     if fault is not None:
         raise _damaged(path, f"'{fault[0]}' {fault[1]}", "finite numbers only")
 
 
 def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, Any]:
     entries: dict[str, Any] = {
-        name: _plain(value) for name, value in file.attrs.items() if name not in _RESERVED_NAMES
+        name: _attribute(file, name) for name in file.attrs if name not in _RESERVED_NAMES
     }
-
-    size = path.stat().st_size
+    remaining = path.stat().st_size
 
     def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        nonlocal remaining
+        if name.count("/") >= DEEPEST:
+            raise ValueError(f"over {DEEPEST} groups within groups")
+        if isinstance(item, h5py.Dataset):
+            remaining -= item.nbytes
         if not isinstance(item, h5py.Dataset):
             entries[name] = _GROUP
         elif item.is_virtual or item.external:
             # A file must not make this process read other files.
             raise ValueError(f"'{name}' lies in another file")
-        elif item.nbytes > size:
+        elif item.dtype.kind not in "biuf":
+            raise ValueError(f"'{name}' is of the type {item.dtype}")
+        elif remaining < 0:
             # Reading it would fill the memory, or fail as if the machine had too little.
             raise ValueError(f"'{name}' has a stated size larger than the file")
         elif item.shape and _is_listed(name, streamed):
@@ -322,14 +338,19 @@ def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, 
         else:
             # A dataset without dimensions is read as a numpy number; it was an array.
             entries[name] = np.asarray(item[()], dtype=item.dtype)
-        for attribute, value in item.attrs.items():
-            entries[f"{name}/{attribute}"] = _plain(value)
+        for attribute in item.attrs:
+            entries[f"{name}/{attribute}"] = _attribute(item, attribute)
 
     file.visititems(visit)
     return entries
 
 
-def _plain(value: Any) -> bool | int | float | str:
+def _attribute(item: h5py.Group | h5py.Dataset, name: str) -> bool | int | float | str:
+    """Return an attribute; refuse, before it is read, what `write_artifact` does not write."""
+    stored = item.attrs.get_id(name)
+    if stored.shape != () or stored.dtype.kind not in "biufS":
+        raise ValueError(f"the attribute '{name}' is of the type {stored.dtype}")
+    value = item.attrs[name]
     value = value.item() if isinstance(value, np.generic) else value
     return value.decode() if isinstance(value, bytes) else value
 

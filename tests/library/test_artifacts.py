@@ -7,6 +7,7 @@ import gc
 import hashlib
 import json
 import os
+import time
 import tracemalloc
 
 import h5py
@@ -277,6 +278,45 @@ def test_an_array_that_is_said_to_be_larger_than_its_file_is_not_read(written):
     with h5py.File(written, "r+") as file:
         file.create_dataset("huge", shape=(10**12,), dtype="f8")
     assert_refused(written, "'huge' has a stated size larger than the file")
+
+
+def test_foreign_parts_with_the_right_digest_are_refused(path, monkeypatch):
+    def nested(file):
+        group = file
+        for _ in range(3000):
+            group = group.create_group("g")
+
+    def text_of_any_length(file):
+        file.attrs["text"] = "variable"
+
+    def several_numbers(file):
+        file.attrs["numbers"] = np.arange(3)
+
+    def reference(file):
+        file.attrs.create("place", file.ref, dtype=h5py.ref_dtype)
+
+    def objects(file):
+        file.create_dataset("texts", data=["a", "b"], dtype=h5py.string_dtype())
+
+    def records(file):
+        file.create_dataset("records", data=np.zeros(2, dtype=[("a", "f8")]))
+
+    def many(file):
+        for number in range(9):
+            file.create_dataset(f"zeros-{number}", shape=(10_000,), dtype="f8", chunks=(100,))
+
+    def no_list(file):
+        file.attrs["allow_nan"] = np.array(b"[" * 3000)
+
+    changes = (nested, text_of_any_length, several_numbers, reference, objects, records, many)
+    monkeypatch.setattr(artifacts, "_content_digest", lambda header, entries: "0" * 64)
+    for change in (*changes, no_list):
+        write_artifact(path, example_tree(), "dataset")
+        with h5py.File(path, "r+") as file:
+            change(file)
+        begin = time.process_time()
+        assert_refused(path)
+        assert time.process_time() - begin < 2, change
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ class StoredForest:
         self._feature, self._threshold = tree["feature"], tree["threshold"]
         self._value = tree["value"]
         n_nodes = tree["n_nodes"]
+        if (n_nodes < 1).any() or n_nodes.sum() != len(self._left):
+            raise ValueError("the nodes of a stored forest are not those of its trees.")
         self._starts = np.cumsum(n_nodes) - n_nodes
         self._check(n_nodes)
 

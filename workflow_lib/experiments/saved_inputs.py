@@ -100,7 +100,17 @@ class SavedInputs:
         )
         self.n_rows = int(tree["n_rows"])
         self.n_known = self.n_rows + int(tree["n_weak"])
+        if self._n_stored() != self.n_known or min(self.n_rows, self.n_known - self.n_rows) < 0:
+            raise ValueError(f"the inputs are not those of {self.n_known} rows.")
         self._known_texts: tuple | None = None
+
+    def _n_stored(self) -> int:
+        """Return the number of rows of which something is stored."""
+        if self.kind == "rows":
+            return len(self._tree["train"]) + len(self._tree["weak"])
+        if self.kind == "texts":
+            return len(self._tree["counts"]["indptr"]) - 1
+        return len(self._tree["position"])
 
     @property
     def needs_squared_lengths(self) -> bool:
@@ -155,6 +165,7 @@ class SavedInputs:
         _check_columns(counts, weights.n_terms)
         if self._known_texts is None:
             known_counts = inputs_of({"inputs": tree["counts"]})
+            known_counts.check_format(full_check=True)
             known = weights.apply(known_counts)
             self._known_texts = known, np.asarray((known**2).sum(axis=1)).ravel()
         known, known_lengths = self._known_texts
