@@ -229,6 +229,31 @@ def test_part_of_another_file_is_discarded(destination, server, length):
     assert destination.read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("plant", ["symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("length", [0, 1000])
+def test_link_at_the_name_of_the_part_is_not_followed(destination, server, plant, length):
+    destination.parent.mkdir(parents=True)
+    victim = destination.parent / "victim"
+    victim.write_bytes(CONTENT[:length])
+    getattr(destination.with_name("file.bin.part"), plant)(victim)
+    acquire(at(server, "whole"), destination, pause=0)
+    assert (destination.read_bytes(), victim.read_bytes()) == (CONTENT, CONTENT[:length])
+    assert not destination.is_symlink() and destination.stat().st_nlink == 1
+
+
+def test_copy_from_a_mirror_has_no_name_that_can_be_foreseen(destination, server, tmp_path):
+    mirror = tmp_path / "mirror"
+    source = at(server, "missing")
+    (mirror / source["path"]).parent.mkdir(parents=True)
+    (mirror / source["path"]).write_bytes(CONTENT)
+    destination.parent.mkdir(parents=True)
+    victim = tmp_path / "victim"
+    victim.write_text("as it was")
+    destination.with_name(f".{destination.name}.{os.getpid()}.tmp").symlink_to(victim)
+    acquire(source, destination, [mirror])
+    assert (destination.read_bytes(), victim.read_text()) == (CONTENT, "as it was")
+
+
 def test_altered_file(destination, server):
     with pytest.raises(UserError, match=SHA256) as caught:
         acquire(at(server, "altered"), destination, pause=0)

@@ -12,6 +12,8 @@ import hashlib
 import os
 import re
 import shutil
+import stat
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.datasets.mirrors import MIRROR_VARIABLE
 from workflow_lib.datasets.web import FAILURES, SCHEMES, failure, open_address
 from workflow_lib.errors import UserError
+from workflow_lib.whole_files import TEMPORARY
 
 _CHUNK = 1 << 16
 _LONGEST_PAUSE = 30.0
@@ -103,8 +106,11 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
         state = "is truncated" if size < source["size"] else "is too long"
         found = f"the file in the mirror {state}: it has {size} bytes"
         raise _wrong_copy(candidate, found, f"{source['size']} bytes")
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
-    try:
+    with _writing(destination):
+        # A folder of a fresh name: where others may write, they could have placed a link.
+        folder = tempfile.TemporaryDirectory(TEMPORARY, ".copy.", destination.parent)
+    with folder:
+        temporary = Path(folder.name) / destination.name
         with _writing(destination):
             shutil.copyfile(candidate, temporary)
         try:
@@ -116,8 +122,6 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
             raise _wrong_copy(candidate, found, _identity(source))
         with _writing(destination):
             os.replace(temporary, destination)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _identity(source: Mapping[str, Any]) -> str:
@@ -172,8 +176,9 @@ def _download(
         )
     size = None if source.get("members") else source["size"]
     part = destination.with_name(destination.name + ".part")
-    if part.exists() and (size is None or part.stat().st_size > size):
-        part.unlink()
+    with _writing(part):
+        if size is None or not _is_own_file(part) or part.stat().st_size > size:
+            part.unlink(missing_ok=True)
     resumed = part.exists()
     reason = ""
     for attempt in range(retries + 1):
@@ -249,8 +254,12 @@ def _fetch(
         total = size or response.length or 0
         most = size or min(total or LARGEST_ARCHIVE, LARGEST_ARCHIVE)
         with _writing(part):
-            opened = open(part, "ab" if start else "wb")
-        with opened as file:
+            if not start:
+                part.unlink(missing_ok=True)
+            # A link that was placed under this name is never followed.
+            mode = os.O_APPEND if start else os.O_CREAT | os.O_EXCL
+            opened = os.open(part, os.O_WRONLY | os.O_NOFOLLOW | mode, 0o666)
+        with open(opened, "ab") as file:
             done, begin = start, time.monotonic()
             # Reads whatever has arrived, so that a very slow server is noticed.
             while chunk := response.read1(_CHUNK):
@@ -277,6 +286,15 @@ def _fetch(
         )
     if done < total:
         raise ConnectionError(f"the connection closed after {done} of {total} bytes")
+
+
+def _is_own_file(path: Path) -> bool:
+    """Return whether a path is a file that no other name and no link leads to."""
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_nlink == 1
 
 
 @contextmanager

@@ -10,7 +10,6 @@ file is the data; the title and the revision name the source, as the licence (CC
 from __future__ import annotations
 
 import json
-import shutil
 import time
 import urllib.parse
 import urllib.request
@@ -22,7 +21,7 @@ from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.tables import read_text
 from workflow_lib.datasets.web import FAILURES, failure, open_address
 from workflow_lib.errors import UserError
-from workflow_lib.whole_files import write_text
+from workflow_lib.whole_files import write_bytes, write_text
 
 ADDRESS = "https://en.wikipedia.org/w/api.php"
 """The API of the English Wikipedia: the word vectors are of English words."""
@@ -69,7 +68,7 @@ def write_introductions(
     for name, reason in missing.items():
         print(f"{name}: {reason}")
     print(f"{len(titles) - len(missing)} of {len(titles)} introductions")
-    shutil.copyfile(cache, output)
+    write_bytes(output, Path(cache).read_bytes())
 
 
 def fetch_introductions(
