@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 from workflow_lib.errors import nearest_name
@@ -13,13 +15,20 @@ from workflow_lib.errors import nearest_name
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 """The name of a class, with its module."""
 
+PLAIN = (str, int, float, type(None), date)
+"""What YAML holds besides blocks and lists."""
+
 Point = dict[str, Any]
 Fault = tuple[str, str, str, str]
 
-_NOT_INSTALLED = dict.fromkeys(
-    ("lightgbm", "xgboost", "catboost"),
-    "install it: python -m pip install '.[boosting]' in the folder of the workflow",
+OF_THREADS = frozenset(
+    ("n_jobs", "nthread", "nthreads", "n_threads", "num_thread", "num_threads", "thread_count")
+    + ("num_workers", "n_workers", "max_workers", "workers")
 )
+"""Arguments that are numbers of threads or processes."""
+
+OF_PARTS = ("steps", "transformer_list", "transformers", "estimators")
+"""Arguments of scikit-learn's combinations that hold estimators, each after its name."""
 
 
 class NamedClass(NamedTuple):
@@ -54,18 +63,19 @@ class NamedClass(NamedTuple):
 
     def faults(self) -> list[Fault]:
         """Return what is wrong with the class and its arguments: key, found, expected, remedy."""
+        before = [*self._not_allowed(), *self._before_import()]
+        if before:
+            return before
         try:
             found = imported_class(self.path)
-        except ImportError as error:
-            package = self.path.partition(".")[0]
-            remedy = _NOT_INSTALLED.get(package, f"install the package {package}, or fix the name")
-            is_there = getattr(error, "name", None) != package
+        # The code of a module may fail in any way.
+        except Exception as error:
             return [
                 (
                     self.key,
                     f"'{self.path}' cannot be imported ({error})",
                     "a class that Python can import, with its module",
-                    "fix the name" if is_there else remedy,
+                    "fix the name, or install what the module needs",
                 )
             ]
         if not inspect.isclass(found) or not all(hasattr(found, name) for name in self.interface):
@@ -88,6 +98,52 @@ class NamedClass(NamedTuple):
         paths = [self.path, *_texts_in(dict(self.settings))]
         modules = [path.rpartition(".")[0].partition(".") for path in paths]
         return [rest for package, _, rest in modules if package == "workflow_lib" and rest]
+
+    def _before_import(self) -> Iterator[Fault]:
+        """Yield what is wrong with the class, or with those that it combines, without an import."""
+        # Jobs have no need of it.
+        from workflow_lib.class_source import fault_before_import
+
+        if fault := fault_before_import(self.path):
+            yield (self.key, *fault)
+        elif self.path.startswith("workflow_lib."):
+            for text in filter(re.compile(DOTTED).fullmatch, _texts_in(dict(self.settings))):
+                if fault := fault_before_import(text):
+                    yield (f"{self.before}settings", *fault)
+
+    def _not_allowed(self) -> Iterator[Fault]:
+        """Yield the arguments that are no plain data, and those that the workflow sets itself."""
+        grids = [(f"{self.before}grid", point) for point in self.points]
+        for key, arguments in [(f"{self.before}settings", self.settings), *grids]:
+            for name, value in _values_in(dict(arguments)):
+                argument = name.rpartition("__")[2]
+                where = f"{key}.{self.names.get(name, name)}" if name else key
+                if not isinstance(value, PLAIN):
+                    yield (
+                        where,
+                        f"{value!r} is no plain data",
+                        "numbers, texts, true, false, null, lists and blocks of these",
+                        "write a value that YAML has",
+                    )
+                    return
+                # Without a number, scikit-learn takes one thread, and others all.
+                one = (1, None) if self.path.startswith("sklearn.") else (1,)
+                if argument in OF_THREADS and (value is True or value not in one):
+                    yield (
+                        where,
+                        f"{value!r} threads or processes",
+                        "1: each job has one, and --cores is the number of jobs at a time",
+                        f"remove {argument}, and raise --cores",
+                    )
+                    return
+                if argument == "memory" and value is not None:
+                    yield (
+                        where,
+                        f"{value!r}: the class would keep pickles there, which run code when read",
+                        "null",
+                        f"remove {argument}",
+                    )
+                    return
 
     def _unknown_arguments(self, found: type) -> Iterator[Fault]:
         known = argument_names(found)
@@ -117,6 +173,7 @@ class NamedClass(NamedTuple):
     def _refused_values(self, found: type) -> list[Fault]:
         for point in self.points:
             try:
+                _check_parts(dict(self.settings) | point)
                 estimator = new_estimator(found, self.settings, point, 0)
                 # What scikit-learn does when it fits; other packages check in their own way.
                 if hasattr(estimator, "_parameter_constraints"):
@@ -142,6 +199,31 @@ def _texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for part in value.values():
             yield from _texts_in(part)
+
+
+def _values_in(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what blocks and lists of arguments hold, each with the name of its argument."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _values_in(part, str(key))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _values_in(part, name)
+    else:
+        yield name, value
+
+
+def _check_parts(arguments: Mapping[str, Any]) -> None:
+    """Raise a ValueError where a combination of estimators holds anything else: YAML has none."""
+    for name in OF_PARTS:
+        parts = arguments.get(name)
+        for part in parts if isinstance(parts, list | tuple) else ():
+            found = part[1] if isinstance(part, list | tuple) and len(part) > 1 else part
+            if found not in ("passthrough", "drop"):
+                raise ValueError(
+                    f"'{name}' must hold estimators, which YAML has none of, and {found!r} is none "
+                    "(name the last one in estimator, and a transformer in feature_learner)"
+                )
 
 
 def imported_class(path: str):
@@ -176,7 +258,7 @@ def new_estimator(found: type, settings: Mapping, point: Mapping, seed: int):
     known = dict.fromkeys(inspect.signature(found.__init__).parameters) | estimator.get_params()
     # One thread is what scikit-learn takes where nothing is given.
     given = set(plain) | ({"n_jobs"} if found.__module__.startswith("sklearn.") else set())
-    usual = {"random_state": seed % 2**32, "n_jobs": 1}
+    usual = {"random_state": seed % 2**32, "n_jobs": 1, "thread_count": 1}
     usual = {name: value for name, value in usual.items() if name in known and name not in given}
     return estimator.set_params(**usual, **nested)
 

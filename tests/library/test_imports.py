@@ -65,6 +65,7 @@ LAYERS = [
     {
         "artifacts",
         "box_overlap",
+        "class_source",
         "config",
         "seeds",
         "metrics",

@@ -142,11 +142,11 @@ def read_keys(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
     if LIKE not in own:
         return own
     name = own.pop(LIKE)
-    other = path.with_name(f"{name}.yaml")
     known = sorted(each.stem for each in path.parent.glob("*.yaml") if each != path)
     place = f"{shown(path)}, key {LIKE}"
     if name not in known:
         raise unknown_name(place, path.parent.name.removesuffix("s"), str(name), known)
+    other = path.with_name(f"{name}.yaml")
     if other in below:
         raise UserError(
             place,

@@ -1,0 +1,179 @@
+"""What a configuration, a table or a page may not do, each a line of a table."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import yaml
+from configuration_example import EMBEDDED, RUN, write, write_example
+from pydantic import BaseModel
+
+from workflow_lib.config.feature_learner import FeatureLearner
+from workflow_lib.config.loading import load_configuration
+from workflow_lib.errors import UserError
+from workflow_lib.methods.estimator import Parameters
+from workflow_lib.named_class import new_estimator
+
+SK = "sklearn.linear_model.Ridge"
+KERNELS = "workflow_lib.embeddings.averaged_kernels.AveragedKernels"
+PIPELINE = "sklearn.pipeline.Pipeline"
+KEYS = {name: EMBEDDED[name] for name in ("label", "summary", "color", "marker")}
+
+RUNS = """
+from pathlib import Path
+from sklearn.linear_model import Ridge
+Path(__file__).with_name("it-ran").touch()
+def function(): ...
+class Own(Ridge): ...
+"""
+
+
+def faults(path: str = SK, **arguments) -> list[tuple[str, str, str, str]]:
+    method = {"regressor": "estimator", "estimator": path}
+    return Parameters(**KEYS, **method, **arguments).faults()
+
+
+# Classes
+
+
+@pytest.fixture
+def own_modules(tmp_path, monkeypatch):
+    """A module and a package that leave a file where they are imported."""
+    package = tmp_path / "own_package"
+    package.mkdir()
+    (package / "__init__.py").write_text(RUNS)
+    (package / "below.py").write_text("class Below: ...")
+    (tmp_path / "own_module.py").write_text(RUNS)
+    (tmp_path / "own_broken.py").write_text("class Broken")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "own_module.Missing",
+        "own_module.function",
+        "own_module.below.Missing",
+        "own_package.function",
+        "own_package.below.Missing",
+        "own_package.none.Missing",
+        "own_broken.Broken",
+        "own_nowhere.Class",
+        "antigravity.Class",
+        "os.path.Class",
+        "subprocess.Popen",
+        "workflow_lib.whole_files.write_text",
+    ],
+)
+def test_no_module_is_imported_for_what_is_no_class(own_modules, path):
+    loaded = set(sys.modules)
+    learners = [
+        FeatureLearner(transformer=path),
+        FeatureLearner(transformer=KERNELS, settings={"parts": {"first": path}}),
+    ]
+    for found in (faults(path), *(learner.named_class().faults() for learner in learners)):
+        assert len(found) == 1
+        assert path in found[0][1]
+    assert not list(own_modules.rglob("it-ran"))
+    assert not {name for name in set(sys.modules) - loaded if name.startswith(("own", "anti"))}
+
+
+def test_a_class_of_ones_own_is_an_estimator(own_modules):
+    assert faults("own_module.Own") == []
+
+
+@pytest.mark.parametrize("package", ["lightgbm", "xgboost", "catboost"])
+def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, package):
+    monkeypatch.setattr(sys, "meta_path", [])
+    monkeypatch.delitem(sys.modules, package, raising=False)
+    ((_, found, _, remedy),) = faults(f"{package}.Regressor")
+    assert f"there is no package {package}" in found
+    assert "pip install '.[boosting]'" in remedy
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "key"),
+    [
+        ("sklearn.ensemble.ExtraTreesRegressor", {"settings": {"n_jobs": 100000}}, "settings"),
+        ("sklearn.ensemble.ExtraTreesRegressor", {"settings": {"n_jobs": True}}, "settings"),
+        ("sklearn.ensemble.ExtraTreesRegressor", {"settings": {"n_jobs": None}}, ""),
+        ("sklearn.ensemble.ExtraTreesRegressor", {"settings": {"n_jobs": 1}}, ""),
+        ("sklearn.ensemble.ExtraTreesRegressor", {"grid": {"n_jobs": [1, -1]}}, "grid"),
+        (KERNELS, {"settings": {"parts__a__n_jobs": 2}}, "settings.parts__a__n_jobs"),
+        (SK, {"settings": {"params": {"thread_count": 8}}}, "settings.thread_count"),
+        (SK, {"settings": {"nthread": 0}}, "settings.nthread"),
+        (SK, {"settings": {"alpha": np.sum}}, "settings.alpha"),
+        (SK, {"grid": {"alpha": [1.0, BaseModel]}}, "grid.alpha"),
+        (PIPELINE, {"settings": {"steps": [["a", np.sum], ["b", "drop"]]}}, "settings.steps"),
+        (PIPELINE, {"settings": {"steps": [["a", "numpy.sum"]]}}, "settings"),
+        (PIPELINE, {"grid": {"steps": [[["a", "os.system"]]]}}, "grid.steps"),
+        (PIPELINE, {"settings": {"steps": [], "memory": "/tmp"}}, "settings.memory"),
+        ("sklearn.ensemble.VotingRegressor", {"settings": {"estimators": [["a", SK]]}}, "settings"),
+    ],
+)
+def test_arguments_are_plain_data_and_leave_threads_to_the_workflow(path, arguments, key):
+    found = faults(path, **arguments)
+    assert bool(found) == bool(key), found
+    assert all(fault[0].startswith(key) for fault in found)
+
+
+def test_an_estimator_gets_one_thread_whatever_it_calls_it():
+    class Boosting:
+        def __init__(self, thread_count=-1):
+            self.thread_count = thread_count
+
+        def get_params(self):
+            return {}
+
+        def set_params(self, **values):
+            vars(self).update(values)
+            return self
+
+    assert new_estimator(Boosting, {}, {}, 0).thread_count == 1
+
+
+# Names of files
+
+
+NAMES = ["../datasets/people", "/etc/passwd", "a/b", "..", ".", "", "a\0b", "a\nb", "~", "*", [], 7]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("file", "keys"),
+    [
+        ("datasets/people", lambda name: {"like": name}),
+        ("datasets/people", lambda name: {"reader": name}),
+        ("datasets/people", lambda name: {"drawn_as": name}),
+        ("experiments/first", lambda name: {"like": name}),
+        ("experiments/first", lambda name: {"dataset": name}),
+        ("experiments/first", lambda name: {"methods": [name]}),
+        ("experiments/first", lambda name: {"tables": [{"paper_table": name}]}),
+        ("methods/ridge", lambda name: {"like": name}),
+        ("methods/ridge", lambda name: {"model": name}),
+        ("methods/ridge", lambda name: {"regressor": name}),
+        ("methods/ridge", lambda name: {"regressor": "stack", "members": [name]}),
+        ("methods/ridge", lambda name: {"score_space": {"models": name, "kind": "fisher"}}),
+        ("models/mixture", lambda name: {"like": name}),
+        ("models/mixture", lambda name: {"kind": name}),
+        ("", lambda name: {"experiments": [name]}),
+        ("", lambda name: {"name": name}),
+        ("", lambda name: {"stand_ins": {"first": [name]}}),
+        ("", lambda name: {"defaults": {"methods": [name]}}),
+    ],
+)
+def test_a_name_leads_to_no_file_but_its_own_kind(tmp_path, file, keys, name):
+    folder = write_example(tmp_path / "config")
+    if file:
+        content = yaml.safe_load((folder / f"{file}.yaml").read_text())
+        write(folder, file, content | keys(name))
+    with pytest.raises(UserError):
+        load_configuration(folder, RUN if file else RUN | keys(name))
