@@ -15,6 +15,7 @@ from workflow_lib.config.files import read_keys, validated
 from workflow_lib.config.method_file import DEFAULT_REGRESSOR
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings, ModelSettings
 from workflow_lib.config.requirement import Requirement
+from workflow_lib.datasets.reading import load_reader
 from workflow_lib.methods.registry import method_modules, parameters_of
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"
@@ -412,6 +413,17 @@ WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 def test_letters_are_no_numbers(method, dataset, reason):
     reasons = reasons_of(method, None, dataset, EXPERIMENT | CLASSES)
     assert [reason in message for message in reasons] == [True] * (reason is not None), reasons
+
+
+@pytest.mark.parametrize("kind", ["letters", "bags", "graphs", "points", "meshes"])
+def test_items_without_numbers_beside_are_for_no_method_of_vectors(monkeypatch, kind):
+    reader = load_reader("digits_segments")
+    monkeypatch.setattr(reader, "kind_of_inputs", lambda options: kind)
+    patches = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "patches"}}
+    assert reasons_of(ONE_HOT, None, patches, EXPERIMENT | CLASSES) == []
+    monkeypatch.setattr(reader, "NUMBERS_BESIDE", False)
+    (message,) = reasons_of(ONE_HOT, None, patches, EXPERIMENT | CLASSES)
+    assert f"gives {kind}, and the method would take their codes for numbers" in message
 
 
 def test_state_space_models_are_for_series():

@@ -22,7 +22,7 @@ from workflow_lib.config.models import (
 from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
-from workflow_lib.datasets.reading import kind_of_inputs
+from workflow_lib.datasets.reading import NUMBERS, has_numbers_beside, kind_of_inputs
 from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
@@ -31,6 +31,9 @@ from workflow_lib.output_models.registry import model_kinds
 
 TRANSITIONS = "transitions"
 """The kind of inputs that are counts of transitions from one state to another."""
+
+KINDS_OF_NUMBERS = {NUMBERS, TRANSITIONS, "vectors", "counts"}
+"""The kinds of inputs that are rows of numbers, which methods for vectors take as they are."""
 
 OWN_READER = "table"
 """The reader of user tables of which tables and figures of the answer show outputs."""
@@ -381,17 +384,11 @@ COMBINATION_REQUIREMENTS = (
         for kind in get_args(ItemKind)
     ),
     Requirement(
-        {"kind_of_inputs": {"letters"}, "has_score_space": {False}, "items": {None}},
-        {"items": {"letters"}},
-        "the reader {reader} gives letters with these options, and the method would take their "
-        "codes for numbers; methods of letters have a score_space, or a feature_learner or "
-        "estimator of letters with items: letters",
-    ),
-    Requirement(
-        {"kind_of_inputs": {"graphs"}, "reads_features": {True}},
-        {"items": {"graphs"}},
-        "the reader {reader} gives graphs, and the method would take their codes for numbers; "
-        "methods of graphs have a feature_learner or estimator of graphs with items: graphs",
+        {"has_numbers": {False}, "reads_features": {True}, "has_score_space": {False}},
+        {"items": set(get_args(ItemKind))},
+        "the reader {reader} gives {kind_of_inputs}, and the method would take their codes for "
+        "numbers; methods of {kind_of_inputs} have a feature_learner or estimator "
+        "of them with items: {kind_of_inputs}, or a score_space that is for them",
     ),
     Requirement(
         {"has_score_space": {True}},
@@ -576,6 +573,7 @@ def experiment_facts(
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
         "kind_of_inputs": kind,
+        "has_numbers": kind in KINDS_OF_NUMBERS or has_numbers_beside(dataset.reader),
         "has_states": kind == TRANSITIONS,
         "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
         "dataset_kernel": dataset.inputs.kernel,

@@ -12,8 +12,12 @@ A reader whose inputs are no usual rows also has
 
 ``kind_of_inputs(options)``
     which returns ``letters``, ``vectors``, ``counts`` or ``graphs``
-    (`workflow_lib.features.item_rows`), ``points`` (`workflow_lib.features.word_points`), or
-    ``transitions`` for counts of transitions between states; else ``numbers``.
+    (`workflow_lib.features.item_rows`), ``bags`` (`workflow_lib.features.bag_rows`), ``points``
+    (`workflow_lib.features.word_points`), or ``transitions`` for counts of transitions between
+    states; else ``numbers``. Methods for vectors are refused for ``letters``, ``graphs`` and
+    other kinds of items, and for ``bags`` and ``points`` unless the reader has
+``NUMBERS_BESIDE = True``
+    which says that its ``inputs`` are rows of numbers that describe the items.
 
 The file name of the module is the name of the reader: a new file there is a new reader.
 """
@@ -70,6 +74,11 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
         return kind_of(checked_options(reader, options)) if kind_of else NUMBERS
     except UserError:
         return NUMBERS
+
+
+def has_numbers_beside(reader: str) -> bool:
+    """Return whether a reader gives rows of numbers that describe its items, beside these."""
+    return reader in reader_names() and getattr(load_reader(reader), "NUMBERS_BESIDE", False)
 
 
 def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:

@@ -16,6 +16,9 @@ from pydantic import Field
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.tables import MISSING_VALUES, check_sources
 
+NUMBERS_BESIDE = True
+"""The numbers of each bag, pooled."""
+
 Name = Annotated[str, Field(min_length=1)]
 
 

@@ -16,6 +16,9 @@ from workflow_lib.config.base import Settings
 
 _WHITE = 16.0
 
+NUMBERS_BESIDE = True
+"""The numbers of each bag, pooled."""
+
 SEGMENTS = "abcdefg"
 
 SEGMENTS_OF_DIGITS = (

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from workflow_lib.features.vgg16 import Vgg16Maps
 
+NUMBERS_BESIDE = True
+"""The numbers of each bag, pooled."""
+
 WITHOUT_PATCH = "an image without any patch"
 
 PLACES_OF_A_PATCH = 4

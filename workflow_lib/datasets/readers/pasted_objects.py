@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from workflow_lib.datasets.images import ImageEntry
 
+NUMBERS_BESIDE = True
+"""The shares of the visual words of each image."""
+
 PLACES_OF_A_PATCH = 4
 
 Count = Annotated[int, Strict(), Field(ge=1)]
