@@ -14,6 +14,7 @@ rule scores:
             "results/{experiment}/coordinates.csv", "coordinates", "errors of all coordinates"
         ),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
         positive_class=lambda wildcards: settings.datasets[
@@ -46,6 +47,7 @@ rule timings:
     output:
         shown_result("results/timings/{experiment}.csv", "timings", "seconds of all splits"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
     log:
@@ -78,6 +80,7 @@ rule queue_costs:
     output:
         shown_result("results/{experiment}/queue-costs.csv", "queue_costs", "costs of queues"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         method=lambda wildcards: box_method(wildcards.experiment),
     log:
         "logs/queue_costs/{experiment}.log",

@@ -12,6 +12,7 @@ rule table:
         csv=shown_result("results/tables/{experiment}-{table}.csv", "table"),
         tex=shown_result("results/tables/{experiment}-{table}.tex", "table"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         kind=lambda wildcards: table_of(wildcards).kind,
         errors=lambda wildcards: list(table_of(wildcards).errors),
         metric=lambda wildcards: shown_metric(wildcards.experiment),
@@ -56,6 +57,7 @@ rule component_names:
         csv=shown_result("results/tables/{named}.csv", "component_names"),
         tex=shown_result("results/tables/{named}.tex", "component_names"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         caption=lambda wildcards: component_table_of(wildcards).caption,
         dataset_title=of_component_table(lambda experiment: settings.dataset_of(experiment).title),
         stand_in_for=of_component_table(stand_in),
@@ -93,6 +95,7 @@ rule figure:
         png="results/figures/{figure}.png",
         csv=shown_result("results/figures/{figure}.csv", "figure"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         kind=lambda wildcards: kind_of(wildcards).name,
         caption=lambda wildcards: kind_of(wildcards).caption,
         settings=settings_of_figure,
@@ -133,6 +136,7 @@ rule typical_rows:
         csv=shown_result("results/tables/{typical}.csv", "typical_rows"),
         tex=shown_result("results/tables/{typical}.tex", "typical_rows"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         caption=lambda wildcards: typical_row_table_of(wildcards).caption,
         dataset_title=lambda wildcards: settings.dataset_of(
             typical_row_tables()[wildcards.typical]
@@ -168,6 +172,7 @@ rule critical_difference:
         csv=shown_result(f"{RUN_FOLDER}/tables/ranks.csv", "critical_difference", "ranks"),
         tex=shown_result(f"{RUN_FOLDER}/tables/ranks.tex", "critical_difference", "ranks"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         methods=lambda wildcards: method_fields(settings.methods, "label", "color", "marker"),
     log:
@@ -200,6 +205,7 @@ rule overview:
         curves_png=f"{RUN_FOLDER}/figures/curves.png",
         curves_csv=shown_result(f"{RUN_FOLDER}/figures/curves.csv", "overview", "curves"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         methods=lambda wildcards: method_fields(
             settings.methods, "label", "color", "marker", "weak_outputs"
@@ -235,6 +241,7 @@ rule embedding_or_raw:
             f"{RUN_FOLDER}/figures/embedding-or-raw.csv", "embedding_or_raw", "embedding or raw"
         ),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         pairs=lambda wildcards: embedding_pairs(),
         methods=lambda wildcards: method_fields(settings.methods, "label"),
@@ -293,6 +300,7 @@ rule manifest:
     params:
         configuration=lambda wildcards: settings.merged_dict(),
         seeds=lambda wildcards: seeds_by_name(),
+        host=settings.run.report.host,
     log:
         "logs/manifest.log",
     benchmark:
@@ -319,6 +327,7 @@ rule resource_usage:
     output:
         shown_result("results/timings/jobs/resource-usage.csv", "resource_usage", "resource usage"),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         datasets=with_prefix("results/datasets"),
     log:
         "logs/resource_usage.log",

@@ -157,6 +157,7 @@ rule answer_figures:
             "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
         ),
     params:
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: method_fields(
             settings.methods_of(wildcards.experiment), "label", "color", "marker"
         ),
@@ -230,6 +231,7 @@ rule predict_rows:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     params:
         trusted=trusted_classes,
+        spreadsheet_safe=settings.run.spreadsheet_safe,
     log:
         "logs/predict_rows/{experiment}-{rows}.log",
     benchmark:

@@ -76,6 +76,10 @@ def job(snakemake) -> Iterator[None]:
     try:
         prepare_memory()
         check_inputs(snakemake)
+        if not snakemake.params.get("spreadsheet_safe", True):
+            from workflow_lib.result_cells import quote_formulas
+
+            quote_formulas(False)
         yield
         record_outputs(snakemake)
     except Exception as error:

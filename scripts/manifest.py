@@ -10,4 +10,5 @@ with job(snakemake):
         merged_configuration=snakemake.params.configuration,
         seeds=snakemake.params.seeds,
         repository=snakemake.scriptdir,
+        host=snakemake.params.host,
     )

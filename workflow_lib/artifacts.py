@@ -409,9 +409,9 @@ def _is_listed(name: str, listed: Sequence[str]) -> bool:
 def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[str, str]:
     digests = {}
     for path in map(Path, inputs):
-        # A file that a user names by its full path stays there when the project is moved.
+        # Of a file that a user names by its full path only the name is for others to read.
         is_elsewhere = path.is_absolute() and not folder.is_absolute()
-        name = path.as_posix() if is_elsewhere else Path(os.path.relpath(path, folder)).as_posix()
+        name = path.name if is_elsewhere else Path(os.path.relpath(path, folder)).as_posix()
         if path.suffix == ".h5" and not _is_other_hdf5(path):
             digests[name] = artifact_digest(path)
         else:

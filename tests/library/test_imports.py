@@ -76,6 +76,7 @@ LAYERS = [
         "file_digests",
         "parameters",
         "ranking_metrics",
+        "result_cells",
         "result_columns",
         "saved_methods",
         "imports",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from configuration_example import EMBEDDED, RUN, write, write_example
@@ -13,8 +14,12 @@ from pydantic import BaseModel
 from workflow_lib.config.feature_learner import FeatureLearner
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.evaluation import write_rows
 from workflow_lib.methods.estimator import Parameters
 from workflow_lib.named_class import new_estimator
+from workflow_lib.report.results import read_coordinates
+from workflow_lib.result_cells import cell_of, frame_as_csv, quote_formulas, rows_as_csv, text_of
+from workflow_lib.result_columns import COORDINATES
 
 SK = "sklearn.linear_model.Ridge"
 KERNELS = "workflow_lib.embeddings.averaged_kernels.AveragedKernels"
@@ -177,3 +182,48 @@ def test_a_name_leads_to_no_file_but_its_own_kind(tmp_path, file, keys, name):
         write(folder, file, content | keys(name))
     with pytest.raises(UserError):
         load_configuration(folder, RUN if file else RUN | keys(name))
+
+
+# Cells of results
+
+
+FORMULAS = ["=1+1", "+x", "-n", "@SUM", "\t=1", "\r=1", "\n=1", "'=1", "''@", "＝1", "-1_0", "- 1"]
+NO_FORMULAS = ["", "a=1", "a-b", "'quoted'", "-0.5", "+3", "-1e-05", "-inf", "nan", 3, -1.5, None]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_cell_is_a_formula_and_all_are_read_back(text):
+    assert cell_of(text) == f"'{text}"
+    assert text_of(cell_of(text)) == text
+    quote_formulas(False)
+    try:
+        assert cell_of(text) == text
+    finally:
+        quote_formulas(True)
+
+
+@pytest.mark.parametrize("value", NO_FORMULAS)
+def test_numbers_and_other_texts_are_written_as_they_are(value):
+    assert cell_of(value) is value
+    assert not isinstance(value, str) or text_of(value) == value
+
+
+def test_frames_and_rows_have_safe_names_and_exact_numbers():
+    third = np.float32(1 / 3)
+    frame = pd.DataFrame({"=a": ["-x", "-5"], "@b": np.array([third, -2], dtype=np.float32)})
+    text = "'=a,'@b\n'-x,0.33333334\n-5,-2.0\n"
+    assert frame_as_csv(frame) == text
+    assert rows_as_csv(["=a", "@b"], [["-x", "0.33333334"], ["-5", "-2.0"]]) == text
+    # A line does not end within a cell.
+    assert frame_as_csv(pd.DataFrame({"a": ["b\r=1"]})) == rows_as_csv(["a"], [["b\r=1"]])
+    assert rows_as_csv(["a"], [["b\r=1"]]) == 'a\n"b\r=1"\n'
+
+
+def test_names_of_outputs_survive_the_files_of_errors(tmp_path):
+    path = tmp_path / "coordinates.csv"
+    row = dict.fromkeys(COORDINATES, 0)
+    row |= {"experiment": "e", "dataset": "d", "method": "m", "components": "selected"}
+    rows = [row | {"coordinate": place, "name": name} for place, name in enumerate(FORMULAS)]
+    write_rows(path, COORDINATES, [row | {"setting": ""} for row in rows])
+    assert not any(cell.startswith(tuple("=+-@")) for cell in path.read_text().split(","))
+    assert list(read_coordinates(path)["name"]) == FORMULAS

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.metadata import version
-from platform import node, python_version
+from platform import python_version
 
 import pytest
 from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
@@ -181,7 +181,7 @@ def test_the_record_of_the_run(first_folder):
     assert record["versions"]["python"] == python_version()
     for package in ("numpy", "scikit-learn", "snakemake"):
         assert record["versions"][package] == version(package)
-    assert record["machine"]["host"] == node()
+    assert "host" not in record["machine"]
     assert record["seeds"]["main"] == RUN["seed"]
     assert {"split clusters 0", "split clusters 1"} <= set(record["seeds"])
     assert len(set(record["seeds"].values())) == len(record["seeds"])

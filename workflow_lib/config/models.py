@@ -17,6 +17,7 @@ from workflow_lib.config.values import (
     RELATIVE_PATH,
     SHA256,
     Count,
+    Flag,
     Fraction,
     Name,
     NotNegative,
@@ -229,6 +230,10 @@ class ReportSettings(Settings):
     author: str = ""
     """Author, shown under the title; empty (the default) for none."""
 
+    host: Flag = False
+    """Whether the report and `run.json` name the machine of the run. They may be passed on, so by
+    default they do not."""
+
 
 class RunSettings(Settings):
     """The run: `config/config.yaml`, changed by `--configfile` and `--config`."""
@@ -281,7 +286,12 @@ class RunSettings(Settings):
     """Values of the keys that an experiment leaves out."""
 
     report: ReportSettings = ReportSettings()
-    """Title and author of the HTML report."""
+    """Title and author of the HTML report, and what it tells of the machine."""
+
+    spreadsheet_safe: Flag = True
+    """Whether texts of CSV results that a spreadsheet would run as formulas are written after an
+    apostrophe: those that begin with `=`, `+`, `-`, `@` or a tab and are no numbers, as names of
+    your rows and columns may. `false` writes them as they are."""
 
     name: Name | None = None
     """Name of a table of your own: the run is then this experiment alone, regardless of

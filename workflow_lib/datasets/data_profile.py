@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def data_profile(
     inputs = input_names(columns)
     of_kind = {kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS}
     facts = {
-        "file": table.place,
+        "file": Path(table.place).name,
         "rows": numbers["rows"],
         "columns": len(table.names),
         "kinds": of_kind,

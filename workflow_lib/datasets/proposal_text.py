@@ -106,6 +106,7 @@ def _environment() -> Environment:
         "quoted": quoted,
         "cut": _cut,
         "shown": shown,
+        "file_name": lambda path: Path(path).name,
         "some": lambda names: shown(_some(names)),
     }
     return environment

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +22,7 @@ from workflow_lib.metrics import (
     training_mean_errors,
 )
 from workflow_lib.ranking_metrics import ranking_measures, top_measures
+from workflow_lib.result_cells import rows_as_csv
 from workflow_lib.result_columns import (
     CHOICES,
     COORDINATES,
@@ -266,12 +265,9 @@ def _key(experiment: str, dataset: str, method: str, item: Mapping, partition: M
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
     """Write columns of rows as CSV, sorted by their key, with numbers in full precision."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    for row in sorted(rows, key=_order):
-        writer.writerow({name: _plain(value) for name, value in row.items()})
-    write_text(path, text.getvalue())
+    ordered = sorted(rows, key=_order)
+    cells = ([_plain(row.get(name, "")) for name in columns] for row in ordered)
+    write_text(path, rows_as_csv(columns, cells))
 
 
 def _order(row: Mapping) -> tuple:

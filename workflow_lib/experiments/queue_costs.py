@@ -18,6 +18,7 @@ from workflow_lib.embeddings.word_grids import WordGrid
 from workflow_lib.errors import UserError
 from workflow_lib.features.word_points import points_of
 from workflow_lib.fitting.box_fitting import N_DETECTIONS
+from workflow_lib.result_cells import frame_as_csv
 from workflow_lib.result_columns import QUEUE_COSTS
 from workflow_lib.whole_files import write_text
 
@@ -68,7 +69,7 @@ def run(
         for row, points in zip(test, points_of(data, test), strict=True):
             rows += [key | {"row": row} | costs for costs in image_costs(item, points)]
     frame = pd.DataFrame(rows, columns=list(QUEUE_COSTS))
-    write_text(output, frame.to_csv(index=False, lineterminator="\n"))
+    write_text(output, frame_as_csv(frame))
 
 
 def image_costs(item: Mapping, image) -> Iterator[dict]:

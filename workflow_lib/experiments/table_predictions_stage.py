@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import listed
 from workflow_lib.experiments.saved_model import Predictions, SavedModel, with_distinct_names
+from workflow_lib.result_cells import rows_as_csv
 from workflow_lib.whole_files import write_text
 
 WIDTH = 98
@@ -122,8 +121,5 @@ def _texts(values: Sequence) -> list[str]:
 
 def _write(output: Path, columns: dict[str, list[str]]) -> None:
     """Write the columns as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    write_text(output, text.getvalue())
+    rows = zip(*columns.values(), strict=True)
+    write_text(output, rows_as_csv(list(columns), rows))

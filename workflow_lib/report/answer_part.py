@@ -14,6 +14,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.calibration_splits import splits_of
+from workflow_lib.report.closing_lines import HOLDS_ROWS
 from workflow_lib.report.labels import (
     MINUS,
     MISSING,
@@ -292,7 +293,7 @@ def next_section(answer: Mapping, name: str) -> Section:
             f"snakemake --cores 2 predict --config name={name} rows=new_rows.csv",
         ),
         (
-            "The same from Python:",
+            f"The same from Python, with the saved model. {HOLDS_ROWS}",
             "from workflow_lib import load_model\n"
             f'predictions = load_model("results/{name}/model.h5").predict("new_rows.csv")',
         ),

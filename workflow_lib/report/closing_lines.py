@@ -8,6 +8,9 @@ from pathlib import Path
 
 WIDTH = 98
 
+HOLDS_ROWS = "The model holds the training rows: give it only to those who may have them."
+"""What is said wherever the file of a saved model is named."""
+
 
 def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]:
     """Return the last lines of `snakemake answer`.
@@ -23,6 +26,8 @@ def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]
     return [
         *textwrap.wrap(headline, WIDTH, break_long_words=False, break_on_hyphens=False),
         f"Report: {report}",
+        f"Model: results/{name}/model.h5",
+        HOLDS_ROWS,
         "To predict new rows, in a table with the same input columns:",
         f"  snakemake --cores 2 predict --config name={name} rows=new_rows.csv",
     ]

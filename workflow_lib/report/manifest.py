@@ -9,6 +9,7 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workflow_lib.whole_files import write_text
 
@@ -34,32 +35,38 @@ def run(
     merged_configuration: Mapping,
     seeds: Mapping[str, int],
     repository: str | Path,
+    host: bool = False,
 ) -> None:
     """Write the record of this run to `output`; see `run_manifest`."""
-    write_manifest(output, run_manifest(merged_configuration, seeds, Path(repository)))
+    write_manifest(output, run_manifest(merged_configuration, seeds, Path(repository), host))
 
 
-def run_manifest(merged_configuration: Mapping, seeds: Mapping[str, int], repository: Path) -> dict:
+def run_manifest(
+    merged_configuration: Mapping, seeds: Mapping[str, int], repository: Path, host: bool = False
+) -> dict:
     """Return what is needed to repeat a run and to compare two runs.
 
     `merged_configuration` is the configuration as it was used, defaults filled in, in plain values
     that JSON can hold; `seeds` are the main seed and the derived ones by their names; the commit is
-    that of the checkout in the folder `repository`, which is not recorded itself.
+    that of the checkout in the folder `repository`, which is not recorded itself. The record may be
+    passed on: of absolute paths in the configuration only the names of the files are recorded, and
+    the name of the machine only with `host`.
 
     Keys: ``versions`` (``python`` and packages; None for a package that is not installed), ``git``
     (``commit`` and ``is_dirty``, both None without git or outside a repository), ``machine``
-    (``host``, ``system``, ``architecture``, ``cpu_count``), ``configuration``, ``seeds``.
+    (``system``, ``architecture``, ``cpu_count``, and ``host`` where it is asked for),
+    ``configuration``, ``seeds``.
     """
     return {
         "versions": {"python": platform.python_version(), **_package_versions()},
         "git": _git_state(repository),
         "machine": {
-            "host": platform.node(),
+            **({"host": platform.node()} if host else {}),
             "system": f"{platform.system()} {platform.release()}",
             "architecture": platform.machine(),
             "cpu_count": os.cpu_count(),
         },
-        "configuration": dict(merged_configuration),
+        "configuration": _without_folders(dict(merged_configuration)),
         "seeds": dict(seeds),
     }
 
@@ -73,6 +80,16 @@ def write_manifest(path: str | Path, manifest: Mapping) -> None:
 def read_manifest(path: str | Path) -> dict:
     """Return the manifest written by `write_manifest`."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def _without_folders(value: Any) -> Any:
+    """Return a configuration with the names of files in the place of their absolute paths."""
+    if isinstance(value, Mapping):
+        return {key: _without_folders(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(part) for part in value]
+    is_path = isinstance(value, str) and os.path.isabs(value)
+    return (os.path.basename(value) or value) if is_path else value
 
 
 def _package_versions() -> dict[str, str | None]:

@@ -128,7 +128,7 @@ def _provenance(manifest: Mapping) -> Section:
     names = ["python", *sorted(name for name in versions if name != "python")]
     facts = [
         ("Commit", commit),
-        ("Host", machine["host"]),
+        *([("Host", machine["host"])] if "host" in machine else []),
         ("System", f"{machine['system']}, {machine['architecture']}"),
         ("Processors", str(machine["cpu_count"])),
         *((name, versions[name] or "not installed") for name in names),

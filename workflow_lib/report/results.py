@@ -18,6 +18,7 @@ import pandas as pd
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, LOSS_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.variants import SELECTED, Variant
+from workflow_lib.result_cells import frame_as_csv, text_of
 from workflow_lib.result_columns import (
     CHOICES,
     COORDINATES,
@@ -199,7 +200,7 @@ def rows_of_sizes(frame: pd.DataFrame) -> dict[int, int]:
 
 def write_frame(path: str | Path, frame: pd.DataFrame) -> None:
     """Write a frame as CSV without its index, whole or not at all, with every digit."""
-    write_text(path, frame.to_csv(index=False, lineterminator="\n"))
+    write_text(path, frame_as_csv(frame))
 
 
 def _published(paths: Iterable[str | Path], apart: bool) -> list[Published]:
@@ -308,7 +309,8 @@ def _texts(path: str | Path, columns: list[str], defaults: Mapping[str, str]) ->
         )
     texts = texts.assign(**{name: v for name, v in defaults.items() if name not in texts.columns})
     texts = texts[[*columns, *defaults]].fillna("")
-    return pd.DataFrame({name: texts[name].astype(object).str.strip() for name in texts})
+    cells = {name: texts[name].astype(object).str.strip() for name in texts}
+    return pd.DataFrame({name: column.map(text_of) for name, column in cells.items()})
 
 
 def _refuse_repeated(path: str | Path, frame: pd.DataFrame, unique: list[str]) -> None:
