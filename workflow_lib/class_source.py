@@ -7,10 +7,9 @@ import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-Fault = tuple[str, str, str]
+from workflow_lib.optional_packages import EXTRAS, install_command
 
-_EXTRAS = dict.fromkeys(("lightgbm", "xgboost", "catboost"), "boosting")
-"""Packages of the optional ones of this project, with their extras."""
+Fault = tuple[str, str, str]
 
 _DYNAMIC = {"*", "__getattr__", "globals"}
 """Names in a source that may bind any other name."""
@@ -31,14 +30,13 @@ def fault_before_import(path: str) -> Fault | None:
     package = path.partition(".")[0]
     if package in sys.stdlib_module_names:
         return _no_estimator(path, f"the module {package} belongs to Python itself")
-    if module in sys.modules:
+    if sys.modules.get(module):
         return None
     missing, spec = _found(module)
     if missing == package:
-        extra = _EXTRAS.get(package)
         remedy = (
-            f"install it: python -m pip install '.[{extra}]' in the folder of the workflow"
-            if extra
+            f"run {install_command(package)}"
+            if package in EXTRAS
             else f"install the package {package}, or fix the name"
         )
         return _fault(path, f"there is no package {package}", remedy)
@@ -81,7 +79,8 @@ def _found(module: str) -> tuple[str, ModuleSpec | None]:
         finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
         specs = (find(name, places) for find in finders if find)
         spec = next((each for each in specs if each is not None), None)
-        if spec is None:
+        # Python imports no module in the place of which there is None.
+        if spec is None or sys.modules.get(name, spec) is None:
             return name, None
         places = spec.submodule_search_locations
     return "", spec

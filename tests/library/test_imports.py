@@ -74,6 +74,7 @@ LAYERS = [
         "errors",
         "error_measures",
         "file_digests",
+        "optional_packages",
         "parameters",
         "ranking_metrics",
         "result_cells",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import random
+import sys
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib.config.files import _Loader
 from workflow_lib.config.loading import load_configuration
+from workflow_lib.datasets import new_table
 from workflow_lib.datasets.new_table import run
 from workflow_lib.datasets.proposal_text import MOST_PATTERNS, comment, patterns_for, quoted, shown
 from workflow_lib.datasets.reading import read_dataset
@@ -150,6 +152,38 @@ def test_a_fault_writes_nothing(folder):
         run({"name": "assay", "data": "assay.csv", "outputs": "colour"}, folder)
     assert not (folder / "datasets").exists()
     assert not (folder / "experiments").exists()
+
+
+def test_what_a_run_would_refuse_is_not_kept(folder, monkeypatch):
+    write_table(folder.parent / "assay.csv", assay_columns())
+    request = {"name": "assay", "data": "assay.csv", "outputs": "y1"}
+    for key in ({"splits": "99999999999"}, {"splits": "1001"}, {"name": "a" * 61}):
+        with pytest.raises(UserError, match=f"key {next(iter(key))}"):
+            run(request | key, folder)
+    text = new_table.experiment_text
+    monkeypatch.setattr(new_table, "experiment_text", lambda proposal: text(proposal) + "seed: 1\n")
+    with pytest.raises(UserError, match="key seed"):
+        run(request, folder)
+    assert not list(folder.glob("*/assay.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("package", "key", "extra"),
+    [
+        ("xgboost", {"methods": "xgboost"}, "boosting"),
+        ("skrub", {"encode": "y2=gamma-poisson"}, "encoders"),
+        ("tslearn", {"methods": "iokr-gak", "outputs": "y*", "series": "true"}, "series"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    folder, monkeypatch, package, key, extra
+):
+    write_table(folder.parent / "assay.csv", assay_columns())
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UserError) as caught:
+        run({"name": "assay", "data": "assay.csv", "outputs": "y1"} | key, folder)
+    assert package in str(caught.value)
+    assert f"pip install '.[{extra}]'" in str(caught.value)
 
 
 def test_a_disk_that_refuses_the_second_file_keeps_none(folder):

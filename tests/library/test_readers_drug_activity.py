@@ -352,7 +352,7 @@ def test_without_rdkit_the_remedy_is_reported(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
     message = refused(folder)
     assert "the package rdkit cannot be imported" in message
-    assert "pip install 'output-fisher-regression[chem]'" in message
+    assert "pip install '.[chem]'" in message
 
 
 # The catalogue

@@ -26,6 +26,7 @@ from small_run import (
 )
 
 from workflow_lib.experiments.saved_model import load_model
+from workflow_lib.report.closing_lines import HOLDS_ROWS
 
 CONFIGURATION = "config/own.yaml"
 NAME = "blend"
@@ -337,6 +338,7 @@ def test_the_answer_ends_with_its_headline_and_the_next_command(answered, answer
     words = " ".join(answer.text.split())
     assert words.endswith(
         f"{' '.join(written['sentences'][0].split())} Report: results/{NAME}/report.html "
+        f"Model: results/{NAME}/model.h5 {HOLDS_ROWS} "
         "To predict new rows, in a table with the same input columns: snakemake --cores 2 predict "
         f"--config name={NAME} rows=new_rows.csv"
     )

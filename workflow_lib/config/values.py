@@ -23,6 +23,9 @@ LONGEST_NAME = 60
 MOST = 1_000_000_000
 """Of counts; a larger number is a mistake, and might not fit the machine's integers."""
 
+MOST_REPEATS = 1000
+"""Of the splits of an experiment."""
+
 ALL = "all"
 """The training size of all rows that are not test rows; as in `experiments.splitting`."""
 
@@ -107,7 +110,7 @@ TextInFigures = Annotated[str, Field(pattern=NO_FORMULA)]
 Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
-Repeats = Annotated[int, Strict(), Field(ge=1, le=1000)]
+Repeats = Annotated[int, Strict(), Field(ge=1, le=MOST_REPEATS)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]

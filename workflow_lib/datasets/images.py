@@ -35,6 +35,7 @@ from workflow_lib.datasets.archives import (
     readable,
 )
 from workflow_lib.errors import UserError
+from workflow_lib.optional_packages import not_installed
 
 LEFT_OUT_CLASSES = ("BACKGROUND_Google",)
 """The folder of Caltech-101 that holds images of anything and is not a class."""
@@ -224,12 +225,7 @@ def pillow() -> tuple[Any, Any]:
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
-        raise UserError(
-            place="images",
-            found=f"the package pillow cannot be imported ({error})",
-            expected="the optional dependencies 'images'",
-            remedy="run make env, or pip install 'output-fisher-regression[images]'",
-        ) from error
+        raise not_installed("PIL", "images", error) from error
     return Image, ImageOps
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from workflow_lib.errors import UserError
 from workflow_lib.features.item_rows import Graph, graph_rows
+from workflow_lib.optional_packages import not_installed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -262,10 +263,5 @@ def _rdkit() -> tuple[Any, Any, Any, Any]:
         from rdkit.Chem import rdFingerprintGenerator
         from rdkit.Chem.Scaffolds import MurckoScaffold
     except ImportError as error:
-        raise UserError(
-            place="molecules given by SMILES",
-            found=f"the package rdkit cannot be imported ({error})",
-            expected="the optional dependencies 'chem'",
-            remedy="run make env, or pip install 'output-fisher-regression[chem]'",
-        ) from error
+        raise not_installed("rdkit", "molecules given by SMILES", error) from error
     return Chem, rdBase, rdFingerprintGenerator, MurckoScaffold

@@ -54,9 +54,12 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
             with open(path, "x", encoding="utf-8") as file:
                 written.append(path)
                 file.write(text)
-    except OSError as error:
+        _check_written(Path(config_folder), name)
+    except (OSError, UserError) as error:
         for path in written:
             path.unlink(missing_ok=True)
+        if isinstance(error, UserError):
+            raise
         raise UserError(
             place=str(path),
             found=f"the file cannot be written ({error})",
@@ -64,3 +67,24 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
             remedy="fix the permissions or free space, then run the same command again",
         ) from error
     print("\n".join(summary_lines(proposal)))
+
+
+def _check_written(config_folder: Path, name: str) -> None:
+    """Check the files of a table as a run does.
+
+    Raises
+    ------
+    UserError
+        For what a run would refuse of them.
+    """
+    # Imported here, because pydantic takes longer to load than all else.
+    from workflow_lib.config.capabilities import check_experiment
+    from workflow_lib.config.files import ConfigurationFiles
+    from workflow_lib.config.problems import raise_errors
+
+    files = ConfigurationFiles(config_folder)
+    found = [files.get(kind, name, COMMAND) for kind in ("dataset", "experiment")]
+    if not files.errors:
+        place = f"{COMMAND}, the files of {name}"
+        files.errors += [UserError(place, reason) for reason in check_experiment(*found)]
+    raise_errors(files.errors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from workflow_lib.datasets.leaks import Leak
 from workflow_lib.datasets.table_request import RequestedColumns
 from workflow_lib.datasets.tables import listed_names
 from workflow_lib.errors import UserError
+from workflow_lib.optional_packages import install_command, is_installed
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
@@ -280,5 +280,5 @@ def _choose_texts(
                 f"Only one column of {'texts' if kind == TEXT else 'molecules'} is used as such, "
                 f"'{kept}'; {listed_names(others)} by n-grams of characters."
             )
-    if options.get("smiles") and importlib.util.find_spec("rdkit") is None:
-        notes.append("Molecules need the package rdkit: pip install '.[chem]'.")
+    if options.get("smiles") and not is_installed("rdkit"):
+        notes.append(f"Molecules need the package rdkit: {install_command('rdkit')}.")

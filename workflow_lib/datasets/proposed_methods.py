@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow_lib.datasets.table_request import COMMAND, wrong_key
-from workflow_lib.errors import unknown_name
+from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
@@ -183,6 +183,8 @@ def runnable_methods(
             left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
             continue
         method = files.get("method", name, COMMAND)
+        for key, *fault in method.faults() if name in requested else ():
+            files.errors.append(UserError(f"{files.place('method', name)}, key {key}", *fault))
         raise_errors(files.errors)
         if method.weak and not proposal.weak_sizes:
             continue

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workflow_lib.errors import UserError, unknown_name
-from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.features.encoder_registry import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.optional_packages import is_installed, not_installed
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -213,12 +214,16 @@ def wrong_key(key: str, found: str, expected: str, remedy: str) -> UserError:
 
 def _check_name(name: str) -> None:
     """Refuse a name that cannot be that of an experiment and of its folder of results."""
-    if not NAME.fullmatch(name):
+    # Imported here, because pydantic takes longer to load than all else.
+    from workflow_lib.config.values import LONGEST_NAME
+
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise wrong_key(
             "name",
             f"'{name}' cannot be a name",
-            "lower-case letters, digits, '-' and '_', beginning with a letter or digit",
-            f"write name={possible_name(name) or 'assay'}",
+            "lower-case letters, digits, '-' and '_', beginning with a letter or digit, of "
+            f"{LONGEST_NAME} characters at most",
+            f"write name={possible_name(name)[:LONGEST_NAME] or 'assay'}",
         )
     if name in RESERVED_NAMES:
         raise wrong_key(
@@ -310,6 +315,8 @@ def _encoders(value: str | Sequence[str]) -> dict[str, str]:
         if equals and column:
             if encoder not in known:
                 raise unknown_name(f"{COMMAND}, key encode", "encoder", encoder, known)
+            if encoder == GAMMA_POISSON and not is_installed("skrub"):
+                raise not_installed("skrub", f"{COMMAND}, key encode", None, "choose n-grams")
             found[column], name = encoder, ""
     if name.strip():
         raise wrong_key(
@@ -360,11 +367,13 @@ def _number_of_splits(value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError):
         number = 0
-    if number < 1:
+    from workflow_lib.config.values import MOST_REPEATS
+
+    if not 1 <= number <= MOST_REPEATS:
         raise wrong_key(
             "splits",
             f"'{value}'",
-            "the number of splits of the rows, a whole number from 1",
+            f"the number of splits of the rows, a whole number from 1 to {MOST_REPEATS}",
             "write splits=10, or leave it out",
         )
     return number

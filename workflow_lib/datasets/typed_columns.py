@@ -13,6 +13,7 @@ import numpy as np
 from workflow_lib.datasets.archives import most_unpacked
 from workflow_lib.datasets.tables import finite_number, no_table
 from workflow_lib.errors import UserError
+from workflow_lib.optional_packages import not_installed
 
 _BYTES_OF_A_CELL = 8
 
@@ -164,13 +165,7 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise UserError(
-            place=place,
-            found=f"the package pyarrow, which reads Parquet files, cannot be imported ({error})",
-            expected="the optional dependencies 'parquet'",
-            remedy="run pip install '.[parquet]' in the folder of the project, or save the table "
-            "as .csv",
-        ) from error
+        raise not_installed("pyarrow", place, error, "save the table as .csv") from error
     try:
         # From memory, so that the file cannot refer to other files.
         file = parquet.ParquetFile(pyarrow.BufferReader(content))

@@ -15,6 +15,9 @@ LOADS_ALL_OF = "workflow_lib.features.encoders"
 ONE_HOT, N_GRAMS = "one-hot", "n-grams"
 """Encoders of columns of names from which no fold learns."""
 
+GAMMA_POISSON = "gamma-poisson"
+"""The encoder that needs an optional package."""
+
 
 def encoder_names() -> list[str]:
     """Return the names of the encoders that folds learn, sorted, without importing any."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from workflow_lib.datasets.images import resized
 from workflow_lib.errors import UserError
+from workflow_lib.optional_packages import not_installed
 
 WEIGHTS_ADDRESS = "https://download.pytorch.org/models/vgg19-dcbb9e9d.pth"
 """Where the weights are published (torchvision: VGG19_Weights.IMAGENET1K_V1)."""
@@ -240,10 +241,5 @@ def imported_torch(network: str) -> Any:
     try:
         import torch
     except ImportError as error:
-        raise UserError(
-            place=f"features of the network {network}",
-            found=f"the package torch cannot be imported ({error})",
-            expected="the optional dependencies 'deep'",
-            remedy="pip install 'output-fisher-regression[deep]'",
-        ) from error
+        raise not_installed("torch", f"features of the network {network}", error) from error
     return torch

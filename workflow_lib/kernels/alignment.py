@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.errors import UserError
+from workflow_lib.optional_packages import not_installed
 
 
 def squared_dtw_distances(series: np.ndarray) -> np.ndarray:
@@ -92,10 +93,5 @@ def _tslearn_metrics():
     try:
         from tslearn import metrics
     except ImportError as error:
-        raise UserError(
-            place="output kernels dtw and gak",
-            found=f"the package tslearn cannot be imported ({error})",
-            expected="the optional dependencies 'series'",
-            remedy="run make env, or pip install 'output-fisher-regression[series]'",
-        ) from error
+        raise not_installed("tslearn", "output kernels dtw and gak", error) from error
     return metrics

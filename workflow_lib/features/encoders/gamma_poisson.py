@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
-from workflow_lib.errors import UserError
+from workflow_lib.optional_packages import not_installed
 
 if TYPE_CHECKING:
     from workflow_lib.features.encoded_columns import TrainingColumn
@@ -180,12 +180,7 @@ def _topics(texts: np.ndarray, n_topics: int, seed: int) -> tuple[list[str], np.
     try:
         from skrub import GapEncoder
     except ImportError as error:
-        raise UserError(
-            place="encode: gamma-poisson",
-            found="the package skrub is not installed",
-            expected="skrub, which learns the topics",
-            remedy="run pip install '.[encoders]' in the folder of the project, or choose n-grams",
-        ) from error
+        raise not_installed("skrub", "encode: gamma-poisson", error, "choose n-grams") from error
     import pandas
 
     encoder = GapEncoder(
