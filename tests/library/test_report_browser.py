@@ -91,6 +91,18 @@ document.body.appendChild(result);
 """Actions of a reader on the page, and their visible results."""
 
 
+POLICY = '<meta http-equiv="Content-Security-Policy"[^>]*>'
+
+FOREIGN = (
+    "<script>document.title = 'foreign'</script>",
+    "<img src='x' onerror=\"document.title = 'foreign'\">",
+    "<svg onload=\"document.title = 'foreign'\"></svg>",
+    "<script src=\"data:text/javascript,document.title = 'foreign'\"></script>",
+    "<iframe srcdoc=\"<script>parent.document.title = 'foreign'</script>\"></iframe>",
+    "<style>body { display: none }</style>",
+)
+
+
 class Links(HTMLParser):
     """The links that save something: name of the file -> address."""
 
@@ -177,8 +189,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def seen(folder):
     """Return the visible results of these actions."""
-    text = (folder / "report.html").read_text()
     path = folder / "used.html"
+    # The policy of the page lets no other script run.
+    text = re.sub(POLICY, "", (folder / "report.html").read_text())
     path.write_text(text.replace("</body>", f"<script>{ACTIONS}</script></body>"))
     dom, console = page_in_browser(path, folder)
     assert console == []
@@ -271,7 +284,8 @@ def test_the_page_holds_a_figure_once(folder):
 
 
 def test_without_a_script_everything_is_there(folder):
-    page = re.sub(r"<script>.*?</script>", "", (folder / "report.html").read_text(), flags=re.S)
+    page = re.sub(POLICY, "", (folder / "report.html").read_text())
+    page = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
     path = folder / "plain.html"
     path.write_text(page + "<script>document.title = document.body.innerText;</script>")
     dom, console = page_in_browser(path, folder)
@@ -282,3 +296,15 @@ def test_without_a_script_everything_is_there(folder):
     links = Links(dom).found
     assert (folder / links["toy-curve.svg"]).read_text() == SVG
     assert links["toy-error.csv"].startswith("data:text/csv")
+
+
+def test_only_the_script_and_styles_of_the_page_are_run(folder):
+    dom, console = page_in_browser(folder / "report.html", folder)
+    assert console == [] and "<button" in dom and 'class="permalink"' in dom
+    text = (folder / "report.html").read_text()
+    for number, foreign in enumerate(FOREIGN):
+        path = folder / f"foreign-{number}.html"
+        path.write_text(text.replace("<main>", f"<main>{foreign}"))
+        dom, console = page_in_browser(path, folder)
+        assert "<title>A report</title>" in dom and "<button" in dom, foreign
+        assert any("Content Security Policy" in line for line in console), foreign

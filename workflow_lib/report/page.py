@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,17 +78,36 @@ def write_report(
     for entry, experiment in zip(groups["Experiments"], sections, strict=True):
         entry["name"] = experiment["name"]
     first = across[0].heading.lower().removeprefix("the ")
+    style, script = _file("page.css"), _file("page.js")
     page = render(
         "page.html",
+        policy=_policy(style, script),
         title=title,
         author=author,
         first={"anchor": across[0].anchor, "name": first},
         groups=groups,
         parts=[part.html for part in (*across, *experiments, *behind)],
-        style=_file("page.css"),
-        script=_file("page.js"),
+        style=style,
+        script=script,
     )
     write_text(path, page)
+
+
+def _policy(style: str, script: str) -> str:
+    """Return what a browser may do with the page: show its pictures and run its own script alone.
+
+    Names in the page come from tables and settings of the run. They are escaped; were one not, a
+    script in it would still not run, as only texts of these hashes do. Attributes may hold styles.
+    """
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    ]
+    return (
+        f"default-src 'none'; img-src data:; style-src-elem 'sha256-{hashes[0]}'; "
+        f"style-src-attr 'unsafe-inline'; script-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
 
 
 def _file(name: str) -> Markup:

@@ -136,6 +136,8 @@ function csvOf(table) {
     var cells = [];
     Array.prototype.forEach.call(row.cells, function (cell) {
       var text = cell.textContent.replace(/\u00a0/g, " ").trim();
+      // As in the files of results: a spreadsheet runs what begins like a formula.
+      if (/^'*[=+\-@]/.test(text) && isNaN(text)) { text = "'" + text; }
       cells.push(/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
       for (var more = 1; more < cell.colSpan; more++) { cells.push(""); }
     });
