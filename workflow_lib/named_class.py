@@ -118,31 +118,19 @@ class NamedClass(NamedTuple):
             for name, value in _values_in(dict(arguments)):
                 argument = name.rpartition("__")[2]
                 where = f"{key}.{self.names.get(name, name)}" if name else key
-                if not isinstance(value, PLAIN):
-                    yield (
-                        where,
-                        f"{value!r} is no plain data",
-                        "numbers, texts, true, false, null, lists and blocks of these",
-                        "write a value that YAML has",
-                    )
-                    return
                 # Without a number, scikit-learn takes one thread, and others all.
                 one = (1, None) if self.path.startswith("sklearn.") else (1,)
-                if argument in OF_THREADS and (value is True or value not in one):
-                    yield (
-                        where,
-                        f"{value!r} threads or processes",
-                        "1: each job has one, and --cores is the number of jobs at a time",
-                        f"remove {argument}, and raise --cores",
-                    )
-                    return
-                if argument == "memory" and value is not None:
-                    yield (
-                        where,
-                        f"{value!r}: the class would keep pickles there, which run code when read",
-                        "null",
-                        f"remove {argument}",
-                    )
+                fault = None
+                if not isinstance(value, PLAIN):
+                    fault = "is no plain data", "what YAML holds", "write such a value"
+                elif argument in OF_THREADS and (value is True or value not in one):
+                    expected = "1: each job has one, and --cores is the number of jobs at a time"
+                    fault = "threads or processes", expected, f"remove {argument}"
+                elif argument == "memory" and value is not None:
+                    found = "is a folder of pickles, which run code when they are read"
+                    fault = found, "null", f"remove {argument}"
+                if fault:
+                    yield (where, f"{value!r} {fault[0]}", *fault[1:])
                     return
 
     def _unknown_arguments(self, found: type) -> Iterator[Fault]:

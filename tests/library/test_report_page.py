@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import platform
 import re
 import subprocess
 
@@ -682,12 +683,14 @@ def test_the_manifest_does_without_git(tmp_path, monkeypatch):
 
 def test_the_manifest_records_versions_configuration_and_seeds(tmp_path):
     path = tmp_path / "run.json"
-    manifest.run(path, {"run": {"seed": 7}, "a": [1]}, {"main": 7}, tmp_path)
+    configuration = {"run": {"seed": 7}, "a": [1, "/", "/data of/me/table.csv", "x/y"]}
+    manifest.run(path, configuration, {"main": 7}, tmp_path)
     record = read_manifest(path)
     assert record["versions"]["numpy"] == np.__version__
-    assert record["configuration"] == {"run": {"seed": 7}, "a": [1]}
+    assert record["configuration"] == {"run": {"seed": 7}, "a": [1, "/", "table.csv", "x/y"]}
     assert record["seeds"] == {"main": 7}
-    assert record["machine"]["cpu_count"] >= 1
+    assert record["machine"]["cpu_count"] >= 1 and "host" not in record["machine"]
+    assert run_manifest({}, {}, tmp_path, host=True)["machine"]["host"] == platform.node()
     assert str(tmp_path) not in path.read_text()
     assert (
         path.read_text() == json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

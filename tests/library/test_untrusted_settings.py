@@ -202,6 +202,15 @@ def test_no_cell_is_a_formula_and_all_are_read_back(text):
         quote_formulas(True)
 
 
+@pytest.mark.parametrize("value", [False, "false", "False"])
+def test_flags_are_typed_on_the_command_line(tmp_path, value):
+    folder = write_example(tmp_path / "config")
+    run = load_configuration(folder, RUN | {"spreadsheet_safe": value}).run
+    assert run.spreadsheet_safe is False and run.report.host is False
+    with pytest.raises(UserError, match="true or false"):
+        load_configuration(folder, RUN | {"spreadsheet_safe": 0})
+
+
 @pytest.mark.parametrize("value", NO_FORMULAS)
 def test_numbers_and_other_texts_are_written_as_they_are(value):
     assert cell_of(value) is value

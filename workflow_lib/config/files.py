@@ -102,6 +102,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(shown(path), f"it cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise UserError(shown(path), "it is not UTF-8 text", remedy="save it as UTF-8") from error
+    except ValueError as error:
+        raise UserError(shown(path), f"it is the name of no file ({error})") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{shown(path)}, line {mark.line + 1}" if mark else shown(path)

@@ -17,7 +17,6 @@ from workflow_lib.config.values import (
     RELATIVE_PATH,
     SHA256,
     Count,
-    Flag,
     Fraction,
     Name,
     NotNegative,
@@ -30,6 +29,7 @@ from workflow_lib.config.values import (
     Text,
     TextInFigures,
     TrainingSizes,
+    TypedFlag,
     different_file_names,
     named_once,
     strictly_increasing,
@@ -230,7 +230,7 @@ class ReportSettings(Settings):
     author: str = ""
     """Author, shown under the title; empty (the default) for none."""
 
-    host: Flag = False
+    host: TypedFlag = False
     """Whether the report and `run.json` name the machine of the run. They may be passed on, so by
     default they do not."""
 
@@ -288,7 +288,7 @@ class RunSettings(Settings):
     report: ReportSettings = ReportSettings()
     """Title and author of the HTML report, and what it tells of the machine."""
 
-    spreadsheet_safe: Flag = True
+    spreadsheet_safe: TypedFlag = True
     """Whether texts of CSV results that a spreadsheet would run as formulas are written after an
     apostrophe: those that begin with `=`, `+`, `-`, `@` or a tab and are no numbers, as names of
     your rows and columns may. `false` writes them as they are."""

@@ -89,6 +89,9 @@ For one experiment, its own file comes before the `defaults` of the run.
 
 An unknown key, a wrong value or an unknown name stops the run before anything is computed.
 
+**A configuration is code.** A method may name any class of an installed package, or of a module of
+yours, and its module is run. Read a configuration from others as you would read a program.
+
 ## Adding things, one new file each
 
 The name of a dataset, method or model is that of its file, in lower-case letters, digits, `-` and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainValidator, Strict, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
@@ -105,10 +105,14 @@ def check_test_size(value: Any) -> int | float:
     return value
 
 
+_FLAGS = {"true": True, "false": False}
+
 Text = Annotated[str, Field(min_length=1)]
 TextInFigures = Annotated[str, Field(pattern=NO_FORMULA)]
 Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 Flag = Annotated[bool, Strict()]
+# Snakemake leaves `--config KEY=false` a text.
+TypedFlag = Annotated[bool, Strict(), BeforeValidator(lambda v: _FLAGS.get(str(v).lower(), v))]
 Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
 Repeats = Annotated[int, Strict(), Field(ge=1, le=MOST_REPEATS)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
