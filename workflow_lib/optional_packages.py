@@ -13,7 +13,7 @@ EXTRAS = {
     "rdkit": "chem",
     "torch": "deep",
     "skrub": "encoders",
-    "PIL": "images",
+    "pillow": "images",
     "pyarrow": "parquet",
     "tslearn": "series",
 }

@@ -225,7 +225,7 @@ def pillow() -> tuple[Any, Any]:
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
-        raise not_installed("PIL", "images", error) from error
+        raise not_installed("pillow", "images", error) from error
     return Image, ImageOps
 
 
