@@ -1,6 +1,6 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
-from workflow_lib.config.values import CLASS_VECTORS
+from workflow_lib.config.values import CLASS_VECTORS, WITHOUT_BRACES
 from workflow_lib.errors import nearest_name
 
 
@@ -15,7 +15,9 @@ def refuse(place, found, expected, remedy):
 
 
 def present_file(place, path):
-    """Return the path of a file that the user supplies; refuse a missing file."""
+    """Return the path of a file that the user supplies; refuse a missing file, and braces."""
+    if set("{}") & set(str(path)):
+        refuse(place, f"'{path}'", *WITHOUT_BRACES)
     if Path(path).is_file():
         return external_path(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
