@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
@@ -185,3 +188,17 @@ def decoded(arguments: Sequence[str]) -> list[str]:
     """Return the ``KEY=VALUE`` from which `encoded` made `arguments`."""
     pairs = [argument.partition("=")[::2] for argument in arguments]
     return [f"{key}={unquote(value) if key in _TYPED else value}" for key, value in pairs]
+
+
+def result_name(rows: str | Path) -> str:
+    """Return the name of the predictions for a file of new rows, without its ending ``.csv``.
+
+    It is different for every file: the path from the working folder without ``.csv``, with all
+    other endings; outside of that folder the file's name and a digest of its folder.
+    """
+    path = Path(os.path.relpath(rows))
+    name = path.as_posix().removesuffix(".csv")
+    if path.parts[0] != os.pardir:
+        return name
+    digest = hashlib.sha256(os.fsencode(os.path.abspath(path.parent))).hexdigest()
+    return f"{os.path.basename(name)}-{digest[:8]}"

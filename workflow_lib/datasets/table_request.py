@@ -207,7 +207,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         )
     for key in ("data", *FILES):
         if set("{}") & set(checked.get(key, "")):
-            raise wrong_key(key, f"'{checked[key]}'", *WITHOUT_BRACES)
+            raise wrong_key(key, f"'{checked[key]}' holds a brace", *WITHOUT_BRACES)
     for key in FILES:
         if key in checked and not Path(checked[key]).is_file():
             found = f"there is no file '{checked[key]}'"
