@@ -46,6 +46,7 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
     missing = [*MISSING_VALUES, *checked.get("missing", ())]
     table = read_table(checked["data"], missing, checked.get("delimiter"))
     proposal = propose(checked, table, Path(config_folder))
+    proposal.notes[:0] = [f"{note}." for note in table.notes]
     texts = [dataset_text(proposal), experiment_text(proposal)]
     written: list[Path] = []
     try:

@@ -94,7 +94,9 @@ def read_table(
         return Table.from_columns(hdf5_columns(content, place), place, missing_values)
     if ending in FASTA_ENDINGS:
         return _fasta_table(checked_text(content, place), place)
-    return delimited_text.text_table(content, place, missing_values, delimiter, keep_empty)
+    return delimited_text.text_table(
+        content, place, missing_values, delimiter, keep_empty, as_it_comes=True
+    )
 
 
 def _fasta_table(text: str, place: str) -> Table:

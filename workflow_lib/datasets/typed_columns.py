@@ -40,13 +40,7 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if not name:
-            raise UserError(
-                place=f"{place}, column {position}",
-                found="the column has no name",
-                expected="a name for every column in the header",
-                remedy="name the column, or remove it (row numbers that pandas adds are left out "
-                "by to_csv(..., index=False))",
-            )
+            raise no_name(place, position)
         if "\0" in name:
             raise UserError(
                 place=f"{place}, column {position}",
@@ -63,6 +57,17 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
             )
         first[name] = position
     return names
+
+
+def no_name(place: str, position: int) -> UserError:
+    """Return the error for a column without a name at a position, counted from 1."""
+    return UserError(
+        place=f"{place}, column {position}",
+        found="the column has no name",
+        expected="a name for every column in the header",
+        remedy="name the column, or remove it (row numbers that pandas adds are left out by "
+        "to_csv(..., index=False))",
+    )
 
 
 def column_of(values: Sequence[Any], place: str) -> np.ndarray:

@@ -37,6 +37,8 @@ class Table:
         row, counted from 1.
     unit : str
         What `lines` count.
+    notes : list of str
+        What reading passed over or assumed, in words.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Table:
         strings: Callable[[str], np.ndarray],
         lines: Sequence[int] | np.ndarray,
         unit: str = "row",
+        notes: Sequence[str] = (),
     ) -> None:
         """Keep the columns that are known to be numbers, and a function that returns texts.
 
@@ -62,6 +65,7 @@ class Table:
         self._read_strings = strings
         self._known = frozenset(names)
         self.unit = unit
+        self.notes = list(notes)
 
     @property
     def n_rows(self) -> int:
@@ -267,6 +271,7 @@ class Table:
             lambda name: self._texts(name)[rows],
             self.lines[rows],
             self.unit,
+            self.notes,
         )
 
     def _texts(self, name: str) -> np.ndarray:
