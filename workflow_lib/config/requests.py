@@ -162,7 +162,7 @@ def typed_values(arguments: Sequence[str], command: Sequence[str] = ()) -> dict[
                 "the command",
                 f"{key} is given {count} times",
                 "every key once, all of them after one --config",
-                "write several columns in one value: outputs=\"y1,y2\"",
+                'write several columns in one value: outputs="y1,y2"',
             )
     values = {key: value for key, value in pairs if key in _TYPED and value}
     values |= {key: unquoted(values[key]) for key in ("name", "data", "rows") if key in values}

@@ -12,24 +12,27 @@ from workflow_lib.datasets import delimited_text
 from workflow_lib.datasets.archives import unpacked_gzip
 from workflow_lib.datasets.fasta_text import fasta_entries
 from workflow_lib.datasets.tables import SAVE_AS_CSV, checked_text, file_content
-from workflow_lib.datasets.typed_columns import hdf5_columns, parquet_columns
+from workflow_lib.datasets.typed_columns import MATLAB, hdf5_columns, parquet_columns
 from workflow_lib.datasets.user_table import MISSING_VALUES, Table
 from workflow_lib.errors import UserError, nearest_name
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_ENDINGS = (".parquet",)
-HDF5_ENDINGS = (".h5", ".hdf5")
+HDF5_ENDINGS = (".h5", ".hdf5", ".mat")
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna")
 ENDINGS = (*TEXT_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS, *FASTA_ENDINGS)
 """The endings of the files that can be read, in small or capital letters."""
 
 _PARQUET, _HDF5, _GZIP = "a Parquet file", "an HDF5 file", "a file compressed by gzip"
+_OLD_MATLAB = "a file of MATLAB before version 7.3"
 _PAGE = "a page in HTML or XML"
 _FIRST_BYTES = (
     (b"PK\x03\x04", "a ZIP archive or a workbook of a spreadsheet (.xlsx, .ods)"),
     (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet (.xls)"),
     (b"PAR1", _PARQUET),
     (b"\x89HDF\r\n\x1a\n", _HDF5),
+    (MATLAB, _HDF5),
+    (b"MATLAB 5.0 MAT-file", _OLD_MATLAB),
     (b"\x1f\x8b", _GZIP),
     (b"%PDF", "a PDF document"),
     (b"\xff\xfe", "text in the encoding UTF-16"),
@@ -40,6 +43,8 @@ _REMEDIES = {
     _PARQUET: "rename the file, with the ending of its kind",
     _HDF5: "rename the file, with the ending of its kind",
     _GZIP: "unpack it, or let its name end in .csv.gz",
+    _OLD_MATLAB: "in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
+    "writetable(TABLE, 'table.csv')",
     _PAGE: "download the table itself; a page was saved instead of it",
 }
 
@@ -57,10 +62,12 @@ def read_table(
         delimiters and line ends, blank lines are skipped, and a delimiter at the end of every line
         is ignored.
     ``.parquet``
-        Columns of numbers, texts, bool or dates; needs the optional package pyarrow.
-    ``.h5``, ``.hdf5``
-        One-dimensional HDF5 datasets of equal length in the root, one per column; or a single
-        two-dimensional dataset whose attribute ``columns`` holds the names. Links are not followed.
+        Columns of numbers, texts, bool or dates; needs the optional package pyarrow. Dictionaries
+        are categories.
+    ``.h5``, ``.hdf5``, ``.mat`` (of MATLAB 7.3)
+        One-dimensional HDF5 datasets of equal length in the root, one per column, also of the
+        shapes (n, 1) and (1, n); or a single two-dimensional dataset whose attribute ``columns``
+        holds the names. Enumerations are categories. Links are not followed.
     ``.fasta``, ``.fa``, ``.faa``, ``.fna``
         Sequences with headers, as the columns ``class`` (the first word of the header), ``header``
         (all of it) and ``sequence``.
@@ -89,9 +96,11 @@ def read_table(
     """
     place, ending, content = _checked_file(path, ENDINGS)
     if ending in PARQUET_ENDINGS:
-        return Table.from_columns(parquet_columns(content, place), place, missing_values)
+        columns, categories = parquet_columns(content, place)
+        return Table.from_columns(columns, place, missing_values, categories)
     if ending in HDF5_ENDINGS:
-        return Table.from_columns(hdf5_columns(content, place), place, missing_values)
+        columns, categories = hdf5_columns(content, place)
+        return Table.from_columns(columns, place, missing_values, categories)
     if ending in FASTA_ENDINGS:
         return _fasta_table(checked_text(content, place), place)
     return delimited_text.text_table(
@@ -167,7 +176,7 @@ def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, byt
             expected="a file that is whole and that you may read",
             remedy="fix the permissions, or write the file again",
         ) from error
-    wanted = {".parquet": _PARQUET, ".h5": _HDF5, ".hdf5": _HDF5}.get(ending)
+    wanted = _PARQUET if ending in PARQUET_ENDINGS else _HDF5 if ending in HDF5_ENDINGS else None
     kind = next((kind for start, kind in _FIRST_BYTES if content.startswith(start)), None)
     if kind == _PARQUET and not content.endswith(b"PAR1"):
         # The name of a column may begin with the same letters.
