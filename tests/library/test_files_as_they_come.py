@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+
+import h5py
+import numpy as np
+import pandas
 import pytest
 
+from workflow_lib.datasets import archives
+from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, NUMBER, column_kinds
 from workflow_lib.datasets.table_file import read_table
+from workflow_lib.datasets.typed_columns import MATLAB
+from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 ROWS = "x1,x2,y\n0.5,1.5,2\n0.25,3,4\n7,8,9\n"
@@ -68,6 +78,7 @@ READ = {
         ["line 2, which has no numbers (units?)"],
     ),
     "no units": ("x,y,z\nn.d.,a,3\n1,b,4\n2,c,5\n", "x y z", [2, 3, 4], []),
+    "row of limits": ("x,y\n<0.1,<0.2\n1,2\n", "x y", [2, 3], []),
     "missing row": ("x,y\nNA,NA\n1,2\n", "x y", [2, 3], []),
     "sep": ("sep=;\r\n" + ROWS.replace(",", ";"), "x1 x2 y", [3, 4, 5], ["names the delimiter"]),
     "sep in quotes": ('"sep=\t"\n' + ROWS.replace(",", "\t"), "x1 x2 y", [3, 4, 5], ["delimiter"]),
@@ -117,3 +128,161 @@ def test_what_may_be_damaged_is_refused(tmp_path, name):
     with pytest.raises(UserError) as caught:
         read_table(path)
     assert words in str(caught.value)
+
+
+# Workbooks
+
+
+def book_of(path, sheets: dict[str, list[list]], change=None):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    if change:
+        change(book)
+    book.save(path)
+    return path
+
+
+DAY = datetime.datetime(2024, 2, 3)
+CELLS = [["id", "x", "when", "good"], ["a b", 1, DAY, True], ["c\nd", 2.5, DAY, None]]
+
+
+def test_a_workbook_is_read_like_text(tmp_path):
+    moment = datetime.datetime(2024, 2, 3, 4, 5)
+    rows = [["Instrument", "ABC"], [], *CELLS, ["e", None, moment, False], ["f", "#DIV/0!"]]
+    table = read_table(book_of(tmp_path / "t.xlsx", {"only": rows}))
+    assert table.names == ["id", "x", "when", "good"]
+    assert table.strings("id").tolist() == ["a b", "c d", "e", "f"]
+    assert table.strings("when").tolist() == ["2024-02-03", "2024-02-03", "2024-02-03T04:05:00", ""]
+    assert table.strings("good").tolist() == ["True", "", "False", ""]
+    assert table.numbers("x").tolist()[:2] == [1, 2.5]
+    assert table.notes == ["1 line before the header, line 3, passed over"]
+    assert table.where(0, "x").endswith("t.xlsx, row 4, column 'x'")
+
+
+def hide(book):
+    book["first"].sheet_state = "hidden"
+
+
+def decorate(book):
+    sheet = book["second"]
+    sheet.row_dimensions[2].hidden = True
+    sheet.merge_cells("A2:A3")
+    sheet["D2"] = "=B2+1"
+
+
+@pytest.mark.parametrize(
+    ("sheets", "options", "change", "names", "words"),
+    [
+        (["first", "second"], {}, None, "x0", ["the sheet 'first' is read; others: 'second'"]),
+        (["first", "second"], {"sheet": "second"}, None, "x1", []),
+        (["first", "second"], {}, hide, "x1", []),
+        (["first", "second"], {"sheet": "first"}, hide, "x0", []),
+        (["second"], {}, decorate, "x0", ["rows of the workbook are hidden", "merged", "formulas"]),
+        (["other"], {"sheet": "first", "keep_empty": True}, None, "x0", []),
+    ],
+)
+def test_a_sheet_is_chosen_and_what_is_assumed_is_said(
+    tmp_path, sheets, options, change, names, words
+):
+    cells = {
+        name: [["id", f"x{n}", "y"], ["a", 1, 2], ["b", 2, 3]] for n, name in enumerate(sheets)
+    }
+    table = read_table(book_of(tmp_path / "t.xlsx", cells, change), **options)
+    assert table.names[1] == names
+    assert len(table.notes) == len(words)
+    for word, note in zip(words, table.notes):
+        assert word in note
+
+
+def far_away(book):
+    book["only"]["XFD1048576"] = 1
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        (None, {"sheet": "onyl"}, "write sheet=only"),
+        (far_away, {}, "cells up to the last one"),
+        (lambda book: book["only"].delete_rows(1, 9), {}, "no sheet has a filled cell"),
+    ],
+)
+def test_a_workbook_without_a_table_is_refused(tmp_path, change, options, words):
+    path = book_of(tmp_path / "t.xlsx", {"only": CELLS}, change)
+    with pytest.raises(UserError) as caught:
+        read_table(path, **options)
+    assert words in str(caught.value)
+
+
+def test_damaged_workbooks_and_bombs_end_in_one_message(tmp_path, monkeypatch):
+    whole = book_of(tmp_path / "t.xlsx", {"only": CELLS}).read_bytes()
+    path = tmp_path / "damaged.xlsx"
+    for at in range(30, len(whole), 97):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
+        with contextlib.suppress(UserError):
+            read_table(path)
+    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1000)
+    monkeypatch.setattr(archives, "LARGEST_RATIO", 1)
+    with pytest.raises(UserError, match="would become more than"):
+        read_table(tmp_path / "t.xlsx")
+
+
+# Other files
+
+
+def test_arff_is_a_table_whose_nominal_attributes_are_categories(tmp_path):
+    path = tmp_path / "t.arff"
+    path.write_text("@relation r\n@attribute a numeric\n@attribute b {1, 2}\n@data\n1,2\n?,1\n")
+    table = read_table(path)
+    assert table.numbers("b").tolist() == [2, 1] and table.strings("a").tolist() == ["1", ""]
+    assert table.categories == {"b"} and table.where(0).endswith("line 5")
+
+
+def test_categories_of_files_are_categories(tmp_path):
+    numbers = [1, 2, 1, 2] * 5
+    frame = pandas.DataFrame({"x": numbers, "level": pandas.Categorical(numbers)})
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "t.parquet")
+    levels = h5py.enum_dtype({"low": 1, "high": 2}, basetype="i4")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["x"] = numbers
+        file.create_dataset("level", data=numbers, dtype=levels)
+    for name, first in (("t.parquet", "1"), ("t.h5", "low")):
+        table = read_table(tmp_path / name)
+        kinds = column_kinds(table)
+        assert (kinds["x"].kind, kinds["level"].kind) == (NUMBER, CATEGORY)
+        assert table.strings("level")[0] == first
+
+
+def test_vectors_of_matlab_are_columns(tmp_path):
+    path = tmp_path / "t.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["x"] = np.array([[1.0, 2.0, 3.0]])
+        file["y"] = np.array([[1.0], [2.0], [3.0]])
+        file["matrix"] = np.ones((2, 3))
+        file.create_dataset("word", data=np.array([[65, 66, 67]], dtype="u2"))
+        file["word"].attrs["MATLAB_class"] = np.bytes_("char")
+    content = bytearray(path.read_bytes())
+    content[: len(MATLAB)] = MATLAB
+    path.write_bytes(content)
+    table = read_table(path)
+    assert table.numbers("x").tolist() == table.numbers("y").tolist() == [1, 2, 3]
+    for name, words in (("matrix", "an array of 2 axes"), ("word", "characters of MATLAB")):
+        with pytest.raises(UserError, match=words):
+            table.strings(name)
+    path.write_bytes(b"MATLAB 5.0 MAT-file, made here")
+    with pytest.raises(UserError, match="a file of MATLAB before version 7.3"):
+        read_table(path)
+
+
+def test_a_column_that_cannot_be_read_is_refused_when_it_is_used():
+    times = [datetime.timedelta(1), datetime.timedelta(2)]
+    table = Table.from_columns({"x": [1, 2], "took": times}, "here")
+    assert table.selected([1]).numbers("x").tolist() == [2]
+    assert column_kinds(table)["took"].kind == EMPTY
+    with pytest.raises(UserError, match="column 'took', row 1: a value of the type timedelta"):
+        table.selected([1]).strings("took")

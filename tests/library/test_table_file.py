@@ -266,8 +266,8 @@ def test_files_that_are_not_there_are_reported_from_those_with_a_similar_name(tm
 
 
 def test_unknown_endings_are_refused_with_those_that_are_known(tmp_path):
-    message = refused(written(tmp_path, b"PK\x03\x04", "t.xlsx"))
-    assert "'.xlsx'" in message and ".parquet" in message and "CSV UTF-8" in message
+    message = refused(written(tmp_path, b"PK\x03\x04", "t.ods"))
+    assert "'.ods'" in message and ".parquet" in message and "CSV UTF-8" in message
     assert "no ending" in refused(written(tmp_path, TEXT, "table"))
 
 

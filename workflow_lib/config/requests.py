@@ -37,7 +37,7 @@ class TableRequest(Settings):
     """Name of the table in the files and folders of the workflow."""
 
     data: Typed
-    """Path of the table: CSV, TSV, Parquet or HDF5, by its ending."""
+    """Path of the table: CSV, TSV, a workbook, Parquet, HDF5 or ARFF, by its ending."""
 
     outputs: Typed | None = None
     """Columns to predict: names or patterns such as `y*`, separated by commas. Required unless
@@ -124,6 +124,9 @@ class TableRequest(Settings):
     delimiter: Typed | None = None
     """The character between two cells, or `tab`, `comma`, `semicolon`, `bar`, `space`; by default
     detected from the header."""
+
+    sheet: Typed | None = None
+    """Sheet of a workbook; by default the first that is neither hidden nor empty."""
 
     missing: Typed | None = None
     """Marks of missing values in addition to the usual ones, separated by commas, such as

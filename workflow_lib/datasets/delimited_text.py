@@ -39,6 +39,7 @@ def text_table(
     delimiter: str | None = None,
     keep_empty: bool = False,
     as_it_comes: bool = False,
+    unit: str = "line",
 ) -> Table:
     """Return the table in a text.
 
@@ -64,6 +65,8 @@ def text_table(
         Whether lines around the table are passed over
         (`workflow_lib.datasets.table_surroundings`), and a first column of names or numbers of the
         rows may lack a name; it is called `UNNAMED`.
+    unit : str, default="line"
+        What the lines are in the file itself.
 
     Raises
     ------
@@ -129,11 +132,13 @@ def text_table(
         if unnamed in numbers and not keep_empty and not _are_row_numbers(numbers[unnamed]):
             raise no_name(f"{place}, line {last_line}", 1)
         notes.append(f"the first column has no name, and is called '{unnamed}'")
-    return Table(place, names, numbers, strings, lines, "line", notes)
+    return Table(place, names, numbers, strings, lines, unit, notes)
 
 
 def _are_row_numbers(values: np.ndarray) -> bool:
-    return len(np.unique(values)) == len(values) and bool((values == np.floor(values)).all())
+    """Return whether numbers differ and are whole; or all are missing, as in an empty column."""
+    whole = len(np.unique(values)) == len(values) and (values == np.floor(values)).all()
+    return bool(whole or np.isnan(values).all())
 
 
 def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:

@@ -45,7 +45,7 @@ OF_CLASSES = ("class_vectors", "class_tree", "class_costs")
 FILES = (*OF_CLASSES, "gram")
 """Keys whose value is the path of a further file."""
 
-SETTINGS = ("methods", "splits", "delimiter", "missing", "series", "encode")
+SETTINGS = ("methods", "splits", "delimiter", "sheet", "missing", "series", "encode")
 """Keys that name neither columns nor files."""
 
 REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, *SETTINGS)

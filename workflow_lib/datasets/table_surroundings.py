@@ -20,6 +20,8 @@ HEAD_BYTES, TAIL_BYTES = 1 << 18, 1 << 14
 MOST_BELOW = 20
 """Rows below a line by which it is judged whether the line is the header."""
 
+_NOT_MEASURED = {"n.d.", "nd", "n.d", "n/d", "n.a.", "na", "bdl", "lod", "blq", "trace", "-", "--"}
+
 COMMENTS = ("#", "%")
 """Beginnings of lines that may be comments."""
 
@@ -152,10 +154,13 @@ def _layout(
     It is the first row unless most rows below have more cells, or it is a comment, or `strictly`:
     then it is the first row of names above a column of numbers that the rows below fit.
     """
-    for number, record in enumerate(records):
+    # Names may begin with the mark of comments, if no other row is a header.
+    is_marked = [record.cells[0].startswith(COMMENTS) for record in records]
+    for number in sorted(range(len(records)), key=is_marked.__getitem__):
+        record = records[number]
         below = _without_marked(records[number + 1 : number + 1 + MOST_BELOW])
         fits = [row for row in below if len(row.cells) >= record.width >= row.width]
-        is_first = number == 0 and not strictly and not record.cells[0].startswith(COMMENTS)
+        is_first = number == 0 and not strictly and not is_marked[0]
         if is_first and 2 * len(fits) >= len(below):
             # Settings of an instrument, each with its value, may be more lines than the table.
             is_sure = all(len(row.cells) >= record.width >= row.width for row in records)
@@ -173,9 +178,6 @@ def _layout(
                 return None
             if _is_header(record, [row.cells for row in fits], missing):
                 return Layout(number, record.width, False)
-    if records and not strictly and records[0].cells[0].startswith(COMMENTS):
-        # No other line is a header: the names begin with the mark.
-        return Layout(0, records[0].width, False)
     return None
 
 
@@ -195,7 +197,7 @@ def _is_header(record: Record, rows: Sequence[Sequence[str]], missing: Collectio
     """Return whether a row has different names, one of them above a column of numbers."""
     names = record.cells[: record.width]
     return len({*names, ""}) > len(names) > 1 and any(
-        _number(name) is None and _are_numbers([cells[at] for cells in rows], missing)
+        _number(name) is None and _are_numbers([cells[at] for cells in rows], missing, 0.5)
         for at, name in enumerate(names)
     )
 
@@ -211,13 +213,19 @@ def _are_units(header: Record, below: Sequence[Record], missing: Collection[str]
     if not rows or len(units) < width or any(_number(cell) is not None for cell in units):
         return False
     numeric = [at for at in range(width) if _are_numbers([row[at] for row in rows], missing)]
-    written = [at for at in numeric if units[at] not in missing and units[at]]
+    written = [at for at in numeric if units[at] and not _is_mark(units[at], missing)]
     return len(written) >= 2 and 2 * len(written) >= len(numeric)
 
 
-def _are_numbers(cells: Sequence[str], missing: Collection[str]) -> bool:
+def _is_mark(cell: str, missing: Collection[str]) -> bool:
+    """Return whether a cell says that a value is missing or was too small to be measured."""
+    return cell in missing or cell[0] in "<>≤≥~" or cell.lower() in _NOT_MEASURED
+
+
+def _are_numbers(cells: Sequence[str], missing: Collection[str], share: float = 1) -> bool:
     present = [cell for cell in cells if cell and cell not in missing]
-    return bool(present) and all(_number(cell) is not None for cell in present)
+    n_numbers = sum(_number(cell) is not None for cell in present)
+    return bool(present) and n_numbers >= share * len(present)
 
 
 def _number(cell: str) -> float | None:
@@ -275,7 +283,7 @@ def _without_footer(content: bytes, delimiter: str, n_names: int) -> tuple[bytes
 
 
 def _is_note(record: Record, n_names: int) -> bool:
-    """Return whether a row has texts alone, in fewer cells than a row or a sentence in the first."""
+    """Return whether a row has no numbers, and fewer cells than the table, or one sentence."""
     is_narrow = len(record.cells) < n_names
     is_sentence = record.width == 1 < n_names and " " in record.cells[0]
     return (is_narrow or is_sentence) and all(_number(cell) is None for cell in record.cells)
