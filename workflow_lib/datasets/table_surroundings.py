@@ -174,7 +174,7 @@ def _layout(
             if _is_header(record, [row.cells[1:] for row in below], missing):
                 return Layout(number, record.width, True)
         if fits[:3] == below[:3] and 2 * len(fits) >= len(below):
-            if number and _is_table(records, missing):
+            if number and not is_marked[0] and _is_table(records, missing):
                 return None
             if _is_header(record, [row.cells for row in fits], missing):
                 return Layout(number, record.width, False)
