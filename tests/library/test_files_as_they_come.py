@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import re
 
 import h5py
 import numpy as np
 import pandas
 import pytest
 
+from workflow_lib.config.requests import decoded, encoded, result_name, typed_values
 from workflow_lib.datasets import archives
 from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, NUMBER, column_kinds
 from workflow_lib.datasets.table_file import read_table
+from workflow_lib.datasets.table_request import checked_request, requested_columns
 from workflow_lib.datasets.typed_columns import MATLAB
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
@@ -286,3 +289,66 @@ def test_a_column_that_cannot_be_read_is_refused_when_it_is_used():
     assert column_kinds(table)["took"].kind == EMPTY
     with pytest.raises(UserError, match="column 'took', row 1: a value of the type timedelta"):
         table.selected([1]).strings("took")
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("outputs=Sugar #2", {"outputs": "Sugar #2"}),
+        ("outputs=1158.80", {"outputs": "1158.80"}),
+        ("outputs=a=b", {"outputs": "a=b"}),
+        ("delimiter=|", {"delimiter": "|"}),
+        ("missing=\\#DIV/0!", {"missing": "#DIV/0!"}),
+        ("data='my table.csv'", {"data": "my table.csv"}),
+        ("rows=007", {"rows": "007"}),
+        ("outputs=", {}),
+        ("seed=3", {}),
+    ],
+)
+def test_values_are_texts_as_they_are_typed(typed, value):
+    assert typed_values([typed]) == value
+    sent = encoded([typed])
+    assert decoded(sent) == [typed]
+    assert re.fullmatch(r"[A-Za-z0-9_=./%~-]*", sent[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command", "words"),
+    [
+        (["outputs=a", "outputs=b"], [], "outputs is given 2 times"),
+        ([], ["new", "--config", "a=1", "-C", "b=2"], "--config is given 2 times"),
+    ],
+)
+def test_keys_that_are_given_twice_are_refused(arguments, command, words):
+    with pytest.raises(UserError, match=words):
+        typed_values(arguments, command)
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("[Ca]", ["[Ca]"]),
+        ("[Ca],[Mg", ["[Ca]", "[Mg"]),
+        ("[y1, y2]", ["y1", "y2"]),
+        ("'y1'", ["y1"]),
+        ('"a, b",y2', ["a, b", "y2"]),
+        ("a, b", ["a, b"]),
+        ("y*", ["y1", "y2"]),
+        ("[y]1", ["y1"]),
+    ],
+)
+def test_columns_are_found_by_names_as_they_are_typed(typed, names):
+    table = Table.from_columns(dict.fromkeys(["[Ca]", "[Mg", "y1", "y2", "a, b"], [1.0]), "t.csv")
+    request = checked_request({"name": "t", "data": "t.csv", "outputs": typed})
+    assert sorted(requested_columns(request, table).outputs) == sorted(names)
+
+
+def test_every_file_of_new_rows_has_a_result_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = ["rows.csv", "rows.xlsx", "b1/rows.csv", "b2/rows.csv", "../rows.csv", "../b/rows.csv"]
+    results = [result_name(file) for file in files]
+    assert results[:3] == ["rows", "rows.xlsx", "b1/rows"] and len(set(results)) == len(files)
+    assert result_name(tmp_path / "b1" / ".." / "rows.csv") == "rows"
