@@ -7,6 +7,8 @@ from snakemake.logging import logger
 from workflow_lib.config.files import shown
 from workflow_lib.config.job_needs import job_needs
 from workflow_lib.config.loading import load_configuration
+from workflow_lib.config.requests import decoded, encoded, typed_values
+from workflow_lib.config.values import WITHOUT_BRACES
 from workflow_lib.errors import UserError
 from workflow_lib.imports import import_closure
 from workflow_lib.seeds import derive_seed
@@ -22,17 +24,29 @@ def settings_file(path):
     return path.relative_to(project).as_posix() if path.is_relative_to(project) else shown(path)
 
 
+def typed_on_command_line():
+    """Return the values of a request as typed, which Snakemake has read as YAML."""
+    given = workflow.config_settings
+    if IS_MODULE:
+        return {}
+    if not workflow.is_main_process:
+        return typed_values(decoded(given.config_args))
+    values = typed_values(given.config_args, sys.argv)
+    given.config_args = encoded(given.config_args)
+    return values
+
+
 try:
     if set(str(CHECKOUT)) & set("{}"):
         raise UserError(
             place=f"the folder '{CHECKOUT}'",
-            found="its name holds a brace, which Snakemake takes for the mark of a wildcard",
-            expected="a path without { and }",
+            found="its name holds a brace",
+            expected=WITHOUT_BRACES[0],
             remedy="give the folder another name",
         )
     settings = load_configuration(
         CONFIG,
-        config,
+        config | typed_on_command_line(),
         [OWN_SETTINGS, *map(settings_file, workflow.overwrite_configfiles)],
         imports_classes=workflow.is_main_process,
     )

@@ -1,6 +1,7 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
-from workflow_lib.config.values import CLASS_VECTORS
+from workflow_lib.config.requests import result_name
+from workflow_lib.config.values import CLASS_VECTORS, WITHOUT_BRACES
 from workflow_lib.errors import nearest_name
 
 
@@ -15,7 +16,9 @@ def refuse(place, found, expected, remedy):
 
 
 def present_file(place, path):
-    """Return the path of a file that the user supplies; refuse a missing file."""
+    """Return the path of a file that the user supplies; refuse a missing file, and braces."""
+    if set("{}") & set(str(path)):
+        refuse(place, f"'{path}' holds a brace", *WITHOUT_BRACES)
     if Path(path).is_file():
         return external_path(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
@@ -91,8 +94,8 @@ def request_log():
 
 
 def row_files():
-    """Return the name, without its ending, of the file with new rows of this run."""
-    return [Path(settings.run.rows).stem] if settings.run.rows else []
+    """Return the name, without its ending, of the predictions for the new rows of this run."""
+    return [result_name(settings.run.rows)] if settings.run.rows else []
 
 
 def refuse_without_name(command, is_named, then=""):

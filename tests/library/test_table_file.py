@@ -229,7 +229,7 @@ def test_rows_of_text_without_a_header_are_given_as_they_are(tmp_path):
         ("a,b\n", ["0 rows"]),
         ("a,b, a\n1,2,3\n", ["line 1", "columns 1 and 3 are both named 'a'"]),
         ("a,,c\n1,2,3\n", ["line 1, column 2", "no name"]),
-        (",a\n0,1\n", ["line 1, column 1", "no name", "index=False"]),
+        (",a\n0.5,1\n", ["line 1, column 1", "no name", "index=False"]),
         ("a,b\n1,2\n1,2,3\n", ["line 3", "3 cells", "2 cells"]),
         ("a,b\n1,2\n\n1\n", ["line 4", "1 cells", "2 cells"]),
         (b"a,b\n1,2\n1,\xe9\n", ["line 3", "not UTF-8"]),
@@ -266,8 +266,8 @@ def test_files_that_are_not_there_are_reported_from_those_with_a_similar_name(tm
 
 
 def test_unknown_endings_are_refused_with_those_that_are_known(tmp_path):
-    message = refused(written(tmp_path, b"PK\x03\x04", "t.xlsx"))
-    assert "'.xlsx'" in message and ".parquet" in message and "CSV UTF-8" in message
+    message = refused(written(tmp_path, b"PK\x03\x04", "t.ods"))
+    assert "'.ods'" in message and ".parquet" in message and "CSV UTF-8" in message
     assert "no ending" in refused(written(tmp_path, TEXT, "table"))
 
 

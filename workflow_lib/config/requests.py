@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote, unquote
 
 from pydantic import BeforeValidator, Field
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.values import Name
+from workflow_lib.errors import UserError
 
 
 def as_typed(value: Any) -> Any:
@@ -30,7 +37,7 @@ class TableRequest(Settings):
     """Name of the table in the files and folders of the workflow."""
 
     data: Typed
-    """Path of the table: CSV, TSV, Parquet or HDF5, by its ending."""
+    """Path of the table: CSV, TSV, a workbook, Parquet, HDF5 or ARFF, by its ending."""
 
     outputs: Typed | None = None
     """Columns to predict: names or patterns such as `y*`, separated by commas. Required unless
@@ -118,6 +125,83 @@ class TableRequest(Settings):
     """The character between two cells, or `tab`, `comma`, `semicolon`, `bar`, `space`; by default
     detected from the header."""
 
+    sheet: Typed | None = None
+    """Sheet of a workbook; by default the first that is neither hidden nor empty."""
+
     missing: Typed | None = None
     """Marks of missing values in addition to the usual ones, separated by commas, such as
     `-999,unknown`; none by default."""
+
+
+_TYPED = {*TableRequest.model_fields, "rows"}
+
+
+def typed_values(arguments: Sequence[str], command: Sequence[str] = ()) -> dict[str, str]:
+    """Return the values of a request, and of ``rows``, as texts that were typed.
+
+    Snakemake reads a value as YAML, where `Sugar #2` is `Sugar` and `1158.80` is 1158.8. It takes a
+    value that begins with ``#`` for nothing, and stops; such a value is typed with a backslash
+    before it, which is removed here. Quotes that the shell has left around a value are removed from
+    paths and names; those around names of columns are read with the table.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Each ``KEY=VALUE`` after ``--config``. Empty values and other keys are left out.
+    command : sequence of str, default=()
+        The words of the whole command.
+
+    Raises
+    ------
+    UserError
+        For a key that is given twice, and for ``--config`` that is: only the last one would count.
+    """
+    pairs = [argument.partition("=")[::2] for argument in arguments]
+    counts = Counter(key for key, _ in pairs)
+    counts["--config"] = sum(word in ("--config", "-C") for word in command)
+    for key, count in counts.items():
+        if count > 1:
+            raise UserError(
+                "the command",
+                f"{key} is given {count} times",
+                "every key once, all of them after one --config",
+                'write several columns in one value: outputs="y1,y2"',
+            )
+    values = {key: value for key, value in pairs if key in _TYPED and value}
+    values |= {key: unquoted(values[key]) for key in ("name", "data", "rows") if key in values}
+    return {key: value[value.startswith("\\#") :] for key, value in values.items()}
+
+
+def unquoted(text: str) -> str:
+    """Return a text without a pair of quotes around all of it."""
+    quotes = len(text) > 2 and text[0] in "\"'" and text[0] == text[-1]
+    return text[1:-1] if quotes and text[0] not in text[1:-1] else text
+
+
+def encoded(arguments: Sequence[str]) -> list[str]:
+    """Return ``KEY=VALUE`` whose typed values hold only signs that no shell and no YAML changes.
+
+    Snakemake writes them into the commands of its jobs.
+    """
+    pairs = [argument.partition("=")[::2] for argument in arguments]
+    return [f"{key}={quote(value) if key in _TYPED else value}" for key, value in pairs]
+
+
+def decoded(arguments: Sequence[str]) -> list[str]:
+    """Return the ``KEY=VALUE`` from which `encoded` made `arguments`."""
+    pairs = [argument.partition("=")[::2] for argument in arguments]
+    return [f"{key}={unquote(value) if key in _TYPED else value}" for key, value in pairs]
+
+
+def result_name(rows: str | Path) -> str:
+    """Return the name of the predictions for a file of new rows, without its ending ``.csv``.
+
+    It is different for every file: the path from the working folder without ``.csv``, with all
+    other endings; outside of that folder the file's name and a digest of its folder.
+    """
+    path = Path(os.path.relpath(rows))
+    name = path.as_posix().removesuffix(".csv")
+    if path.parts[0] != os.pardir:
+        return name
+    digest = hashlib.sha256(os.fsencode(os.path.abspath(path.parent))).hexdigest()
+    return f"{os.path.basename(name)}-{digest[:8]}"

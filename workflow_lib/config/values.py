@@ -32,6 +32,12 @@ ALL = "all"
 CLASS_VECTORS = "class_vectors"
 """As a tree of classes, instead of a file: the average linkage of the class vectors."""
 
+WITHOUT_BRACES = (
+    "a path without { and }, which Snakemake takes for the mark of a wildcard",
+    "rename the file or the folder",
+)
+"""What is expected of the path of a file that jobs read, and the remedy."""
+
 PATTERNS_IN_WORDS = {
     COLOR: "a colour written '#RRGGBB'",
     SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",

@@ -167,16 +167,16 @@ def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 @contextmanager
-def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive, after a check of the stated sizes of its members.
+def opened_zip(file: Path | BinaryIO) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive, by its path or in memory, after a check of the stated sizes.
 
     Raises
     ------
     one of DAMAGE
         Here and wherever the archive is read.
     """
-    most = most_unpacked(path.stat().st_size)
-    with zipfile.ZipFile(path) as archive:
+    most = most_unpacked(file.stat().st_size if isinstance(file, Path) else file.seek(0, 2))
+    with zipfile.ZipFile(file) as archive:
         if sum(member.file_size for member in archive.infolist()) > most:
             raise zipfile.BadZipFile(_swells(most))
         if len(archive.infolist()) > MOST_MEMBERS:

@@ -110,16 +110,25 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
     - ``strings``: all other texts;
     - ``constant`` (a single value) and ``empty``, from which nothing can be learned.
 
+    Numbers and texts are categories where the file says so. A column that cannot be read is empty.
+
     Parameters
     ----------
     table : Table
     """
-    return {
-        name: _kind_of_numbers(name, table.numbers(name))
-        if table.is_numeric(name)
-        else _kind_of_texts(name, table)
-        for name in table.names
-    }
+    return {name: _kind_of(name, table) for name in table.names}
+
+
+def _kind_of(name: str, table: Table) -> ColumnKind:
+    if name in table.unreadable:
+        return ColumnKind(EMPTY, 0, 0)
+    if table.is_numeric(name):
+        kind = _kind_of_numbers(name, table.numbers(name))
+    else:
+        kind = _kind_of_texts(name, table)
+    if name in table.categories and kind.kind in (NUMBER, STRINGS):
+        return kind._replace(kind=CATEGORY, note="a category according to the file", warning="")
+    return kind
 
 
 def named_like_an_identity(name: str) -> bool:

@@ -130,6 +130,7 @@ def data_profile(
     labelled = kinds_of_rows(table, columns).labelled
     inputs = input_names(columns)
     of_kind = {kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS}
+    readable = [name for name in table.names if name not in table.unreadable]
     facts = {
         "file": Path(table.place).name,
         "rows": numbers["rows"],
@@ -143,7 +144,7 @@ def data_profile(
         "constant": of_kind[CONSTANT],
         "empty": of_kind[EMPTY],
         "row_names": of_kind[ROW_NAME],
-        "duplicate_rows": table.n_rows - 1 - int(row_groups(table, table.names).max()),
+        "duplicate_rows": table.n_rows - 1 - int(row_groups(table, readable).max()),
         "contradictions": n_contradictions(table, inputs, columns, labelled),
         "leaks": [
             {**leak._asdict(), "used": leak.column in inputs}

@@ -15,13 +15,17 @@ from itertools import islice
 
 import numpy as np
 
+from workflow_lib.datasets.table_surroundings import has_spaced_quotes, without_surroundings
 from workflow_lib.datasets.tables import BLANK, NO_ROWS, checked_text, finite_number, no_table
-from workflow_lib.datasets.typed_columns import checked_names, cleaned
+from workflow_lib.datasets.typed_columns import checked_names, cleaned, no_name
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters of values in a text file; the earlier is preferred in a tie."""
+
+UNNAMED = ("row", "row name", "row number", "row id", "row key")
+"""Names of a first column without a name; the first that no other column has."""
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 # pandas reads it as the whole number 0, and Python as -0.0.
@@ -34,6 +38,8 @@ def text_table(
     missing: Collection[str],
     delimiter: str | None = None,
     keep_empty: bool = False,
+    as_it_comes: bool = False,
+    unit: str = "line",
 ) -> Table:
     """Return the table in a text.
 
@@ -55,6 +61,12 @@ def text_table(
     keep_empty : bool, default=False
         Whether rows of empty cells, as many as the first row has cells, are kept. Those at the end
         are left out, because spreadsheets write them, except the cells ``""`` of a single column.
+    as_it_comes : bool, default=False
+        Whether lines around the table are passed over
+        (`workflow_lib.datasets.table_surroundings`), and a first column of names or numbers of the
+        rows may lack a name; it is called `UNNAMED`.
+    unit : str, default="line"
+        What the lines are in the file itself.
 
     Raises
     ------
@@ -66,8 +78,14 @@ def text_table(
     import pandas
 
     content = content.removeprefix(codecs.BOM_UTF8)
-    delimiter = _delimiter(content, place, delimiter)
-    names, last_line, lines, rows = _layout(content, place, delimiter, keep_empty)
+    given, notes = _delimiter(content, place, delimiter), []
+    if as_it_comes:
+        content, delimiter, notes = without_surroundings(content, delimiter, missing, DELIMITERS)
+    delimiter = delimiter or given
+    spaced = has_spaced_quotes(content, delimiter)
+    names, last_line, lines, rows, unnamed = _layout(
+        content, place, delimiter, keep_empty, spaced, as_it_comes
+    )
     start = next(islice(_LINE_END.finditer(content), last_line - 1, None)).end()
     mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
 
@@ -86,6 +104,7 @@ def text_table(
             na_values=["", *(mark for mark in missing if finite_number(mark) is None)],
             keep_default_na=False,
             low_memory=False,
+            skipinitialspace=spaced,
             **options,
         )
         return frame if len(rows) == len(frame) else frame.iloc[rows]
@@ -109,7 +128,17 @@ def text_table(
         column = texts[name] if name in texts else columns([name], dtype=str)[name]
         return cleaned(column.to_numpy(dtype=object, na_value=""), missing)
 
-    return Table(place, names, numbers, strings, lines, unit="line")
+    if unnamed:
+        if unnamed in numbers and not keep_empty and not _are_row_numbers(numbers[unnamed]):
+            raise no_name(f"{place}, line {last_line}", 1)
+        notes.append(f"the first column has no name, and is called '{unnamed}'")
+    return Table(place, names, numbers, strings, lines, unit, notes)
+
+
+def _are_row_numbers(values: np.ndarray) -> bool:
+    """Return whether numbers differ and are whole; or all are missing, as in an empty column."""
+    whole = len(np.unique(values)) == len(values) and (values == np.floor(values)).all()
+    return bool(whole or np.isnan(values).all())
 
 
 def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
@@ -151,14 +180,14 @@ def _delimiter(content: bytes, place: str, delimiter: str | None) -> str:
 
 
 def _records(
-    content: bytes, place: str, delimiter: str, strict: bool = True
+    content: bytes, place: str, delimiter: str, strict: bool = True, spaced: bool = False
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the first and last line of each record, and its cells, also of blank lines."""
     limit, begin = csv.field_size_limit(), 1
     # Texts of a table may be longer than Python's default limit.
     csv.field_size_limit(max(limit, len(content) + 1))
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=delimiter, strict=strict)
+    reader = csv.reader(text, delimiter=delimiter, strict=strict, skipinitialspace=spaced)
     try:
         for cells in reader:
             yield begin, reader.line_num, cells
@@ -180,17 +209,25 @@ def _records(
 
 
 def _layout(
-    content: bytes, place: str, delimiter: str, keep_empty: bool
-) -> tuple[list[str], int, list[int], list[int]]:
-    """Return the names, the last line of the header, and the line of each row and its record."""
+    content: bytes, place: str, delimiter: str, keep_empty: bool, spaced: bool, may_lack_name: bool
+) -> tuple[list[str], int, list[int], list[int], str]:
+    """Return the names, the last line of the header, the line of each row and its record.
+
+    The last item is the name of a first column that had none, otherwise "".
+    """
     header: list[str] = []
+    unnamed = ""
     lines, rows, n_rows = [], [], 0
-    for number, (line, last, cells) in enumerate(_records(content, place, delimiter)):
+    for number, (line, last, cells) in enumerate(
+        _records(content, place, delimiter, spaced=spaced)
+    ):
         filled = any(map(str.strip, cells))
         if filled and not header:
             header, first, last_line = [cell.strip() for cell in cells], number + 1, last
             n_names = max(position for position, name in enumerate(header, 1) if name)
             header_place = f"{place}, line {line}"
+            if may_lack_name and not header[0] and n_names > 1:
+                unnamed = header[0] = next(name for name in UNNAMED if name not in header)
             names = checked_names(header_place, header[:n_names])
         elif filled or (keep_empty and header and len(cells) == len(header)):
             if len(cells) != n_names:
@@ -209,7 +246,7 @@ def _layout(
                 n_rows = len(lines)
     if not n_rows:
         raise no_table(place, NO_ROWS if header else BLANK)
-    return names, last_line, lines[:n_rows], rows[:n_rows]
+    return names, last_line, lines[:n_rows], rows[:n_rows], unnamed
 
 
 def _check_length(
@@ -225,5 +262,6 @@ def _check_length(
             found=f"{beyond[-1] if beyond else len(cells)} cells",
             expected=f"{n_names} cells, as many as the header has names",
             remedy="fix the line: put quotes around a text that holds the delimiter, and write "
-            "decimal points; or set the delimiter",
+            "decimal points; or set the delimiter; or remove lines before the header and after the "
+            "table, if these are in the way",
         )

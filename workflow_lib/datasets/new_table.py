@@ -44,8 +44,11 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
                 remedy=f"remove it (rm {' '.join(map(str, targets))}) or choose another name",
             )
     missing = [*MISSING_VALUES, *checked.get("missing", ())]
-    table = read_table(checked["data"], missing, checked.get("delimiter"))
+    table = read_table(
+        checked["data"], missing, checked.get("delimiter"), sheet=checked.get("sheet")
+    )
     proposal = propose(checked, table, Path(config_folder))
+    proposal.notes[:0] = [f"{note}." for note in table.notes]
     texts = [dataset_text(proposal), experiment_text(proposal)]
     written: list[Path] = []
     try:

@@ -58,6 +58,8 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
             left_out.append((name, "excluded, as requested"))
         elif requested.inputs is not None and name not in {*requested.inputs, *named}:
             left_out.append((name, NOT_REQUESTED))
+        elif name in table.unreadable:
+            raise table.unreadable[name]
         elif kind.kind == EMPTY:
             left_out.append((name, "no row has a value"))
         elif kind.kind == CONSTANT and fewest <= kind.n_missing <= table.n_rows - fewest:

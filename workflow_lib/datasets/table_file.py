@@ -1,4 +1,4 @@
-"""Files of tables: text, Parquet or HDF5, each checked to be of the kind that its name says."""
+"""Files of tables: text, workbooks, Parquet or HDF5, each of the kind that its name says."""
 
 from __future__ import annotations
 
@@ -10,26 +10,35 @@ import numpy as np
 
 from workflow_lib.datasets import delimited_text
 from workflow_lib.datasets.archives import unpacked_gzip
+from workflow_lib.datasets.arff_text import arff_table
 from workflow_lib.datasets.fasta_text import fasta_entries
 from workflow_lib.datasets.tables import SAVE_AS_CSV, checked_text, file_content
-from workflow_lib.datasets.typed_columns import hdf5_columns, parquet_columns
+from workflow_lib.datasets.typed_columns import MATLAB, hdf5_columns, parquet_columns
 from workflow_lib.datasets.user_table import MISSING_VALUES, Table
+from workflow_lib.datasets.workbooks import sheet_text
 from workflow_lib.errors import UserError, nearest_name
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_ENDINGS = (".parquet",)
-HDF5_ENDINGS = (".h5", ".hdf5")
+HDF5_ENDINGS = (".h5", ".hdf5", ".mat")
+WORKBOOK_ENDINGS = (".xlsx", ".xlsm")
+ARFF_ENDINGS = (".arff",)
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna")
-ENDINGS = (*TEXT_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS, *FASTA_ENDINGS)
+_BINARY = (*WORKBOOK_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS)
+ENDINGS = (*TEXT_ENDINGS, *_BINARY, *ARFF_ENDINGS, *FASTA_ENDINGS)
 """The endings of the files that can be read, in small or capital letters."""
 
 _PARQUET, _HDF5, _GZIP = "a Parquet file", "an HDF5 file", "a file compressed by gzip"
+_OLD_MATLAB = "a file of MATLAB before version 7.3"
+_ZIP = "a ZIP archive or a workbook of a spreadsheet (.xlsx, .ods)"
 _PAGE = "a page in HTML or XML"
 _FIRST_BYTES = (
-    (b"PK\x03\x04", "a ZIP archive or a workbook of a spreadsheet (.xlsx, .ods)"),
-    (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet (.xls)"),
+    (b"PK\x03\x04", _ZIP),
+    (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet, of an old kind (.xls) or with a password"),
     (b"PAR1", _PARQUET),
     (b"\x89HDF\r\n\x1a\n", _HDF5),
+    (MATLAB, _HDF5),
+    (b"MATLAB 5.0 MAT-file", _OLD_MATLAB),
     (b"\x1f\x8b", _GZIP),
     (b"%PDF", "a PDF document"),
     (b"\xff\xfe", "text in the encoding UTF-16"),
@@ -37,9 +46,12 @@ _FIRST_BYTES = (
 )
 _MARKUP = (b"<!doctype", b"<html", b"<?xml")
 _REMEDIES = {
+    _ZIP: f"let its name end in .xlsx, if it is such a workbook, or {SAVE_AS_CSV}",
     _PARQUET: "rename the file, with the ending of its kind",
     _HDF5: "rename the file, with the ending of its kind",
     _GZIP: "unpack it, or let its name end in .csv.gz",
+    _OLD_MATLAB: "in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
+    "writetable(TABLE, 'table.csv')",
     _PAGE: "download the table itself; a page was saved instead of it",
 }
 
@@ -49,18 +61,26 @@ def read_table(
     missing_values: Collection[str] = MISSING_VALUES,
     delimiter: str | None = None,
     keep_empty: bool = False,
+    sheet: str | None = None,
 ) -> Table:
     """Read a table from a file of the kind given by its ending.
 
     ``.csv``, ``.tsv``, ``.txt`` (and each of them with ``.gz``)
-        UTF-8 text with a header. Cells are stripped of surrounding space, quoted cells may hold
-        delimiters and line ends, blank lines are skipped, and a delimiter at the end of every line
-        is ignored.
+        UTF-8 text with a header. Lines around the table are passed over where it is clear which
+        they are (`workflow_lib.datasets.table_surroundings`). Cells are stripped of surrounding
+        space, quoted cells may hold delimiters and line ends, blank lines are skipped, and a
+        delimiter at the end of every line is ignored.
+    ``.xlsx``, ``.xlsm``
+        A sheet of a workbook, read like text; needs the optional package openpyxl.
+    ``.arff``
+        Nominal attributes are categories.
     ``.parquet``
-        Columns of numbers, texts, bool or dates; needs the optional package pyarrow.
-    ``.h5``, ``.hdf5``
-        One-dimensional HDF5 datasets of equal length in the root, one per column; or a single
-        two-dimensional dataset whose attribute ``columns`` holds the names. Links are not followed.
+        Columns of numbers, texts, bool or dates; needs the optional package pyarrow. Dictionaries
+        are categories.
+    ``.h5``, ``.hdf5``, ``.mat`` (of MATLAB 7.3)
+        One-dimensional HDF5 datasets of equal length in the root, one per column, also of the
+        shapes (n, 1) and (1, n); or a single two-dimensional dataset whose attribute ``columns``
+        holds the names. Enumerations are categories. Links are not followed.
     ``.fasta``, ``.fa``, ``.faa``, ``.fna``
         Sequences with headers, as the columns ``class`` (the first word of the header), ``header``
         (all of it) and ``sequence``.
@@ -76,7 +96,10 @@ def read_table(
         header has the most names.
     keep_empty : bool, default=False
         Whether rows of a text file whose cells are all empty are kept, for a result for each row;
-        see `workflow_lib.datasets.delimited_text.text_table`.
+        see `workflow_lib.datasets.delimited_text.text_table`. Then a workbook need not have the
+        `sheet`.
+    sheet : str, default=None
+        Name of the sheet of a workbook; None: the first that is neither hidden nor empty.
 
     Returns
     -------
@@ -89,12 +112,25 @@ def read_table(
     """
     place, ending, content = _checked_file(path, ENDINGS)
     if ending in PARQUET_ENDINGS:
-        return Table.from_columns(parquet_columns(content, place), place, missing_values)
+        columns, categories = parquet_columns(content, place)
+        return Table.from_columns(columns, place, missing_values, categories)
     if ending in HDF5_ENDINGS:
-        return Table.from_columns(hdf5_columns(content, place), place, missing_values)
+        columns, categories = hdf5_columns(content, place)
+        return Table.from_columns(columns, place, missing_values, categories)
+    if ending in ARFF_ENDINGS:
+        return arff_table(checked_text(content, place), place, missing_values)[0]
+    if ending in WORKBOOK_ENDINGS:
+        content, notes = sheet_text(content, place, sheet, or_first=keep_empty)
+        table = delimited_text.text_table(
+            content, place, missing_values, ",", keep_empty, as_it_comes=True, unit="row"
+        )
+        table.notes[:0] = notes
+        return table
     if ending in FASTA_ENDINGS:
         return _fasta_table(checked_text(content, place), place)
-    return delimited_text.text_table(content, place, missing_values, delimiter, keep_empty)
+    return delimited_text.text_table(
+        content, place, missing_values, delimiter, keep_empty, as_it_comes=True
+    )
 
 
 def _fasta_table(text: str, place: str) -> Table:
@@ -165,7 +201,7 @@ def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, byt
             expected="a file that is whole and that you may read",
             remedy="fix the permissions, or write the file again",
         ) from error
-    wanted = {".parquet": _PARQUET, ".h5": _HDF5, ".hdf5": _HDF5}.get(ending)
+    wanted = dict(zip(_BINARY, (_ZIP, _ZIP, _PARQUET, _HDF5, _HDF5, _HDF5))).get(ending)
     kind = next((kind for start, kind in _FIRST_BYTES if content.startswith(start)), None)
     if kind == _PARQUET and not content.endswith(b"PAR1"):
         # The name of a column may begin with the same letters.

@@ -163,7 +163,9 @@ def _with_inputs_chosen(
     options: dict[str, Any] = {"file": request["data"], "outputs": requested.outputs}
     options |= {key: name for key, name in requested.single.items() if name is not None}
     options |= {
-        key: request[key] for key in ("class_vectors", "gram", "delimiter") if key in request
+        key: request[key]
+        for key in ("class_vectors", "gram", "delimiter", "sheet")
+        if key in request
     }
     if "missing" in request:
         options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
@@ -230,7 +232,7 @@ def _describe_bags(proposal: Proposal, found: BagsOfRows, table: Table) -> None:
     proposal.facts["columns"] = len(table.names)
     proposal.reader, proposal.columns = "bag_table", list(table.names)
     proposal.kinds = column_kinds(table)
-    kept = ("file", "bag", "classes", "missing_values", "delimiter")
+    kept = ("file", "bag", "classes", "missing_values", "delimiter", "sheet")
     proposal.options = {key: options[key] for key in kept if key in options}
     proposal.options["numbers"] = found.numbers
     n_unlabelled = proposal.facts["rows_unlabelled"]
@@ -252,7 +254,7 @@ def _check_outputs(
     for name in requested.outputs:
         kind = kinds[name]
         place = f"{table.place}, column '{name}'"
-        if kind.kind == CATEGORY and not kind.warning:
+        if kind.kind == CATEGORY and not kind.warning and not table.is_numeric(name):
             raise UserError(
                 place=place,
                 found=f"the output holds {kind.n_distinct} different texts and no numbers",

@@ -7,10 +7,13 @@ names that the user wrote.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workflow_lib.config.requests import unquoted
+from workflow_lib.config.values import WITHOUT_BRACES
+from workflow_lib.datasets.typed_columns import composed
 from workflow_lib.errors import UserError, unknown_name
 from workflow_lib.features.encoder_registry import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
 from workflow_lib.optional_packages import is_installed, not_installed
@@ -43,7 +46,7 @@ OF_CLASSES = ("class_vectors", "class_tree", "class_costs")
 FILES = (*OF_CLASSES, "gram")
 """Keys whose value is the path of a further file."""
 
-SETTINGS = ("methods", "splits", "delimiter", "missing", "series", "encode")
+SETTINGS = ("methods", "splits", "delimiter", "sheet", "missing", "series", "encode")
 """Keys that name neither columns nor files."""
 
 REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, *SETTINGS)
@@ -148,6 +151,9 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     checked = {key: _plain(value) for key, value in request.items()}
     if "delimiter" in request:
         checked["delimiter"] = _delimiter(request["delimiter"])
+    for key in (*FILES, *SETTINGS):
+        if isinstance(checked.get(key), str):
+            checked[key] = unquoted(checked[key])
     checked = {key: value for key, value in checked.items() if value not in ("", [])}
     for key, example in (("name", "assay"), ("data", "assay.csv")):
         if not isinstance(checked.get(key), str):
@@ -169,7 +175,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         checked["series"] = True
     for key in ("methods", "missing"):
         if key in checked:
-            items = checked[key] if isinstance(checked[key], list) else checked[key].split(",")
+            items = checked[key] if isinstance(checked[key], list) else _listed(checked[key])
             checked[key] = [item.strip() for item in items if item.strip()]
     if "encode" in checked:
         checked["encode"] = _encoders(checked["encode"])
@@ -200,6 +206,9 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
             expected="the column that holds the class of each row",
             remedy=f"add classes=..., or leave out {key}",
         )
+    for key in ("data", *FILES):
+        if set("{}") & set(checked.get(key, "")):
+            raise wrong_key(key, f"'{checked[key]}' holds a brace", *WITHOUT_BRACES)
     for key in FILES:
         if key in checked and not Path(checked[key]).is_file():
             found = f"there is no file '{checked[key]}'"
@@ -248,7 +257,10 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         For a column that does not exist, a pattern that matches none, and a column with two roles.
         A pattern of ``inputs`` or ``exclude`` may match columns with another role.
     """
-    single = {key: table.named(request[key], key) if key in request else None for key in COLUMNS}
+    single = {
+        key: table.named(_as_named(request[key], table.names), key) if key in request else None
+        for key in COLUMNS
+    }
     lists, exact = {}, {}
     for key in LISTS:
         items = _items(request.get(key, []), table.names)
@@ -346,20 +358,50 @@ def _encoded_columns(
 
 
 def _items(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the items of a comma-separated list, in which names of columns may hold commas."""
+    """Return the items of a comma-separated list, in which names of columns may hold commas.
+
+    The list may be in brackets, unless these belong to names, as in ``[Ca],[Mg]``.
+    """
     if not isinstance(value, str):
         return list(value)
+    items = _split(value, names)
+    inner = _without_brackets(unquoted(value))
+    if inner != value and not set(items) <= set(names):
+        items = _split(inner, names)
+    return [_as_named(item, names) for item in items]
+
+
+def _split(value: str, names: Sequence[str]) -> list[str]:
+    """Return the texts between commas, joined again where they are the name of a column."""
     known, pieces, items = set(names), value.split(","), []
     position = 0
     while position < len(pieces):
         for end in range(len(pieces), position, -1):
-            item = ",".join(pieces[position:end]).strip()
-            if item in known or end == position + 1:
+            item = composed(",".join(pieces[position:end]))
+            if composed(_as_named(item, known)) in known or end == position + 1:
                 break
         if item:
             items.append(item)
         position = end
     return items
+
+
+def _as_named(text: str, names: Collection[str]) -> str:
+    """Return the name of a column without brackets or quotes that only the command has."""
+    bare = unquoted(_without_brackets(text))
+    return text if composed(text) in names else bare
+
+
+def _without_brackets(value: str) -> str:
+    """Return what is within the brackets around a list, as ``[y1, y2]``; else `value`."""
+    inside = value[1:-1]
+    is_list = value[:1] == "[" and value[-1:] == "]" and not set("[]") & set(inside)
+    return inside if is_list else value
+
+
+def _listed(value: str) -> list[str]:
+    """Return the texts between commas; brackets around a single text are part of it."""
+    return (_without_brackets(value) if "," in value else value).split(",")
 
 
 def _number_of_splits(value: Any) -> int:

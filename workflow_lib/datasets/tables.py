@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_array
 
-MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
+_ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
+"""What spreadsheets show in the place of a number that cannot be computed."""
+
+MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", *_ERRORS)
 """Marks of missing values in a table of the user; an empty cell is always missing."""
 
 SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"

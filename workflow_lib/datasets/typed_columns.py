@@ -17,6 +17,12 @@ from workflow_lib.optional_packages import not_installed
 
 _BYTES_OF_A_CELL = 8
 
+MATLAB = b"MATLAB 7.3 MAT-file"
+"""Beginning of files of MATLAB that are HDF5."""
+
+CATEGORICAL = "categorical"
+"""Type of a column in what pandas notes in Parquet files."""
+
 COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
 
@@ -41,13 +47,7 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if not name:
-            raise UserError(
-                place=f"{place}, column {position}",
-                found="the column has no name",
-                expected="a name for every column in the header",
-                remedy="name the column, or remove it (row numbers that pandas adds are left out "
-                "by to_csv(..., index=False))",
-            )
+            raise no_name(place, position)
         if "\0" in name:
             raise UserError(
                 place=f"{place}, column {position}",
@@ -66,12 +66,23 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
     return names
 
 
+def no_name(place: str, position: int) -> UserError:
+    """Return the error for a column without a name at a position, counted from 1."""
+    return UserError(
+        place=f"{place}, column {position}",
+        found="the column has no name",
+        expected="a name for every column in the header",
+        remedy="name the column, or remove it (row numbers that pandas adds are left out by "
+        "to_csv(..., index=False))",
+    )
+
+
 def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     """Return values of any type as a column: numbers unchanged, all others as stripped texts.
 
     Parameters
     ----------
-    values : sequence of n values
+    values : sequence of n values, or array (n, 1)
         Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
         and the like where missing.
     place : str
@@ -86,12 +97,16 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     Raises
     ------
     UserError
-        Naming the row, counted from 1, of a value of another type.
+        Naming the row, counted from 1, of a value of another type; `values` that are an error.
     """
+    if isinstance(values, UserError):
+        raise values
     try:
         array = np.asarray(values)
     except ValueError:
         array = np.empty((0, 0))
+    if isinstance(values, np.ndarray) and array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
     if array.ndim != 1:
         raise UserError(
             place=place,
@@ -149,12 +164,15 @@ def _text_of(value: Any, place: str) -> str:
         place=place,
         found=fault,
         expected="a number, a text, a date, or nothing",
-        remedy="leave the column out, or write it as numbers or texts",
+        remedy="leave the column out (in `snakemake new` by exclude), or write it as numbers or "
+        "texts",
     )
 
 
-def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
+def parquet_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]:
     """Return the columns of a Parquet file, without row numbers that pandas added.
+
+    The second item is the names of the columns that are categories: dictionaries.
 
     Raises
     ------
@@ -175,8 +193,21 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
         stored = file.read()
         names = [name for name in stored.column_names if not name.startswith("__index_level_")]
         checked_names(place, names)
-        return {name: _parquet_values(stored.column(name)) for name in names}
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        columns = {name: _parquet_values(stored.column(name)) for name in names}
+        # pandas writes the dictionary of a category of numbers as numbers.
+        noted = (stored.schema.pandas_metadata or {}).get("columns", ())
+        categories = {item.get("name") for item in noted if item.get("pandas_type") == CATEGORICAL}
+        is_dictionary = pyarrow.types.is_dictionary
+        categories |= {name for name in names if is_dictionary(stored.column(name).type)}
+        return columns, [name for name in names if name in categories]
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        ValueError,
+        OverflowError,
+        AttributeError,
+        TypeError,
+    ) as error:
         raise UserError(
             place=place,
             found=f"the file is damaged ({error})",
@@ -193,17 +224,22 @@ def _parquet_values(column: Any) -> Any:
     return column.to_numpy() if plain and not column.null_count else column.to_pylist()
 
 
-def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
+def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]:
     """Return the columns of an HDF5 file: its one-dimensional datasets, or a table of numbers.
+
+    Datasets (n, 1) and (1, n), as MATLAB writes vectors, are columns. The second item is the names
+    of the columns that are categories: enumerations.
 
     Raises
     ------
     UserError
-        When the file is damaged, or holds groups, links, datasets that are kept in other files, or
-        values that are neither numbers nor texts.
+        When the file is damaged, or holds groups, links or datasets that are kept in other files.
+        For a dataset of values that are neither numbers nor texts, or of more axes, the error is
+        the column.
     """
     import h5py
 
+    is_matlab = content.startswith(MATLAB)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             return _hdf5_columns(file, place, most_unpacked(len(content)))
@@ -214,12 +250,14 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
             expected="one-dimensional datasets of numbers or texts in the root of the file, or a "
             "single two-dimensional dataset that has the names of its columns in its attribute "
             f"'{COLUMNS_ATTRIBUTE}'",
-            remedy="write the table again as plain columns (from pandas by to_csv instead of "
-            "to_hdf)",
+            remedy="in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
+            "writetable(TABLE, 'table.csv')"
+            if is_matlab
+            else "write the table again as plain columns (from pandas by to_csv instead of to_hdf)",
         ) from error
 
 
-def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
+def _hdf5_columns(file: Any, place: str, most: int) -> tuple[dict[str, Any], list[str]]:
     """Return the columns; raise a ValueError for anything but plain datasets."""
     import h5py
 
@@ -230,24 +268,43 @@ def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
             raise ValueError(f"'{name}' is a group")
         if file[name].is_virtual or file[name].external:
             raise ValueError(f"'{name}' is stored in another file")
-        dtype = file[name].dtype
-        if dtype.kind not in "biuf" and h5py.check_string_dtype(dtype) is None:
-            raise ValueError(f"'{name}' is of the type {dtype}")
     # A dataset may state any size: its unwritten part is filled when it is read.
     size = sum(item.size * item.dtype.itemsize for item in file.values())
     if size > most:
         raise ValueError(f"its datasets have a stated size of {size} bytes, at most {most} fit")
-    columns = {
-        name: item[()] if item.dtype.kind in "biuf" else item.asstr("utf-8")[()]
-        for name, item in file.items()
-    }
-    for name, values in columns.items():
-        if len(columns) == 1 and np.ndim(values) == 2:
-            stated = file[name].attrs.get(COLUMNS_ATTRIBUTE, ())
-            if len(stated) != values.shape[1]:
-                raise ValueError(f"'{name}' has {values.shape[1]} columns with {len(stated)} names")
-            names = checked_names(place, [_text_of(column, place) for column in stated])
-            return dict(zip(names, values.T))
-        if np.ndim(values) != 1:
-            raise ValueError(f"'{name}' is of {np.ndim(values)} axes")
-    return columns
+    for name, item in file.items():
+        if len(file) == 1 and item.ndim == 2 and item.dtype.kind in "biuf":
+            stated = item.attrs.get(COLUMNS_ATTRIBUTE, ())
+            if len(stated) == item.shape[1]:
+                names = checked_names(place, [_text_of(column, place) for column in stated])
+                return dict(zip(names, item[()].T)), []
+            if 1 not in item.shape:
+                raise ValueError(f"'{name}' has {item.shape[1]} columns with {len(stated)} names")
+    columns = {name: _hdf5_values(item, f"{place}, column '{name}'") for name, item in file.items()}
+    return columns, [name for name in file if h5py.check_enum_dtype(file[name].dtype)]
+
+
+def _hdf5_values(item: Any, place: str) -> Any:
+    """Return the values of a dataset (n,), or the error that says why they are no column."""
+    import h5py
+
+    dtype, is_text = item.dtype, h5py.check_string_dtype(item.dtype) is not None
+    kind = item.attrs.get("MATLAB_class", b"")
+    fault = ""
+    if dtype.kind not in "biuf" and not is_text:
+        fault = f"values of the type {dtype}"
+    elif kind in (b"char", "char"):
+        fault = "characters of MATLAB"
+    elif item.ndim != 1 and not (item.ndim == 2 and 1 in item.shape):
+        fault = f"an array of {item.ndim} axes"
+    if fault:
+        return UserError(
+            place,
+            fault,
+            "one number or text per row",
+            "leave the column out (in `snakemake new` by exclude), or write it as a vector of "
+            "numbers or texts",
+        )
+    values = (item.asstr("utf-8")[()] if is_text else item[()]).ravel()
+    names = {number: name for name, number in (h5py.check_enum_dtype(dtype) or {}).items()}
+    return [names.get(value, str(value)) for value in values.tolist()] if names else values

@@ -37,6 +37,13 @@ class Table:
         row, counted from 1.
     unit : str
         What `lines` count.
+    notes : list of str
+        What reading passed over or assumed, in words.
+    categories : set of str
+        Columns that are categories according to the file, even if their values are numbers.
+    unreadable : dict
+        For columns whose values are neither numbers nor texts the error that asking for them
+        raises.
     """
 
     def __init__(
@@ -47,6 +54,9 @@ class Table:
         strings: Callable[[str], np.ndarray],
         lines: Sequence[int] | np.ndarray,
         unit: str = "row",
+        notes: Sequence[str] = (),
+        categories: Collection[str] = (),
+        unreadable: Mapping[str, UserError] | None = None,
     ) -> None:
         """Keep the columns that are known to be numbers, and a function that returns texts.
 
@@ -62,6 +72,9 @@ class Table:
         self._read_strings = strings
         self._known = frozenset(names)
         self.unit = unit
+        self.notes = list(notes)
+        self.categories = frozenset(categories)
+        self.unreadable = dict(unreadable or {})
 
     @property
     def n_rows(self) -> int:
@@ -74,6 +87,7 @@ class Table:
         mapping: Mapping[str, Sequence[Any]],
         place: str,
         missing_values: Collection[str] = MISSING_VALUES,
+        categories: Collection[str] = (),
     ) -> Table:
         """Return the table with the columns `mapping`, from name to values.
 
@@ -81,33 +95,43 @@ class Table:
         ----------
         mapping : mapping from str to sequence
             For example a dictionary of lists, or a pandas DataFrame. Values are numbers, texts,
-            dates, bool, or None, NaN and the like where missing.
+            dates, bool, or None, NaN and the like where missing; or a `UserError` that says why
+            they cannot be read.
         place : str
             Name of the table in messages.
         missing_values : collection of str, default=MISSING_VALUES
             Texts that mark a missing value.
+        categories : collection of str, default=()
+            Columns that are known to be categories.
 
         Raises
         ------
         UserError
-            For no column, columns of different length or more than one axis, no row, names that
-            are empty or repeated, and values of any other type.
+            For no column, columns of different length, no row, and names that are empty or
+            repeated. Columns of more than one axis, or with values of any other type, are
+            `unreadable`; it is an error if all columns are.
         """
         names = checked_names(place, [str(name) for name in mapping])
-        columns = [column_of(mapping[name], f"{place}, column '{name}'") for name in mapping]
-        lengths = {len(column) for column in columns}
-        if len(lengths) > 1:
-            odd = next(i for i, column in enumerate(columns) if len(column) != len(columns[0]))
-            raise UserError(
-                place=place,
-                found=f"{len(columns[0])} values in the column '{names[0]}' and "
-                f"{len(columns[odd])} in the column '{names[odd]}'",
-                expected="columns of equal length",
-                remedy="give every column one value per row",
-            )
-        if not columns[0].size:
+        by_name, unreadable = {}, {}
+        for name, given in zip(names, mapping):
+            try:
+                by_name[name] = column_of(mapping[given], f"{place}, column '{given}'")
+            except UserError as error:
+                unreadable[name] = error
+        if not by_name:
+            raise next(iter(unreadable.values()))
+        first, length = next((name, len(column)) for name, column in by_name.items())
+        for name, column in by_name.items():
+            if len(column) != length:
+                raise UserError(
+                    place=place,
+                    found=f"{length} values in the column '{first}' and {len(column)} in the "
+                    f"column '{name}'",
+                    expected="columns of equal length",
+                    remedy="give every column one value per row",
+                )
+        if not length:
             raise no_table(place, NO_ROWS)
-        by_name = dict(zip(names, columns))
         numbers = {
             name: without_marks(column, missing_values)
             for name, column in by_name.items()
@@ -121,7 +145,15 @@ class Table:
             return np.where(np.isnan(numbers[name]), "", texts)
 
         finite = {name: values for name, values in numbers.items() if not np.isinf(values).any()}
-        return cls(place, names, finite, strings, range(1, len(columns[0]) + 1))
+        return cls(
+            place,
+            names,
+            finite,
+            strings,
+            range(1, length + 1),
+            categories={composed(name) for name in categories},
+            unreadable=unreadable,
+        )
 
     def where(self, row: int, name: str | None = None) -> str:
         """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
@@ -267,10 +299,15 @@ class Table:
             lambda name: self._texts(name)[rows],
             self.lines[rows],
             self.unit,
+            self.notes,
+            self.categories,
+            self.unreadable,
         )
 
     def _texts(self, name: str) -> np.ndarray:
         name = self.named(name)
+        if name in self.unreadable:
+            raise self.unreadable[name]
         if name not in self._strings:
             self._strings[name] = self._read_strings(name)
         return self._strings[name]

@@ -52,9 +52,8 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     UserError
         When the table cannot be read.
     """
-    table = read_table(
-        file, options.get("missing_values") or MISSING_VALUES, options.get("delimiter")
-    )
+    missing = options.get("missing_values") or MISSING_VALUES
+    table = read_table(file, missing, options.get("delimiter"), sheet=options.get("sheet"))
     if "bag" in options:
         bags, roles = profiled(table, options)
         facts = data_profile(bags, roles) | {"bag_rows": table.n_rows}

@@ -238,6 +238,7 @@ class SavedModel:
         # The usual delimiters are detected in the header, and new rows may have another.
         given = reading["delimiter"]
         self._delimiter = None if given in DELIMITERS else given
+        self._sheet: str | None = reading.get("sheet")
 
     @classmethod
     def load(cls, path: str | Path, trusted: Iterable[str] = ()) -> SavedModel:
@@ -273,7 +274,9 @@ class SavedModel:
             return table
         if isinstance(table, (str, Path)):
             # Rows without any value are kept, so that predictions match the rows of the file.
-            return read_table(table, self._missing_values, self._delimiter, keep_empty=True)
+            return read_table(
+                table, self._missing_values, self._delimiter, keep_empty=True, sheet=self._sheet
+            )
         names = getattr(table, "columns", table)
         columns = {str(name): table[name] for name in names}
         return Table.from_columns(columns, "the given table", self._missing_values)

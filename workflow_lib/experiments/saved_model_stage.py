@@ -43,7 +43,7 @@ _CHOSEN = ("training_size", "n_components", "projected")
 
 _PACKAGES = ("numpy", "scipy", "h5py", "scikit-learn")
 
-_READING = ("row_name", "missing_values", "delimiter")
+_READING = ("row_name", "missing_values", "delimiter", "sheet")
 
 # Test rows whose predictions the saved model must reproduce: all of up to 4000 rows, because matrix
 # products of the same shape are equal to the last bit; of more rows the first 200.
@@ -94,7 +94,8 @@ def run(
         Title of the dataset.
     options : mapping or None, default=None
         Options of the reader: of a ``table`` ``row_name``, the column that names rows, and
-        ``missing_values`` and ``delimiter``, with which tables of new rows are read as well.
+        ``missing_values``, ``delimiter`` and ``sheet``, with which tables of new rows are read as
+        well.
     trusted : sequence of str, default=()
         Classes that the configuration names
         (`workflow_lib.experiments.saved_model.load_model`).

@@ -37,7 +37,7 @@ def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> N
     model : path
         A "predictor" artifact.
     rows : path
-        CSV, TSV, Parquet or HDF5 table with the input columns in any order; others are ignored.
+        Table of any kind with the input columns in any order; others are ignored.
     output : path
     trusted : sequence of str, default=()
         Classes that the configuration names
@@ -58,6 +58,8 @@ def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> N
     columns = with_distinct_names(_row_columns(predictor, rows_of_table), columns) | columns
     _write(Path(output), columns)
     print("\n".join(closing_lines(predictor, predictions, ignored, output)))
+    for note in table.notes:
+        print(f"{table.place}: {note}")
 
 
 def closing_lines(

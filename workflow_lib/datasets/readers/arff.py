@@ -6,9 +6,6 @@ and nominal attributes are read, dense rows only.
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, Strict, StrictBool
 
 from workflow_lib.config.base import Settings
+from workflow_lib.datasets.arff_text import arff_table
 from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
 from workflow_lib.errors import UserError
 
@@ -23,12 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from workflow_lib.datasets.user_table import Table
-
-
-_QUOTED = re.compile(r"""(?:^|,)\s*(['"])""")
-"""The first value of a row that is in quotes, single or double."""
-
-_IN_QUOTES = re.compile(r"""^(['"])(.*)\1$""")
 
 
 class Options(Settings):
@@ -56,7 +48,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     path = only_source(sources, "arff")
-    table, classes = _parse(path)
+    table, classes = arff_table(read_text(path), str(path))
     n_inputs = len(table.names) - options.targets
     if n_inputs < 1:
         raise UserError(
@@ -85,75 +77,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         rows_read=table.n_rows,
         allow_constant_outputs=options.allow_constant_outputs,
     )
-
-
-def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
-    """Return the table, and the classes of its nominal attributes by name.
-
-    SciPy reads the header. It would read the rows too, but without the lines in its messages, and
-    it accepts rows that are too long.
-    """
-    from workflow_lib.datasets.typed_columns import cleaned
-    from workflow_lib.datasets.user_table import Table
-
-    lines = read_text(path).splitlines()
-    begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
-    names, classes = _header(path, lines[:begin])
-    numbers, rows = [], []
-    for number, line in enumerate(lines[begin:], begin + 1):
-        line = line.strip()
-        if not line or line.startswith("%"):
-            continue
-        quoted = _QUOTED.search(line)
-        quote = quoted[1] if quoted else "'"
-        values = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
-        if len(values) != len(names) or line.startswith("{"):
-            raise UserError(
-                place=f"{path}, line {number}",
-                found="a sparse row" if line.startswith("{") else f"{len(values)} values",
-                expected=f"{len(names)} values, one per attribute, separated by commas",
-                remedy="fix the row; a broken last row means a truncated file",
-            )
-        numbers.append(number)
-        rows.append(values)
-    columns = dict(zip(names, zip(*rows))) if rows else dict.fromkeys(names, ())
-    table = Table(
-        str(path), names, {}, lambda name: cleaned(columns[name], ("?",)), numbers, unit="line"
-    )
-    return table, classes
-
-
-def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequence[str]]]:
-    """Return the names of the attributes, and the classes of the nominal ones."""
-    from scipy.io.arff import loadarff
-
-    from workflow_lib.datasets.typed_columns import checked_names
-
-    try:
-        if not lines:
-            raise ValueError("no @data line")
-        header = loadarff(io.StringIO("\n".join([*lines, ""])))[1]
-        kinds = {name: header[name] for name in header.names()}
-        other = [kind for kind, _ in kinds.values() if kind not in ("numeric", "nominal")]
-        if other:
-            raise ValueError(f"an attribute of the type {other[0]}")
-    # SciPy raises many kinds of errors.
-    except Exception as error:
-        raise UserError(
-            place=f"{path}, header",
-            found=f"it cannot be read ({str(error).strip() or type(error).__name__})",
-            expected="lines '@attribute NAME numeric' (or real, integer) and '@attribute NAME "
-            "{class, ...}', then @data and the rows",
-            remedy="check that this is a complete ARFF file, and take attributes of other types "
-            "and repeated names out of it",
-        ) from error
-    # SciPy removes single quotes only from names, and those of one kind from classes.
-    names = checked_names(f"{path}, header", [name.strip('"') for name in kinds])
-    return names, {
-        name: [_IN_QUOTES.sub(r"\2", value) for value in values]
-        for name, (_, values) in zip(names, kinds.values())
-        if values
-    }
 
 
 def _indicators(table: Table, name: str, classes: Sequence[str]) -> np.ndarray:

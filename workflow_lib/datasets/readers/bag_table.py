@@ -46,6 +46,9 @@ class Options(Settings):
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """The character between two cells of a text file; null: detected from the header."""
 
+    sheet: str | None = None
+    """Sheet of a workbook; null: the first that is neither hidden nor empty."""
+
 
 def kind_of_inputs(options: Options) -> str:
     """Return ``bags``."""
@@ -80,7 +83,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         path = sources[0]
     else:
         check_sources(sources, "bag_table")
-    table = read_table(path, options.missing_values, options.delimiter)
+    table = read_table(path, options.missing_values, options.delimiter, sheet=options.sheet)
     names = table.matching(options.numbers, "numbers")
     found = labelled_bags(table, options.bag, options.classes, names)
     labels = found.table.strings(options.classes)

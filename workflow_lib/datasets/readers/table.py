@@ -133,6 +133,9 @@ class Options(Settings):
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """The character between two cells of a text file; null: detected from the header."""
 
+    sheet: str | None = None
+    """Sheet of a workbook; null: the first that is neither hidden nor empty."""
+
 
 def kind_of_inputs(options: Options) -> str:
     """Return ``letters`` of a column of sequences, ``counts`` of words in bags, or ``numbers``."""
@@ -191,7 +194,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     from workflow_lib.datasets.table_file import read_table
 
-    return dataset_of(read_table(options.file, options.missing_values, options.delimiter), options)
+    table = read_table(options.file, options.missing_values, options.delimiter, sheet=options.sheet)
+    return dataset_of(table, options)
 
 
 def dataset_of(table: Table, options: Options) -> dict[str, Any]:

@@ -1,0 +1,297 @@
+"""Lines around the table in a text: what instruments, spreadsheets and R write before and after it.
+
+They are replaced by empty lines, so that all lines keep their numbers. Only what is clear is passed
+over. Everything else remains, and is refused by the checks of the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from workflow_lib.datasets.tables import finite_number
+
+HEAD_BYTES, TAIL_BYTES = 1 << 18, 1 << 14
+"""Parts of a file, at its beginning and its end, in which other lines than rows are looked for."""
+
+MOST_BELOW = 20
+"""Rows below a line by which it is judged whether the line is the header."""
+
+_NOT_MEASURED = {"n.d.", "nd", "n.d", "n/d", "n.a.", "na", "bdl", "lod", "blq", "trace", "-", "--"}
+
+COMMENTS = ("#", "%")
+"""Beginnings of lines that may be comments."""
+
+_SEPARATOR = re.compile(rb'"?sep=([^"\r\n])"?[,;\t ]*(?=[\r\n])', re.IGNORECASE)
+_COMMENT_LINE = re.compile(rb"(?<=[\r\n])[#%][^\r\n]*")
+_SPACED_QUOTES = r'{0} +"[^"\r\n]*" *({0}|[\r\n]|$)'
+
+
+class Record(NamedTuple):
+    """A row of a text: its first and last line, its stripped cells, and how many are filled."""
+
+    first: int
+    last: int
+    cells: list[str]
+    width: int
+
+
+class Layout(NamedTuple):
+    """Where the header is: the number of its record, of names, and whether it lacks the first."""
+
+    header: int
+    n_names: int
+    is_short: bool
+
+
+def without_surroundings(
+    content: bytes, delimiter: str | None, missing: Collection[str], delimiters: Sequence[str]
+) -> tuple[bytes, str | None, list[str]]:
+    """Return a text with its table alone, its delimiter, and what was passed over, in words.
+
+    Passed over are the line ``sep=;`` of spreadsheets; lines before the header that have another
+    number of cells than all rows below it; a line of units below the header, which has no number
+    in columns of numbers; lines that begin with ``#`` or ``%`` and have another number of cells;
+    and lines after an empty line at the end that have fewer cells. R writes a header without a name
+    for the names of the rows: an empty one is put before it.
+
+    Parameters
+    ----------
+    content : bytes
+        UTF-8 text.
+    delimiter : str or None
+        None: that of `delimiters`, or a space, by which the table has the most columns, where the
+        first line is not its header; otherwise None is returned.
+    missing : collection of str
+        Cells that are missing.
+    delimiters : sequence of str
+    """
+    notes: list[str] = []
+    if separator := _SEPARATOR.match(content):
+        delimiter = delimiter or separator[1].decode("utf-8", "replace")
+        content = content[separator.end() :]
+        notes.append("line 1, which names the delimiter, is passed over")
+    head = content[:HEAD_BYTES]
+    if len(content) > HEAD_BYTES:
+        head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
+    text = head.decode("utf-8")
+    usual = delimiter or _most_cells(text, delimiters)
+    rows = records_of(text, usual)
+    layout = _layout(rows, missing)
+    if delimiter is None and (layout is None or layout.n_names == 1):
+        for mark in (*delimiters, " "):
+            records = records_of(text, mark) if mark != usual else []
+            other = _layout(records, missing, strictly=True)
+            if other and other.n_names > max(1, layout.n_names if layout else 1):
+                delimiter, rows, layout = mark, records, other
+    if layout is None:
+        return content, delimiter, notes
+    delimiter = delimiter or usual
+    header, below = rows[layout.header], _without_marked(rows[layout.header + 1 :])
+    passed = [(record.first, record.last) for record in rows[: layout.header] if record.width]
+    if passed:
+        notes.append(f"{_lines(len(passed))} before the header, line {header.first}, passed over")
+    if below and _are_units(header, below, missing):
+        passed.append((below[0].first, below[0].last))
+        notes.append(f"line {below[0].first}, which has no numbers (units?), is passed over")
+    lines = content.splitlines(keepends=True) if passed or layout.is_short else []
+    for first, last in passed:
+        for number in range(first - 1, last):
+            lines[number] = _line_end(lines[number])
+    if layout.is_short:
+        at = header.first - 1
+        lines[at] = b'""' + delimiter.encode() + lines[at]
+    content = b"".join(lines) or content
+    content, n_comments = _without_comments(content, delimiter, header)
+    if n_comments:
+        notes.append(f"{_lines(n_comments)} with comments passed over")
+    content, n_last = _without_footer(content, delimiter, layout.n_names + layout.is_short)
+    if n_last:
+        notes.append(f"{_lines(n_last)} after the table passed over")
+    return content, delimiter, notes
+
+
+def has_spaced_quotes(content: bytes, delimiter: str) -> bool:
+    """Return whether cells in quotes have spaces before the quotes."""
+    if delimiter.isspace() or b' "' not in content:
+        return False
+    pattern = _SPACED_QUOTES.format(re.escape(delimiter)).encode()
+    return re.search(pattern, content) is not None
+
+
+def records_of(text: str, delimiter: str) -> list[Record]:
+    """Return the rows of a text, without its blank lines."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=not delimiter.isspace()
+    )
+    found, begin, limit = [], 1, csv.field_size_limit()
+    csv.field_size_limit(max(limit, len(text) + 1))
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            width = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+            if width:
+                found.append(Record(begin, reader.line_num, cells, width))
+            begin = reader.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+    return found
+
+
+def _most_cells(text: str, delimiters: Sequence[str]) -> str:
+    first = {mark: next(iter(records_of(text, mark)), None) for mark in delimiters}
+    return max(delimiters, key=lambda mark: len(first[mark].cells) if first[mark] else 0)
+
+
+def _layout(
+    records: Sequence[Record], missing: Collection[str], strictly: bool = False
+) -> Layout | None:
+    """Return where the header is; None where that is not clear.
+
+    It is the first row unless most rows below have more cells, or it is a comment, or `strictly`:
+    then it is the first row of names above a column of numbers that the rows below fit.
+    """
+    # Names may begin with the mark of comments, if no other row is a header.
+    is_marked = [record.cells[0].startswith(COMMENTS) for record in records]
+    for number in sorted(range(len(records)), key=is_marked.__getitem__):
+        record = records[number]
+        below = _without_marked(records[number + 1 : number + 1 + MOST_BELOW])
+        fits = [row for row in below if len(row.cells) >= record.width >= row.width]
+        is_first = number == 0 and not strictly and not is_marked[0]
+        if is_first and 2 * len(fits) >= len(below):
+            # Settings of an instrument, each with its value, may be more lines than the table.
+            is_sure = all(len(row.cells) >= record.width >= row.width for row in records)
+            later = None if is_sure else _layout(records[1:], missing, strictly=True)
+            later = None if _is_table(records, missing) else later
+            if later is None or later.is_short:
+                return Layout(0, record.width, False)
+            return later._replace(header=later.header + 1)
+        longer = [row for row in below if len(row.cells) == row.width == len(record.cells) + 1]
+        if below and longer == below and _name_rows(below):
+            if _is_header(record, [row.cells[1:] for row in below], missing):
+                return Layout(number, record.width, True)
+        if fits[:3] == below[:3] and 2 * len(fits) >= len(below):
+            if number and not is_marked[0] and _is_table(records, missing):
+                return None
+            if _is_header(record, [row.cells for row in fits], missing):
+                return Layout(number, record.width, False)
+    return None
+
+
+def _is_table(records: Sequence[Record], missing: Collection[str]) -> bool:
+    """Return whether the first rows are a table too; pairs of names and values are none."""
+    width = records[0].width
+    rows = [row.cells for row in records[1:3] if len(row.cells) >= width >= row.width]
+    are_pairs = width == 2 and all(_number(cells[0]) is None for cells in rows)
+    return len(rows) == 2 and not are_pairs and _is_header(records[0], rows, missing)
+
+
+def _without_marked(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if not record.cells[0].startswith(COMMENTS)]
+
+
+def _is_header(record: Record, rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
+    """Return whether a row has different names, one of them above a column of numbers."""
+    names = record.cells[: record.width]
+    return len({*names, ""}) > len(names) > 1 and any(
+        _number(name) is None and _are_numbers([cells[at] for cells in rows], missing, 0.5)
+        for at, name in enumerate(names)
+    )
+
+
+def _are_units(header: Record, below: Sequence[Record], missing: Collection[str]) -> bool:
+    """Return whether the first row below the header has texts where all further rows have numbers.
+
+    At least in two columns, and in half of these; and it has no number.
+    """
+    units, rows = below[0].cells, below[1 : 1 + MOST_BELOW]
+    width = header.width
+    rows = [row.cells for row in rows if len(row.cells) >= width]
+    if not rows or len(units) < width or any(_number(cell) is not None for cell in units):
+        return False
+    numeric = [at for at in range(width) if _are_numbers([row[at] for row in rows], missing)]
+    written = [at for at in numeric if units[at] and not _is_mark(units[at], missing)]
+    return len(written) >= 2 and 2 * len(written) >= len(numeric)
+
+
+def _is_mark(cell: str, missing: Collection[str]) -> bool:
+    """Return whether a cell says that a value is missing or was too small to be measured."""
+    return cell in missing or cell[0] in "<>≤≥~" or cell.lower() in _NOT_MEASURED
+
+
+def _are_numbers(cells: Sequence[str], missing: Collection[str], share: float = 1) -> bool:
+    present = [cell for cell in cells if cell and cell not in missing]
+    n_numbers = sum(_number(cell) is not None for cell in present)
+    return bool(present) and n_numbers >= share * len(present)
+
+
+def _number(cell: str) -> float | None:
+    return finite_number(cell.replace(",", ".", 1))
+
+
+def _name_rows(rows: Sequence[Record]) -> bool:
+    """Return whether the first cells of rows are different texts, or count the rows."""
+    names = [row.cells[0] for row in rows]
+    numbers = [finite_number(name) for name in names]
+    if None in numbers:
+        return len(set(names)) == len(names) and numbers.count(None) == len(names)
+    return numbers[0] in (0, 1) and numbers == [numbers[0] + at for at in range(len(numbers))]
+
+
+def _without_comments(content: bytes, delimiter: str, header: Record) -> tuple[bytes, int]:
+    """Return a text without the comments below its header, and their number."""
+    pieces, position, n_quotes, n_comments = [], 0, 0, 0
+    for match in _COMMENT_LINE.finditer(content):
+        record = next(iter(records_of(match[0].decode(), delimiter)))
+        if record.cells == header.cells:
+            continue
+        if record.width == header.width:
+            # Rows of this table may begin with the mark.
+            return content, 0
+        n_quotes += content.count(b'"', position, match.start())
+        if n_quotes % 2:
+            # It is part of a cell.
+            pieces.append(content[position : match.end()])
+            n_quotes += match[0].count(b'"')
+        else:
+            pieces.append(content[position : match.start()])
+            n_comments += 1
+        position = match.end()
+    return b"".join([*pieces, content[position:]]), n_comments
+
+
+def _without_footer(content: bytes, delimiter: str, n_names: int) -> tuple[bytes, int]:
+    """Return a text without narrow lines after an empty line at its end, and their number."""
+    start = max(len(content) - TAIL_BYTES, 0)
+    lines = content[start:].splitlines(keepends=True)[1 if start else 0 :]
+    kept, n_notes, n_last = len(lines), 0, 0
+    for at in reversed(range(len(lines))):
+        record = next(iter(records_of(lines[at].decode(errors="replace"), delimiter)), None)
+        if record is None:
+            kept, n_last = at, n_notes
+        elif not _is_note(record, n_names):
+            break
+        else:
+            n_notes += 1
+    if not n_last or content.count(b'"') % 2:
+        return content, 0
+    size = sum(map(len, lines[kept:]))
+    return content[:-size] + b"".join(map(_line_end, lines[kept:])), n_last
+
+
+def _is_note(record: Record, n_names: int) -> bool:
+    """Return whether a row has no numbers, and fewer cells than the table, or one sentence."""
+    is_narrow = len(record.cells) < n_names
+    is_sentence = record.width == 1 < n_names and " " in record.cells[0]
+    return (is_narrow or is_sentence) and all(_number(cell) is None for cell in record.cells)
+
+
+def _line_end(line: bytes) -> bytes:
+    return line[len(line.rstrip(b"\r\n")) :]
+
+
+def _lines(n: int) -> str:
+    return f"{n} line{'s' * (n != 1)}"
