@@ -63,6 +63,7 @@ STAGES_WITHOUT_SCIPY = {
 
 LAYERS = [
     {
+        "array_arguments",
         "artifacts",
         "box_overlap",
         "config",
