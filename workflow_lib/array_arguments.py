@@ -36,15 +36,21 @@ def as_numbers(values, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be an array; its parts differ in shape.") from error
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
-    is_text = array.dtype.kind in "USmMV"
-    if array.dtype.kind == "O":
-        is_text = any(isinstance(value, str | bytes) for value in array.flat)
+    refuse_text(array, name)
     try:
-        if not is_text:
-            return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f"{name} must hold numbers; found {array.dtype} (text, dates or objects).")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers; found {array.dtype} ({error}).") from error
+
+
+def refuse_text(values, name: str) -> None:
+    """Raise ValueError if an array holds text or dates, which numpy would convert to numbers."""
+    if isinstance(values, np.ndarray) and (
+        values.dtype.kind in "USmMV"
+        or values.dtype.kind == "O"
+        and any(isinstance(value, str | bytes) for value in values.flat)
+    ):
+        raise ValueError(f"{name} must hold numbers; found {values.dtype} (text or dates).")
 
 
 def refuse_sparse(values, name: str) -> None:
@@ -66,8 +72,8 @@ def as_items(items, name: str) -> list:
     refuse_sparse(items, name)
     if isinstance(items, str | bytes | dict) or not hasattr(items, "__len__"):
         raise ValueError(
-            f"{name} come as a list of arrays; found {type(items).__name__}. Put a single one into "
-            "a list."
+            f"{name} come as a list of arrays; found {type(items).__name__}. Put a single "
+            f"{name.lower().removesuffix('s')} into a list."
         )
     if hasattr(items, "to_numpy"):
         items = items.to_numpy()
@@ -85,8 +91,8 @@ def check_ignored(y, n_rows: int, estimator) -> None:
     if y is not None and (np.ndim(y) == 0 or len(y) != n_rows):
         raise ValueError(
             f"{type(estimator).__name__} ignores y, which must be None or have a value for each of "
-            f"{n_rows} items; found the shape {np.shape(y)}. For lengths of sequences, pass a list "
-            "of the sequences: x[:10], x[10:25], ..."
+            f"{n_rows} items; found the shape {np.shape(y)}. In the place of lengths, pass a "
+            "list of the sequences: [x[:10], x[10:25], ...], of letters [x[:10, 0], ...]."
         )
 
 

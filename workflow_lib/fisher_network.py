@@ -268,7 +268,8 @@ class FisherVectorNetwork(ParameterMixin):
 
     def predict(self, bags: Sequence[np.ndarray]) -> np.ndarray:
         """Return the class with the highest score of each bag (n,)."""
-        return self.classes_[self.decision_function(bags).argmax(axis=1)]
+        best = self.decision_function(bags).argmax(axis=1)
+        return self.classes_[best]
 
     def objective(self, bags: Sequence[np.ndarray], y) -> float:
         """Return C_hybrid of bags, with the posterior of the present mixture."""

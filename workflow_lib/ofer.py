@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from workflow_lib.array_arguments import masked_as_nan
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.forward import FORMS
 from workflow_lib.embeddings.posterior_noise import choose_noise
@@ -38,6 +37,7 @@ from workflow_lib.regression.kernel_ridge import (
     KernelInputMixin,
     KernelRidgeRegressor,
     check_square,
+    checked_inputs,
     checked_outputs,
 )
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
@@ -224,9 +224,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             them weak or all of them precomputed.
         """
         check_parameters(self)
-        X, X_weak = masked_as_nan(X), masked_as_nan(X_weak)
-        Y, Y_unpaired = checked_outputs(Y), masked_as_nan(Y_unpaired)
-        weak_responsibilities = masked_as_nan(weak_responsibilities)
+        X, X_weak = checked_inputs(X), checked_inputs(X_weak, "X_weak")
+        Y, Y_unpaired = checked_outputs(Y), checked_inputs(Y_unpaired, "Y_unpaired")
+        weak_responsibilities = checked_inputs(weak_responsibilities, "weak_responsibilities")
         if X_weak is None and weak_responsibilities is not None:
             raise ValueError("weak_responsibilities was given without X_weak.")
         if X_weak is not None and self.regressor is not None:
@@ -330,7 +330,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     def _checked_inputs(self, X) -> np.ndarray:
         """Return the inputs (n, q) or precomputed kernel values (n, l + w) of `predict`."""
         check_is_fitted(self)
-        X = masked_as_nan(X)
+        X = checked_inputs(X)
         if self.kernel != "precomputed" or self.regressor is not None:
             return validate_data(self, X, reset=False, dtype=np.float64)
         K = check_array(X, dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from workflow_lib.array_arguments import as_numbers, masked_as_nan
+from workflow_lib.array_arguments import as_numbers
 from workflow_lib.baselines.output_kernels import (
     minimise_rbf_distance,
     nearest_candidates,
@@ -26,6 +26,7 @@ from workflow_lib.regression.kernel_ridge import (
     KERNEL_PARAMETERS,
     KernelInputMixin,
     check_square,
+    checked_inputs,
     checked_outputs,
 )
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
@@ -103,7 +104,7 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
             If the data are not finite, or a parameter is out of range.
         """
         check_parameters(self)
-        X, Y = masked_as_nan(X), checked_outputs(Y)
+        X, Y = checked_inputs(X), checked_outputs(Y)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
         self._vector_output = Y.ndim == 1
         self.Y_fit_ = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
@@ -119,7 +120,7 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     def predict_weights(self, X) -> np.ndarray:
         """Return the weights a_i(x) (n, l) of the training outputs for inputs `X` (n, q)."""
         check_is_fitted(self)
-        X = validate_data(self, masked_as_nan(X), reset=False, dtype=np.float64)
+        X = validate_data(self, checked_inputs(X), reset=False, dtype=np.float64)
         K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
         return K @ self.smoother_ + self.intercept_
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.array_arguments import as_numbers
+from workflow_lib.array_arguments import as_numbers, check_ignored
 from workflow_lib.embeddings.closed_form import closed_form_preimage
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.gradient import minimise_distance
@@ -63,7 +63,7 @@ class FisherEmbedding(ForwardEmbedding, ParameterMixin):
 
     def fit(self, Y, y=None) -> FisherEmbedding:
         """Return the embedding as it is, for pipelines: its model is already fitted."""
-        self.scores.transform(Y)
+        check_ignored(y, len(self.transform(Y)), self)
         return self
 
     def fit_transform(self, Y, y=None) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from workflow_lib.array_arguments import check_ignored
 from workflow_lib.embeddings.score_spaces.base import (
     LEVELS,
     PARAMETRIZATIONS,
@@ -121,6 +122,7 @@ class ScoreSpace(ParameterMixin):
             models need are missing or of another number.
         """
         check_parameters(self)
+        check_ignored(y, _count(X), self)
         models = self._listed_models()
         rows = _rows_of_models(X, y, models)
         self.models_ = [
@@ -265,9 +267,9 @@ def _rows_of_models(X, y, models: list) -> list:
         return [everything] * len(models)
     if y is None:
         raise ValueError("Several models that are not fitted need the classes y of the items.")
+    if np.ndim(y) != 1 or np.ma.is_masked(y):
+        raise ValueError("The classes y must be a vector without masked values.")
     y = np.asarray(y)
-    if y.shape != (len(everything),) or np.ma.is_masked(y):
-        raise ValueError(f"{len(everything)} items have classes y of the shape {y.shape}.")
     classes = np.unique(y)[::-1]
     if len(classes) != len(models):
         raise ValueError(f"There are {len(models)} models for {len(classes)} classes.")

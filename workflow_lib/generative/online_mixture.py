@@ -293,7 +293,7 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         return self._spread > 0
 
     def __sklearn_is_fitted__(self) -> bool:
-        return getattr(self, "_spread", 0.0) > 0
+        return hasattr(self, "weights_")
 
     def _forget(self) -> None:
         self._spread, self._first_rows = 0.0, np.empty((0, 0))

@@ -216,9 +216,7 @@ def _sequence_of(position: int, lengths: np.ndarray) -> int:
 def _symbols(index: int, row) -> np.ndarray:
     try:
         is_masked = np.ma.is_masked(row) and row.dtype.kind in "iu"
-        values = (
-            row.astype(np.intp).filled(UNKNOWN) if is_masked else np.asarray(masked_as_nan(row))
-        )
+        values = np.asarray(row.filled(UNKNOWN) if is_masked else masked_as_nan(row))
     except ValueError as error:
         raise ValueError(f"Sequence {index} is not an array of integers.") from error
     if values.ndim != 1:

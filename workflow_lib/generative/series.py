@@ -62,14 +62,14 @@ def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
         or the numbers per step differ from `observation_dim`.
     """
     refuse_sparse(Z, "Z")
-    if isinstance(Z, list | tuple) or (np.ndim(Z) == 1 and getattr(Z, "dtype", None) == object):
+    if isinstance(Z, list | tuple) or getattr(Z, "dtype", None) is np.dtype(object):
         return _read_list(Z, observation_dim)
     try:
         values = as_numbers(Z, "Z")
     except ValueError as error:
         raise ValueError(
-            "Series of different lengths cannot form one array (or hold text or complex numbers). Pass a list of "
-            "arrays (T_i, p), or fill the ends of the shorter ones with NaN."
+            f"{error} Series of different lengths cannot form one array. Pass a list of arrays "
+            "(T_i, p), or fill the ends of the shorter ones with NaN."
         ) from error
     if values.ndim == 2:
         values = _split_steps(values, observation_dim)

@@ -276,7 +276,7 @@ def read_counts(counts):
     if not np.isfinite(values).all():
         raise ValueError("Counts must be finite; there is NaN or infinity.")
     if (values < 0).any():
-        raise ValueError("Counts must not be negative.")
+        raise ValueError("Negative values in data. Counts must not be negative.")
     empty = np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel() == 0)
     if len(empty):
         raise ValueError(f"Bag {empty[0]} is empty. Leave it out.")

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from workflow_lib.array_arguments import as_numbers, masked_as_nan
+from workflow_lib.array_arguments import as_numbers, masked_as_nan, refuse_text
 from workflow_lib.kernels.gram import KERNELS, gram_matrix
 from workflow_lib.parameters import (
     check_finite_positive,
@@ -44,11 +44,17 @@ class KernelInputMixin:
 
     def score(self, X, y, sample_weight=None):
         """Return the coefficient of determination of the predictions, as in scikit-learn."""
-        return super().score(X, masked_as_nan(y), sample_weight)
+        return super().score(X, checked_outputs(y), sample_weight)
+
+
+def checked_inputs(X, name: str = "X"):
+    """Return inputs with NaN where masked, for scikit-learn to check; ValueError for text."""
+    refuse_text(X, name)
+    return masked_as_nan(X)
 
 
 def checked_outputs(Y):
-    """Return outputs as numbers, with NaN where masked; None, which scikit-learn names, as it is."""
+    """Return outputs as numbers, with NaN where masked; None, which scikit-learn reports, as is."""
     return None if Y is None else as_numbers(Y, "Y")
 
 
@@ -136,7 +142,7 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
             semi-definite, or a precomputed one has more than `max_gram_rows` rows.
         """
         check_parameters(self)
-        X, y = masked_as_nan(X), checked_outputs(y)
+        X, y = checked_inputs(X), checked_outputs(y)
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         self._vector_output = y.ndim == 1
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -154,7 +160,7 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
     def predict(self, X):
         """Return predictions (n,) or (n, d) for inputs `X` (n, q), or a Gram matrix (n, l)."""
         check_is_fitted(self)
-        X = validate_data(self, masked_as_nan(X), reset=False, dtype=np.float64)
+        X = validate_data(self, checked_inputs(X), reset=False, dtype=np.float64)
         predictions = self._in_blocks(self._kernel_predictions, X)
         return predictions[:, 0] if self._vector_output else predictions
 
