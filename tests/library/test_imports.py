@@ -67,6 +67,7 @@ LAYERS = [
         "artifacts",
         "box_overlap",
         "config",
+        "convergence",
         "seeds",
         "metrics",
         "named_class",

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from workflow_lib.array_arguments import check_ignored
 from workflow_lib.embeddings.score_spaces.base import (
     LEVELS,
     PARAMETRIZATIONS,
@@ -122,7 +121,8 @@ class ScoreSpace(ParameterMixin):
             models need are missing or of another number.
         """
         check_parameters(self)
-        check_ignored(y, _count(X), self)
+        if y is not None and len(y) != _count(X):
+            raise ValueError(f"{_count(X)} items have {len(y)} classes.")
         models = self._listed_models()
         rows = _rows_of_models(X, y, models)
         self.models_ = [
@@ -216,9 +216,6 @@ class ScoreSpace(ParameterMixin):
 
     def _listed_models(self) -> list:
         models = list(self.models) if isinstance(self.models, list | tuple) else [self.models]
-        for model in models:
-            if not isinstance(model, ParameterMixin):
-                raise ValueError(f"models must be generative models; found {model!r}.")
         if not models:
             raise ValueError("There are no models.")
         return models
@@ -244,7 +241,7 @@ def log_sum_of_others(log_p: np.ndarray) -> np.ndarray:
 
 def _is_fitted(model) -> bool:
     """Return whether a model has parameters, as scikit-learn sees it."""
-    return model.__sklearn_is_fitted__()
+    return getattr(model, "__sklearn_is_fitted__", lambda: True)()
 
 
 def _clone(model):

@@ -149,15 +149,16 @@ class GaussianMixtureModel(ParameterMixin):
         """
         check_parameters(self)
         self._check_columns(Y)
-        check_ignored(y, np.shape(Y)[0] if np.ndim(Y) else 0, self)
         generator = random_generator(self.random_state)
         rows = None if self.batch_size is None else RowReader(Y)
         if rows is None or rows.n_rows <= self.batch_size:
             Y = as_output_matrix(Y)
+            check_ignored(y, len(Y), self)
             floor = absolute_floor(Y, self.variance_floor)
             centre = Y.mean(axis=0)
             fit = self._best_start(Y, centre, floor, self.tol, "outputs", generator)
         else:
+            check_ignored(y, rows.n_rows, self)
             n_sample = max(START_ROWS, START_ROWS_PER_COMPONENT * self.n_components)
             centre, variance, sample = rows.moments_and_sample(
                 self.batch_size, min(n_sample, rows.n_rows), generator
