@@ -14,17 +14,7 @@ from workflow_lib.generative.gradient_steps import GradientSteps
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.mixture_gradient import Coordinates, softmax
 from workflow_lib.generative.online_mixture import OnlineGaussianMixtureModel
-from workflow_lib.parameters import (
-    ParameterMixin,
-    check_finite_positive,
-    check_flag,
-    check_not_negative,
-    check_parameters,
-    check_seed,
-    one_of,
-    random_generator,
-    whole,
-)
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 UNLABELLED = -1
 
@@ -129,25 +119,19 @@ class FisherVectorNetwork(ParameterMixin):
     array([0, 1, 0, 1])
     """
 
-    allowed: ClassVar = {
-        "n_components": whole(),
-        "start": one_of(("em", "k_means")),
-        "start_bags": one_of(("all", "labelled")),
-        "classifier": one_of(("svm", "zero")),
-        "penalty": check_finite_positive,
-        "unlabelled_weight": check_not_negative,
-        "learning_rate": check_finite_positive,
-        "m_steps": whole(0),
-        "m_step_rate": check_finite_positive,
-        "batch_size": whole(),
-        "batches": one_of(("halves", "mixed")),
-        "n_epochs": whole(0),
-        "root": check_flag,
-        "length": check_flag,
-        "random_state": check_seed,
-        "in_batches": one_of(BATCHES_WITHOUT),
-        "refit": check_flag,
-    }
+    allowed: ClassVar = checks(
+        whole="n_components batch_size",
+        count="m_steps n_epochs",
+        positive="penalty learning_rate m_step_rate",
+        not_negative="unlabelled_weight",
+        flag="root length refit",
+        seed="random_state",
+        start=("em", "k_means"),
+        start_bags=("all", "labelled"),
+        classifier=("svm", "zero"),
+        batches=("halves", "mixed"),
+        in_batches=BATCHES_WITHOUT,
+    )
     estimator_type = "classifier"
     input_tags: ClassVar = {"two_d_array": False}
 

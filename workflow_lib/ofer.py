@@ -18,14 +18,7 @@ from workflow_lib.generative.covariance import absolute_floor
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.parameters import (
-    ParameterMixin,
-    check_not_negative,
-    check_parameters,
-    check_positive,
-    one_of,
-    or_none,
-)
+from workflow_lib.parameters import ParameterMixin, check_kind, check_parameters, checks
 from workflow_lib.regression.any_estimator import (
     TAKE_WEIGHTS,
     fit_embeddings,
@@ -50,7 +43,7 @@ N_FOLDS = 5
 
 def _check_model(name: str, model) -> None:
     """Raise ValueError unless `model` is a generative model of outputs."""
-    if isinstance(model, type) or not hasattr(model, "outputs_are_series"):
+    if model is not None and (isinstance(model, type) or not hasattr(model, "outputs_are_series")):
         raise ValueError(
             f"{name} must be a GaussianModel, GaussianMixtureModel or StateSpaceModel, or None; "
             f"found {model!r}."
@@ -60,7 +53,7 @@ def _check_model(name: str, model) -> None:
 def _check_penalties(name: str, alpha) -> None:
     """Raise ValueError unless every penalty is a positive number."""
     for each in alpha.values() if isinstance(alpha, dict) else [alpha]:
-        check_positive(name, each)
+        check_kind("penalty", name, each)
 
 
 class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
@@ -152,11 +145,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     safe_to_load = True
     allowed: ClassVar = {
         **KernelRidgeRegressor.allowed,
-        "model": or_none(_check_model),
-        "form": one_of(FORMS),
+        **checks(not_negative="weak_weight", form=FORMS, preimage=PREIMAGES),
+        "model": _check_model,
         "alpha": _check_penalties,
-        "weak_weight": check_not_negative,
-        "preimage": one_of(PREIMAGES),
     }
 
     def __init__(

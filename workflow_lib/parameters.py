@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -123,14 +124,29 @@ def random_generator(random_state) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def check_parameters(estimator) -> None:
-    """Raise ValueError unless every parameter has a value that the class allows.
+KINDS: dict[str, tuple[type, str, str, Callable[[Any], bool]]] = {
+    "whole": (Integral, "be a whole number", "be at least 1", lambda value: value >= 1),
+    "count": (Integral, "be a whole number", "be at least 0", lambda value: value >= 0),
+    "number": (Real, "be a number", "be a number", lambda value: value == value),
+    "positive": (Real, "be positive", "be positive", lambda value: 0 < value < np.inf),
+    "penalty": (Real, "be positive", "be positive", lambda value: value > 0),
+    "not_negative": (Real, "not be negative", "not be negative", lambda value: 0 <= value < np.inf),
+    "limit": (Real, "be at least 1 or None", "be at least 1 or None", lambda value: value >= 1),
+    "share": (Real, "be in (0, 1]", "be in (0, 1]", lambda value: 0 < value <= 1),
+    "flag": (bool | np.bool_, "be True or False", "", lambda value: True),
+}
+"""Kind of parameter -> its type, what to say of another type and of a value without the condition,
+and the condition. Numbers may be those of numpy, and no flag is a number."""
 
-    The class names, in `allowed`, a check of each parameter: a function of its name and value,
-    from this module.
-    """
-    for name, check in estimator.allowed.items():
-        check(name, getattr(estimator, name))
+
+def check_kind(kind: str, name: str, value: Any) -> None:
+    """Raise ValueError unless a parameter has a value of one of `KINDS`."""
+    of_type, must_be, must, condition = KINDS[kind]
+    is_flag = isinstance(value, bool | np.bool_)
+    if not isinstance(value, of_type) or (is_flag and kind != "flag"):
+        raise ValueError(f"{name} must {must_be}; found {value!r}.")
+    if not condition(value):
+        raise ValueError(f"{name} must {must}; found {value!r}.")
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -139,64 +155,44 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {choices}; found {value!r}.")
 
 
-def one_of(choices: tuple[str, ...]) -> Callable[[str, Any], None]:
-    """Return the check of a parameter with named choices."""
-    return lambda name, value: check_choice(name, value, choices)
+def checks(**parameters: str | tuple[str, ...]) -> dict[str, Callable[[str, Any], None]]:
+    """Return the checks of parameters for `ParameterMixin.allowed`.
+
+    A tuple is the choices of the parameter that is its key. A text names parameters of the kind
+    that is its key: one of `KINDS`, ``seed``, or a kind with ``_or_none``.
+
+    Examples
+    --------
+    >>> sorted(checks(whole="n_init max_iter", engine=("fast", "exact"), seed="random_state"))
+    ['engine', 'max_iter', 'n_init', 'random_state']
+    """
+    found: dict[str, Callable[[str, Any], None]] = {}
+    for key, value in parameters.items():
+        if isinstance(value, tuple):
+            found[key] = partial(_check_choices, value)
+            continue
+        kind = key.removesuffix("_or_none")
+        check = _check_seed if kind == "seed" else partial(check_kind, kind)
+        check = check if kind == key else partial(_check_unless_none, check)
+        found |= dict.fromkeys(value.split(), check)
+    return found
 
 
-def or_none(check: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
-    """Return the check of a parameter that may be None."""
-
-    def check_unless_none(name, value):
-        if value is not None:
-            check(name, value)
-
-    return check_unless_none
+def check_parameters(estimator) -> None:
+    """Raise ValueError unless every parameter has a value that the class allows (`allowed`)."""
+    for name, check in estimator.allowed.items():
+        check(name, getattr(estimator, name))
 
 
-def whole(least: int = 1) -> Callable[[str, Any], None]:
-    """Return the check of whole numbers from `least` on, also those of numpy."""
-
-    def check(name, value):
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-            raise ValueError(f"{name} must be a whole number; found {value!r}.")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}; found {value!r}.")
-
-    return check
+def _check_choices(choices: tuple[str, ...], name: str, value: Any) -> None:
+    check_choice(name, value, choices)
 
 
-def real(must: str, condition: Callable[[float], bool]) -> Callable[[str, Any], None]:
-    """Return the check of numbers with a `condition`; `must` says it, as in ``be positive``."""
-
-    def check(name, value):
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-            raise ValueError(f"{name} must {must}; found {value!r}, which is not a number.")
-        if not condition(value):
-            raise ValueError(f"{name} must {must}; found {value!r}.")
-
-    return check
+def _check_unless_none(check: Callable[[str, Any], None], name: str, value: Any) -> None:
+    if value is not None:
+        check(name, value)
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; found {value!r}.")
-
-
-def check_seed(name: str, value: Any) -> None:
-    """Raise ValueError unless `random_generator` takes `value`."""
-    if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
-        return
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < 0:
-        raise ValueError(
-            f"{name} must be a whole number from 0 on, a Generator, a RandomState or None; "
-            f"found {value!r}."
-        )
-
-
-check_positive = real("be positive", lambda value: value > 0)
-"""Infinity is allowed, as an infinite penalty has a meaning."""
-check_finite_positive = real("be positive", lambda value: 0 < value < np.inf)
-check_not_negative = real("not be negative", lambda value: 0 <= value < np.inf)
-check_number = real("be a number", lambda value: value == value)
+def _check_seed(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, np.random.Generator | np.random.RandomState):
+        check_kind("count", name, value)

@@ -15,13 +15,7 @@ from workflow_lib.baselines.output_kernels import (
     output_gram,
 )
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.parameters import (
-    check_finite_positive,
-    check_parameters,
-    check_positive,
-    one_of,
-    or_none,
-)
+from workflow_lib.parameters import check_parameters, checks
 from workflow_lib.regression.kernel_ridge import (
     KERNEL_PARAMETERS,
     KernelInputMixin,
@@ -69,13 +63,12 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     """
 
     safe_to_load = True
-    allowed: ClassVar = {
-        **KERNEL_PARAMETERS,
-        "alpha": check_positive,
-        "output_kernel": one_of(VECTOR_KERNELS),
-        "output_gamma": or_none(check_finite_positive),
-        "preimage": one_of(PREIMAGES),
-    }
+    allowed: ClassVar = KERNEL_PARAMETERS | checks(
+        penalty="alpha",
+        positive_or_none="output_gamma",
+        output_kernel=VECTOR_KERNELS,
+        preimage=PREIMAGES,
+    )
 
     def __init__(
         self,

@@ -13,13 +13,7 @@ from workflow_lib.embeddings.score_spaces.base import (
     ScoreTerms,
 )
 from workflow_lib.embeddings.score_spaces.registry import terms_module
-from workflow_lib.parameters import (
-    ParameterMixin,
-    check_flag,
-    check_parameters,
-    one_of,
-    or_none,
-)
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks
 
 KINDS = ("free_energy", "fisher", "top", "expected_counts", "log_likelihood")
 
@@ -77,13 +71,13 @@ class ScoreSpace(ParameterMixin):
         .. where there are several models.
     """
 
-    allowed: ClassVar = {
-        "kind": one_of(KINDS),
-        "level": one_of(LEVELS),
-        "posterior": one_of(POSTERIORS),
-        "parametrization": one_of(PARAMETRIZATIONS),
-        "divide_by_length": or_none(check_flag),
-    }
+    allowed: ClassVar = checks(
+        flag_or_none="divide_by_length",
+        kind=KINDS,
+        level=LEVELS,
+        posterior=POSTERIORS,
+        parametrization=PARAMETRIZATIONS,
+    )
     estimator_type = None
     input_tags: ClassVar = {"two_d_array": False}
 

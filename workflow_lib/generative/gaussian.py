@@ -15,7 +15,7 @@ from workflow_lib.generative.covariance import (
     floor_from_variance,
     log_gaussian_densities,
 )
-from workflow_lib.parameters import ParameterMixin, check_finite_positive, check_parameters, one_of
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks
 from workflow_lib.stored_rows import are_stored
 
 BATCH_NUMBERS = 2**20
@@ -41,10 +41,7 @@ class GaussianModel(ParameterMixin):
         and as in `workflow_lib.generative.covariance`.
     """
 
-    allowed: ClassVar = {
-        "covariance_type": one_of(COVARIANCE_TYPES),
-        "variance_floor": check_finite_positive,
-    }
+    allowed: ClassVar = checks(positive="variance_floor", covariance_type=COVARIANCE_TYPES)
     has_component_block = False
     outputs_are_series = False
 

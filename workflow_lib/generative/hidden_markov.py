@@ -19,17 +19,7 @@ from workflow_lib.generative.hidden_markov_fitting import (
 from workflow_lib.generative.hidden_markov_gaussian import GaussianEmissions
 from workflow_lib.generative.hidden_markov_posterior import exact_posterior
 from workflow_lib.generative.sequences import Sequences, arrange, blocks_by_length
-from workflow_lib.parameters import (
-    ParameterMixin,
-    check_finite_positive,
-    check_not_negative,
-    check_parameters,
-    check_seed,
-    one_of,
-    or_none,
-    random_generator,
-    whole,
-)
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 EMISSIONS = ("categorical", "gaussian")
 ENGINES = {
@@ -113,18 +103,15 @@ class HiddenMarkovModel(ParameterMixin):
         ``score_samples`` of the training sequences.
     """
 
-    allowed: ClassVar = {
-        "n_states": whole(),
-        "emission": one_of(EMISSIONS),
-        "n_symbols": or_none(whole()),
-        "prior": check_not_negative,
-        "variance_floor": check_finite_positive,
-        "n_init": whole(),
-        "random_state": check_seed,
-        "max_iter": whole(),
-        "tol": check_not_negative,
-        "engine": one_of(tuple(ENGINES)),
-    }
+    allowed: ClassVar = checks(
+        whole="n_states n_init max_iter",
+        whole_or_none="n_symbols",
+        not_negative="prior tol",
+        positive="variance_floor",
+        seed="random_state",
+        emission=EMISSIONS,
+        engine=tuple(ENGINES),
+    )
     input_tags: ClassVar = {"two_d_array": False}
     score_terms = "hidden_markov"
 

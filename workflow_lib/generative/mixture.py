@@ -18,17 +18,7 @@ from workflow_lib.generative.covariance import (
 )
 from workflow_lib.generative.exponentials import exp_in_place
 from workflow_lib.generative.mixture_batches import SMALLEST_COUNT, Fit, RowReader
-from workflow_lib.parameters import (
-    ParameterMixin,
-    check_finite_positive,
-    check_number,
-    check_parameters,
-    check_seed,
-    one_of,
-    or_none,
-    random_generator,
-    whole,
-)
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 # Mean log-likelihoods (nats per row) that differ by no more are equal but for rounding.
 EQUAL = 1e-10
@@ -101,16 +91,14 @@ class GaussianMixtureModel(ParameterMixin):
         last number is the mean of `score_samples` of the training rows.
     """
 
-    allowed: ClassVar = {
-        "n_components": whole(),
-        "covariance_type": one_of(COVARIANCE_TYPES),
-        "variance_floor": check_finite_positive,
-        "n_init": whole(),
-        "max_iter": whole(),
-        "tol": check_number,
-        "random_state": check_seed,
-        "batch_size": or_none(whole()),
-    }
+    allowed: ClassVar = checks(
+        whole="n_components n_init max_iter",
+        whole_or_none="batch_size",
+        positive="variance_floor",
+        number="tol",
+        seed="random_state",
+        covariance_type=COVARIANCE_TYPES,
+    )
     has_component_block = True
     outputs_are_series = False
 

@@ -21,16 +21,7 @@ from workflow_lib.generative.mixture import (
 )
 from workflow_lib.generative.mixture_batches import Parameters, RowReader, Statistics
 from workflow_lib.generative.mixture_gradient import Coordinates, expected_gradient, softmax
-from workflow_lib.parameters import (
-    check_finite_positive,
-    check_parameters,
-    check_seed,
-    one_of,
-    or_none,
-    random_generator,
-    real,
-    whole,
-)
+from workflow_lib.parameters import check_parameters, checks, random_generator
 
 UPDATES = ("stepwise", "gradient", "natural")
 COVARIANCES = ("spherical", "diag")
@@ -106,19 +97,16 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
     array([-5.,  5.])
     """
 
-    allowed: ClassVar = {
-        "n_components": whole(),
-        "covariance_type": one_of(COVARIANCES),
-        "update": one_of(UPDATES),
-        "optimiser": one_of(OPTIMISERS),
-        "learning_rate": check_finite_positive,
-        "m_steps": whole(0),
-        "step": or_none(real("be None or in (0, 1]", lambda step: 0 < step <= 1)),
-        "variance_floor": check_finite_positive,
-        "random_state": check_seed,
-        "batch_size": whole(),
-        "max_passes": whole(),
-    }
+    allowed: ClassVar = checks(
+        whole="n_components batch_size max_passes",
+        count="m_steps",
+        positive="learning_rate variance_floor",
+        share_or_none="step",
+        seed="random_state",
+        covariance_type=COVARIANCES,
+        update=UPDATES,
+        optimiser=OPTIMISERS,
+    )
 
     def __init__(
         self,

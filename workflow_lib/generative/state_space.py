@@ -17,16 +17,10 @@ from workflow_lib.generative.state_space_maximisation import Restrictions
 from workflow_lib.generative.state_space_start import starting_parameters
 from workflow_lib.parameters import (
     ParameterMixin,
-    check_finite_positive,
-    check_flag,
-    check_not_negative,
-    check_number,
+    check_kind,
     check_parameters,
-    check_seed,
-    one_of,
-    or_none,
+    checks,
     random_generator,
-    whole,
 )
 
 ENGINES = ("batched", "moments", "recursion", "pykalman")
@@ -109,19 +103,16 @@ class StateSpaceModel(ParameterMixin):
         The engine that was used: what ``batched`` chose.
     """
 
-    allowed: ClassVar = {
-        "state_dim": whole(),
-        "n_iter": whole(),
-        "n_init": whole(),
-        "isotropic": check_flag,
-        "random_state": check_seed,
-        "observation_dim": or_none(whole()),
-        "tol": check_number,
-        "prior_strength": check_not_negative,
-        "prior_variance": check_finite_positive,
-        "max_spectral_radius": check_finite_positive,
-        "engine": one_of(ENGINES),
-    }
+    allowed: ClassVar = checks(
+        whole="state_dim n_iter n_init",
+        whole_or_none="observation_dim",
+        flag="isotropic",
+        number="tol",
+        not_negative="prior_strength",
+        positive="prior_variance max_spectral_radius",
+        seed="random_state",
+        engine=ENGINES,
+    )
     input_tags: ClassVar = {"allow_nan": True, "three_d_array": True}
     has_component_block = False
     outputs_are_series = True
@@ -297,7 +288,8 @@ class StateSpaceModel(ParameterMixin):
 
     def sample(self, n: int, T: int, random_state=None) -> tuple[np.ndarray, np.ndarray]:
         """Return `n` random series of `T` steps, an array (n, T, p), and their states (n, T, d)."""
-        whole()("n", n), whole()("T", T), check_seed("random_state", random_state)
+        check_kind("whole", "n", n)
+        check_kind("whole", "T", T)
         self._check_is_fitted()
         rng = random_generator(random_state)
         A, C, Q, R, mean, covariance = self._parameters()

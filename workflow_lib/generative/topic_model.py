@@ -9,14 +9,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from workflow_lib.array_arguments import as_numbers, check_ignored
-from workflow_lib.parameters import (
-    ParameterMixin,
-    check_finite_positive,
-    check_parameters,
-    check_seed,
-    random_generator,
-    whole,
-)
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 # A bag's proportions are found when an iteration changes them by less than this, in words a topic.
 TOLERANCE = 1e-5
@@ -86,12 +79,7 @@ class TopicModel(ParameterMixin):
         It may be assigned.
     """
 
-    allowed: ClassVar = {
-        "n_topics": whole(),
-        "alpha": check_finite_positive,
-        "random_state": check_seed,
-        "max_iter": whole(),
-    }
+    allowed: ClassVar = checks(whole="n_topics max_iter", positive="alpha", seed="random_state")
     input_tags: ClassVar = {"sparse": True, "positive_only": True}
     score_terms = "topic_model"
 

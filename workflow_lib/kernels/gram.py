@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.parameters import check_positive
+from workflow_lib.parameters import check_kind
 
 KERNELS = ("rbf", "laplacian", "linear", "tanimoto", "precomputed")
 
@@ -88,7 +88,7 @@ def gram_from_products(
 
 def check_gamma(gamma: float | None) -> None:
     """Raise ValueError unless `gamma` is a positive number."""
-    check_positive("gamma", gamma)
+    check_kind("penalty", "gamma", gamma)
 
 
 def _rbf(X, Z, gamma):

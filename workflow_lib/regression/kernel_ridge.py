@@ -10,25 +10,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from workflow_lib.array_arguments import as_numbers, masked_as_nan, refuse_text
 from workflow_lib.kernels.gram import KERNELS, gram_matrix
-from workflow_lib.parameters import (
-    check_finite_positive,
-    check_flag,
-    check_parameters,
-    check_positive,
-    check_seed,
-    one_of,
-    or_none,
-    real,
-    whole,
-)
+from workflow_lib.parameters import check_parameters, checks
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
-KERNEL_PARAMETERS = {
-    "kernel": one_of(KERNELS),
-    "gamma": or_none(check_finite_positive),
-    "center": check_flag,
-}
+KERNEL_PARAMETERS = checks(positive_or_none="gamma", flag="center", kernel=KERNELS)
 """The checks of the parameters of all estimators with a kernel on inputs."""
 
 
@@ -106,13 +92,9 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
     """
 
     safe_to_load = True
-    allowed: ClassVar = {
-        **KERNEL_PARAMETERS,
-        "alpha": check_positive,
-        "max_gram_rows": or_none(real("be at least 1 or None", lambda rows: rows >= 1)),
-        "n_landmarks": whole(),
-        "random_state": check_seed,
-    }
+    allowed: ClassVar = KERNEL_PARAMETERS | checks(
+        penalty="alpha", limit_or_none="max_gram_rows", whole="n_landmarks", seed="random_state"
+    )
 
     def __init__(
         self,
