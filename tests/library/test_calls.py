@@ -264,6 +264,15 @@ def test_an_ignored_second_argument_is_no_other_argument(name):
         clone(estimator).fit(items, [10, 10])
 
 
+def test_a_column_that_may_be_one_sequence_is_refused():
+    column = np.array([0, 1] * 5)[:, None]
+    for emission in ("categorical", "gaussian"):
+        model = HiddenMarkovModel(2, emission, max_iter=2)
+        with pytest.raises(ValueError, match="may be one sequence"):
+            model.fit(column)
+        assert model.fit([column[:, 0]]).score_samples([column[:, 0]]).shape == (1,)
+
+
 def test_frames_of_other_columns_are_refused():
     frame = pd.DataFrame(Y, columns=["a", "b"])
     counts = pd.DataFrame(COUNTS, columns=["a", "b", "c"])
@@ -273,6 +282,7 @@ def test_frames_of_other_columns_are_refused():
         (GaussianMixtureModel(2, batch_size=8), frame, "score_samples"),
         (OnlineGaussianMixtureModel(2), frame, "partial_fit"),
         (TopicModel(2, max_iter=2), counts, "proportions"),
+        (StateSpaceModel(1, n_iter=2, n_init=1), frame, "smooth"),
     ):
         model.fit(given)
         getattr(model, method)(given)

@@ -61,6 +61,18 @@ class FisherEmbedding(ForwardEmbedding, ParameterMixin):
         self.__init__(**self.get_params(deep=False))
         return self
 
+    def transform(self, Y) -> np.ndarray:
+        """Return the embeddings (n, m) of outputs `Y` (n, d), or series (n, T, p) or (n, T p).
+
+        Raises
+        ------
+        ValueError
+            If `Y` is not finite or has other columns (or steps) than the model.
+        """
+        embedded = super().transform(Y)
+        self.model._check_columns(Y, self.n_features_in_)
+        return embedded
+
     def fit(self, Y, y=None) -> FisherEmbedding:
         """Return the embedding as it is, for pipelines: its model is already fitted."""
         check_ignored(y, len(self.transform(Y)), self)

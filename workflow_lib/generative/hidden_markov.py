@@ -154,9 +154,14 @@ class HiddenMarkovModel(ParameterMixin):
         ------
         ValueError
             If there is no sequence, one is empty or not finite, a letter is out of range, numbers
-            per step differ, or a parameter is out of range.
+            per step differ, all are a single column, or a parameter is out of range.
         """
         check_ignored(y, len(as_items(sequences, "Sequences")), self)
+        if isinstance(sequences, np.ndarray) and sequences.shape[1:] == (1,):
+            raise ValueError(
+                f"The column {sequences.shape} may be one sequence, or many of one step. Pass "
+                "[x[:, 0]] for one, or list(x) for many."
+            )
         fit_models([self], sequences)
         return self
 

@@ -62,7 +62,7 @@ def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
         or the numbers per step differ from `observation_dim`.
     """
     refuse_sparse(Z, "Z")
-    if isinstance(Z, list | tuple) or getattr(Z, "dtype", None) is np.dtype(object):
+    if isinstance(Z, list | tuple):
         return _read_list(Z, observation_dim)
     try:
         values = as_numbers(Z, "Z")

@@ -162,6 +162,7 @@ class StateSpaceModel(ParameterMixin):
         check_parameters(self)
         series = read_series(Z, self.observation_dim)
         check_ignored(y, len(series.lengths), self)
+        self._check_columns(Z)
         check_can_be_fitted(series)
         variance = mean_variance(series)
         restrictions = Restrictions(
@@ -244,6 +245,9 @@ class StateSpaceModel(ParameterMixin):
 
     def _read(self, Z) -> SeriesBatch:
         self._check_is_fitted()
+        # Series of other lengths have other columns.
+        if getattr(Z, "shape", ())[1:] == (getattr(self, "n_steps_", 0) * self.observation_dim_,):
+            self._check_columns(Z, self.n_features_in_)
         return read_series(Z, self.observation_dim_)
 
     def score_samples(self, Z) -> np.ndarray:
