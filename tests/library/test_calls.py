@@ -47,55 +47,31 @@ CLASSES = np.arange(20) % 2
 MIXTURE = GaussianMixtureModel(2, n_init=1).fit(Y)
 EMBEDDED = FisherEmbedding(MIXTURE).transform(Y)
 
+OF_ROWS = ("fit", "score_samples", "responsibilities")
+OF_SEQUENCES = ("fit", "score_samples", "posteriors")
+OF_BAGS = ("fit", "partial_fit", "objective", "score", "transform", "predict")
+LETTERS = [bag[:, 0].astype(int).clip(0) for bag in BAGS]
+OFER = OutputFisherRegressor(MIXTURE, alpha={"pi": 1.0, "mu": 1.0})
+
 CASES = {
-    "gaussian": (GaussianModel(), Y, ("fit", "score_samples", "responsibilities")),
-    "mixture": (
-        GaussianMixtureModel(2, n_init=1),
-        Y,
-        ("fit", "score_samples", "responsibilities"),
-    ),
-    "in batches": (
-        GaussianMixtureModel(2, n_init=1, batch_size=8),
-        Y,
-        ("fit", "score_samples", "responsibilities"),
-    ),
-    "online": (
-        OnlineGaussianMixtureModel(2),
-        Y,
-        ("fit", "partial_fit", "score_samples", "responsibilities"),
-    ),
-    "series": (
-        StateSpaceModel(1, n_iter=2, n_init=1),
-        SERIES,
-        ("fit", "score_samples", "filter", "smooth"),
-    ),
-    "topics": (TopicModel(2, max_iter=2), COUNTS, ("fit", "score_samples", "proportions")),
+    "gaussian": (GaussianModel(), Y, OF_ROWS),
+    "mixture": (GaussianMixtureModel(2, n_init=1), Y, OF_ROWS),
+    "in batches": (GaussianMixtureModel(2, n_init=1, batch_size=8), Y, OF_ROWS),
+    "online": (OnlineGaussianMixtureModel(2), Y, (*OF_ROWS, "partial_fit")),
+    "series": (StateSpaceModel(1, n_iter=2, n_init=1), SERIES, (*OF_ROWS[:2], "filter", "smooth")),
+    "topics": (TopicModel(2, max_iter=2), COUNTS, (*OF_ROWS[:2], "proportions")),
     "embedding": (FisherEmbedding(MIXTURE), Y, ("fit", "transform")),
     "pre-image": (FisherEmbedding(MIXTURE), EMBEDDED, ("inverse_transform",)),
-    "letters": (
-        HiddenMarkovModel(2, n_init=1, max_iter=2),
-        [bag[:, 0].astype(int).clip(0) for bag in BAGS],
-        ("fit", "score_samples", "posteriors"),
-    ),
-    "vectors": (
-        HiddenMarkovModel(2, "gaussian", n_init=1, max_iter=2),
-        BAGS,
-        ("fit", "score_samples", "posteriors"),
-    ),
+    "letters": (HiddenMarkovModel(2, n_init=1, max_iter=2), LETTERS, OF_SEQUENCES),
+    "vectors": (HiddenMarkovModel(2, "gaussian", n_init=1, max_iter=2), BAGS, OF_SEQUENCES),
     "score space": (ScoreSpace(TopicModel(2, max_iter=2)), COUNTS, ("fit", "transform")),
-    "network": (
-        FisherVectorNetwork(2, n_epochs=1),
-        BAGS,
-        ("fit", "partial_fit", "objective", "score", "transform", "predict"),
-    ),
+    "network": (FisherVectorNetwork(2, n_epochs=1), BAGS, OF_BAGS),
     "kernel ridge": (KernelRidgeRegressor(), X, ("fit", "predict", "score")),
     "iokr": (IOKRegressor(), X, ("fit", "predict", "predict_weights")),
-    "ofer": (
-        OutputFisherRegressor(MIXTURE, alpha={"pi": 1.0, "mu": 1.0}),
-        X,
-        ("fit", "predict", "predict_embedding"),
-    ),
+    "ofer": (OFER, X, ("fit", "predict", "predict_embedding")),
 }
+"""Name -> an estimator, the items that it takes, and the methods that take them."""
+
 REGRESSORS = ("kernel ridge", "iokr", "ofer")
 WITH_TARGET = {"fit", "partial_fit", "score", "objective"}
 
@@ -178,40 +154,25 @@ def test_arrays_of_other_kinds_are_refused(fitted, name, fault):
 
 
 WEAK = (X[:2], np.array([[1.0, 0.0], [0.5, 0.5]]))
-WEIGHTS = np.ones(20)
+NETWORK = FisherVectorNetwork(2, n_epochs=0)
 SECOND = {
-    "outputs": [
-        (clone(CASES[name][0]), lambda model, values: model.fit(X, values), Y)
-        for name in REGRESSORS
-    ],
-    "scored outputs": [
-        (KernelRidgeRegressor().fit(X, Y), lambda model, values: model.score(X, values), Y)
-    ],
-    "candidates": [(IOKRegressor().fit(X, Y), lambda model, values: model.predict(X, values), Y)],
-    "weak inputs": [
-        (CASES["ofer"][0], lambda model, values: model.fit(X, Y, values, WEAK[1]), WEAK[0])
-    ],
-    "weak memberships": [
-        (CASES["ofer"][0], lambda model, values: model.fit(X, Y, WEAK[0], values), WEAK[1])
-    ],
-    "outputs without inputs": [
-        (CASES["ofer"][0], lambda model, values: model.fit(X, Y, Y_unpaired=values), Y)
-    ],
+    "outputs": [(CASES[name][0], lambda model, Y: model.fit(X, Y), Y) for name in REGRESSORS],
+    "scored outputs": [(KernelRidgeRegressor().fit(X, Y), lambda model, Y: model.score(X, Y), Y)],
+    "candidates": [(IOKRegressor().fit(X, Y), lambda model, Y: model.predict(X, Y), Y)],
+    "weak inputs": [(OFER, lambda model, X_weak: model.fit(X, Y, X_weak, WEAK[1]), WEAK[0])],
+    "weak memberships": [(OFER, lambda model, weak: model.fit(X, Y, WEAK[0], weak), WEAK[1])],
+    "outputs without inputs": [(OFER, lambda model, more: model.fit(X, Y, Y_unpaired=more), Y)],
     "memberships": [
         (
             MIXTURE,
-            lambda model, values: clone(model).fit_from_responsibilities(Y, values),
+            lambda model, q: clone(model).fit_from_responsibilities(Y, q),
             Y / Y.sum(1)[:, None],
         )
     ],
-    "weights": [
-        (
-            FisherVectorNetwork(2, n_epochs=0),
-            lambda model, values: model.fit(BAGS, CLASSES, sample_weight=values),
-            WEIGHTS,
-        )
-    ],
+    "weights": [(NETWORK, lambda model, w: model.fit(BAGS, CLASSES, sample_weight=w), np.ones(20))],
 }
+"""Name -> a model, a call with an array beside the items, and that array."""
+
 SECOND_FAULTS = {
     **{name: FAULTS[name] for name in ("complex", "text", "text among objects", "dates")},
     **{name: FAULTS[name] for name in ("infinity", "masked", "one axis more")},

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.array_arguments import as_numbers, refuse_sparse
+from workflow_lib.array_arguments import as_numbers
 
 
 class SeriesBatch(NamedTuple):
@@ -61,7 +61,6 @@ def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
         If lengths differ within an array, the shape is not that of series, a number is infinite,
         or the numbers per step differ from `observation_dim`.
     """
-    refuse_sparse(Z, "Z")
     if isinstance(Z, list | tuple):
         return _read_list(Z, observation_dim)
     try:
