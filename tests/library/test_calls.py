@@ -154,6 +154,7 @@ def test_arrays_of_other_kinds_are_refused(fitted, name, fault):
 
 
 WEAK = (X[:2], np.array([[1.0, 0.0], [0.5, 0.5]]))
+SHARES = Y / Y.sum(axis=1, keepdims=True)
 NETWORK = FisherVectorNetwork(2, n_epochs=0)
 SECOND = {
     "outputs": [(CASES[name][0], lambda model, Y: model.fit(X, Y), Y) for name in REGRESSORS],
