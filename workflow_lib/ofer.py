@@ -50,6 +50,15 @@ def _check_model(name: str, model) -> None:
         )
 
 
+def _check_regressor(name: str, regressor) -> None:
+    """Raise ValueError unless `regressor` is an estimator that predicts."""
+    is_class = isinstance(regressor, type)
+    if regressor is not None and (is_class or not hasattr(regressor, "predict")):
+        raise ValueError(
+            f"{name} must be a regressor, such as Ridge(), or None; found {regressor!r}."
+        )
+
+
 def _check_penalties(name: str, alpha) -> None:
     """Raise ValueError unless every penalty is a positive number."""
     for each in alpha.values() if isinstance(alpha, dict) else [alpha]:
@@ -147,6 +156,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         **KernelRidgeRegressor.allowed,
         **checks(not_negative="weak_weight", form=FORMS, preimage=PREIMAGES),
         "model": _check_model,
+        "regressor": _check_regressor,
         "alpha": _check_penalties,
     }
 
