@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_items, as_numbers
 from workflow_lib.embeddings import fisher_layer
 from workflow_lib.features.bag_rows import some_rows
 from workflow_lib.generative.gradient_steps import GradientSteps
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.mixture_gradient import Coordinates, softmax
 from workflow_lib.generative.online_mixture import OnlineGaussianMixtureModel
-from workflow_lib.parameters import ParameterMixin, check_choice, random_generator
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 UNLABELLED = -1
 
@@ -118,6 +119,22 @@ class FisherVectorNetwork(ParameterMixin):
     array([0, 1, 0, 1])
     """
 
+    allowed: ClassVar = checks(
+        whole="n_components batch_size",
+        count="m_steps n_epochs",
+        positive="penalty learning_rate m_step_rate",
+        not_negative="unlabelled_weight",
+        flag="root length refit",
+        seed="random_state",
+        start=("em", "k_means"),
+        start_bags=("all", "labelled"),
+        classifier=("svm", "zero"),
+        batches=("halves", "mixed"),
+        in_batches=BATCHES_WITHOUT,
+    )
+    estimator_type = "classifier"
+    input_tags: ClassVar = {"two_d_array": False}
+
     def __init__(
         self,
         n_components: int = 16,
@@ -177,9 +194,9 @@ class FisherVectorNetwork(ParameterMixin):
             If a bag is empty, not finite or of another width than the others, if there are not two
             classes, or a parameter is out of range.
         """
-        self._check_settings()
-        y = _checked_labels(y, len(bags))
+        check_parameters(self)
         bags = _checked_bags(bags)
+        y = _checked_labels(y, len(bags))
         weights = _checked_weights(sample_weight, len(bags))
         seeds = random_generator(self.random_state).spawn(3)
         self._begin(bags, y, np.unique(y[y != UNLABELLED]), seeds[0], weights)
@@ -204,9 +221,9 @@ class FisherVectorNetwork(ParameterMixin):
         The first call starts the network from this batch, and needs `classes`, unless all of them
         are in `y`.
         """
-        self._check_settings()
-        y = _checked_labels(y, len(bags))
+        check_parameters(self)
         bags = _checked_bags(bags, None if not hasattr(self, "_centre") else len(self._centre))
+        y = _checked_labels(y, len(bags))
         if not hasattr(self, "classes_"):
             found = np.unique(y[y != UNLABELLED] if classes is None else classes)
             generator = random_generator(self.random_state)
@@ -220,7 +237,7 @@ class FisherVectorNetwork(ParameterMixin):
 
     def transform(self, bags: Sequence[np.ndarray]) -> np.ndarray:
         """Return the Fisher vectors (n, C + 2 C d) of bags under the trained mixture."""
-        bags = self._scaled(_checked_bags(bags, len(self._centre)))
+        bags = self._scaled(self._read(bags))
         parts = [
             fisher_layer.forward(
                 bags[first : first + BAGS_AT_ONCE], self._coordinates, self.root, self.length
@@ -235,13 +252,27 @@ class FisherVectorNetwork(ParameterMixin):
 
     def predict(self, bags: Sequence[np.ndarray]) -> np.ndarray:
         """Return the class with the highest score of each bag (n,)."""
-        return self.classes_[self.decision_function(bags).argmax(axis=1)]
+        best = self.decision_function(bags).argmax(axis=1)
+        return self.classes_[best]
 
     def objective(self, bags: Sequence[np.ndarray], y) -> float:
         """Return C_hybrid of bags, with the posterior of the present mixture."""
+        bags = self._scaled(self._read(bags))
         y = _checked_labels(y, len(bags))
-        bags = self._scaled(_checked_bags(bags, len(self._centre)))
         return self._cost_and_gradients(bags, y, np.ones(len(y)), None)[0]
+
+    def score(self, bags: Sequence[np.ndarray], y, sample_weight=None) -> float:
+        """Return the share of bags whose class `y` (n,) is predicted, weighted where asked."""
+        predicted = self.predict(bags)
+        y = _checked_labels(y, len(predicted))
+        return float(
+            np.average(predicted == y, weights=_checked_weights(sample_weight, len(predicted)))
+        )
+
+    def _read(self, bags) -> list[np.ndarray]:
+        if not hasattr(self, "_centre"):
+            self._check_is_fitted()
+        return _checked_bags(bags, len(self._centre))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the trained network as arrays, from which `from_arrays` predicts."""
@@ -271,23 +302,11 @@ class FisherVectorNetwork(ParameterMixin):
 
     # Start
 
-    def _check_settings(self) -> None:
-        check_choice("start", self.start, ("em", "k_means"))
-        check_choice("start_bags", self.start_bags, ("all", "labelled"))
-        check_choice("classifier", self.classifier, ("svm", "zero"))
-        check_choice("batches", self.batches, ("halves", "mixed"))
-        check_choice("in_batches", self.in_batches, BATCHES_WITHOUT)
-        for name in ("penalty", "learning_rate", "m_step_rate"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive; found {getattr(self, name)}.")
-        least = {"n_components": 1, "batch_size": 1, "m_steps": 0, "n_epochs": 0}
-        for name, smallest in {**least, "unlabelled_weight": 0}.items():
-            if not getattr(self, name) >= smallest:
-                raise ValueError(f"{name} must be at least {smallest}.")
-
     def _begin(self, bags, y, classes, generator, weights) -> None:
         if len(classes) < 2:
             raise ValueError(f"There must be labelled bags of two classes; found {len(classes)}.")
+        if self.model is not None and not hasattr(self.model, "means_"):
+            raise ValueError(f"model must be a fitted mixture or None; found {self.model!r}.")
         self.classes_, self.history_, self._n_updates = np.asarray(classes), [], 0
         labelled = np.flatnonzero(y != UNLABELLED)
         used = labelled if self.start_bags == "labelled" and len(labelled) else np.arange(len(y))
@@ -495,6 +514,8 @@ def fit_squared_hinge(
 
 
 def _checked_labels(y, n_bags: int) -> np.ndarray:
+    if np.ma.is_masked(y):
+        raise ValueError(f"y holds masked classes. Write {UNLABELLED} for an unlabelled bag.")
     y = np.asarray(y)
     if y.shape != (n_bags,):
         raise ValueError(f"y must have one class for each of {n_bags} bags; found {y.shape}.")
@@ -502,17 +523,17 @@ def _checked_labels(y, n_bags: int) -> np.ndarray:
 
 
 def _checked_weights(weights, n_bags: int) -> np.ndarray:
-    weights = np.ones(n_bags) if weights is None else np.asarray(weights, dtype=np.float64)
-    if weights.shape != (n_bags,) or not (weights > 0).all():
+    weights = np.ones(n_bags) if weights is None else as_numbers(weights, "sample_weight")
+    if weights.shape != (n_bags,) or not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(f"sample_weight must be {n_bags} positive numbers, one for each bag.")
     return weights
 
 
 def _checked_bags(bags, width: int | None = None) -> list[np.ndarray]:
     checked = []
-    for place, bag in enumerate(bags):
-        bag = np.asarray(bag, dtype=np.float64)
-        if bag.ndim != 2 or not len(bag):
+    for place, bag in enumerate(as_items(bags, "Bags")):
+        bag = as_numbers(bag, f"Bag {place}")
+        if bag.ndim != 2 or 0 in bag.shape:
             raise ValueError(f"Bag {place} must be rows of numbers; found the shape {bag.shape}.")
         width = width or bag.shape[1]
         if bag.shape[1] != width:
@@ -520,6 +541,4 @@ def _checked_bags(bags, width: int | None = None) -> list[np.ndarray]:
         if not np.isfinite(bag).all():
             raise ValueError(f"Bag {place} holds NaN or infinity.")
         checked.append(bag)
-    if not checked:
-        raise ValueError("There is no bag.")
     return checked

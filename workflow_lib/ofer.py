@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -10,13 +11,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
+from workflow_lib.embeddings.forward import FORMS
 from workflow_lib.embeddings.posterior_noise import choose_noise
 from workflow_lib.errors import ArgumentError
 from workflow_lib.generative.covariance import absolute_floor
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.parameters import ParameterMixin, check_choice
+from workflow_lib.parameters import ParameterMixin, check_kind, check_parameters, checks
 from workflow_lib.regression.any_estimator import (
     TAKE_WEIGHTS,
     fit_embeddings,
@@ -24,13 +26,43 @@ from workflow_lib.regression.any_estimator import (
     predict_outputs,
     takes_weights,
 )
-from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
+from workflow_lib.regression.kernel_ridge import (
+    KernelInputMixin,
+    KernelRidgeRegressor,
+    check_square,
+    checked_inputs,
+    checked_outputs,
+)
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_blocks
 from workflow_lib.stored_rows import StackedRows, are_stored
 
 N_FOLDS = 5
 """Folds whose held-out predictions choose the noise of the posterior pre-image."""
+
+
+def _check_model(name: str, model) -> None:
+    """Raise ValueError unless `model` is a generative model of outputs."""
+    if model is not None and (isinstance(model, type) or not hasattr(model, "outputs_are_series")):
+        raise ValueError(
+            f"{name} must be a GaussianModel, GaussianMixtureModel or StateSpaceModel, or None; "
+            f"found {model!r}."
+        )
+
+
+def _check_regressor(name: str, regressor) -> None:
+    """Raise ValueError unless `regressor` is an estimator that predicts."""
+    is_class = isinstance(regressor, type)
+    if regressor is not None and (is_class or not hasattr(regressor, "predict")):
+        raise ValueError(
+            f"{name} must be a regressor, such as Ridge(), or None; found {regressor!r}."
+        )
+
+
+def _check_penalties(name: str, alpha) -> None:
+    """Raise ValueError unless every penalty is a positive number."""
+    for each in alpha.values() if isinstance(alpha, dict) else [alpha]:
+        check_kind("penalty", name, each)
 
 
 class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
@@ -120,6 +152,13 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     """
 
     safe_to_load = True
+    allowed: ClassVar = {
+        **KernelRidgeRegressor.allowed,
+        **checks(not_negative="weak_weight", form=FORMS, preimage=PREIMAGES),
+        "model": _check_model,
+        "regressor": _check_regressor,
+        "alpha": _check_penalties,
+    }
 
     def __init__(
         self,
@@ -185,7 +224,10 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             `regressor` that takes no weights, or there are more than `max_gram_rows` rows, some of
             them weak or all of them precomputed.
         """
-        check_choice("preimage", self.preimage, PREIMAGES)
+        check_parameters(self)
+        X, X_weak = checked_inputs(X), checked_inputs(X_weak, "X_weak")
+        Y, Y_unpaired = checked_outputs(Y), checked_inputs(Y_unpaired, "Y_unpaired")
+        weak_responsibilities = checked_inputs(weak_responsibilities, "weak_responsibilities")
         if X_weak is None and weak_responsibilities is not None:
             raise ValueError("weak_responsibilities was given without X_weak.")
         if X_weak is not None and self.regressor is not None:
@@ -193,7 +235,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         model = GaussianMixtureModel() if self.model is None else self.model
         series_shape = np.shape(Y)[1:] if model.outputs_are_series and np.ndim(Y) == 3 else None
         if series_shape is not None:
-            Y = np.asarray(Y).reshape(len(Y), -1)
+            Y = Y.reshape(len(Y), -1)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
         is_large = self.regressor is None and self._exceeds_gram_limit(
             len(X), has_weak_rows=X_weak is not None
@@ -289,6 +331,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     def _checked_inputs(self, X) -> np.ndarray:
         """Return the inputs (n, q) or precomputed kernel values (n, l + w) of `predict`."""
         check_is_fitted(self)
+        X = checked_inputs(X)
         if self.kernel != "precomputed" or self.regressor is not None:
             return validate_data(self, X, reset=False, dtype=np.float64)
         K = check_array(X, dtype=np.float64)
@@ -380,8 +423,6 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             alphas = dict(self.alpha)
         else:
             alphas = dict.fromkeys(blocks, self.alpha)
-        for alpha in alphas.values():
-            check_alpha(alpha)
         return alphas
 
     def _check_weak(self, X_weak, weak_responsibilities, n_labelled):
@@ -389,8 +430,6 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             raise ValueError("Weak rows need a mixture: this model's embedding has no pi block.")
         if weak_responsibilities is None:
             raise ValueError("X_weak was given without weak_responsibilities.")
-        if not self.weak_weight >= 0:
-            raise ValueError(f"weak_weight must not be negative; found {self.weak_weight!r}.")
         X_weak = check_array(X_weak, dtype=np.float64)
         memberships = check_array(weak_responsibilities, dtype=np.float64)
         expected_columns = self.n_features_in_

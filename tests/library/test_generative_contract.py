@@ -376,21 +376,20 @@ def test_models_can_be_cloned_set_and_shown(case):
         copy.set_params(floor=1.0)
 
 
-AT_LEAST_1 = "n_components, n_init and max_iter must be at least 1"
 FAULTS = {
     "gaussian": [
         ({"variance_floor": 0.0}, "variance_floor must be positive"),
         ({"covariance_type": "tied"}, "covariance_type must be one of"),
     ],
     "gaussian_mixture": [
-        ({"n_components": 0}, AT_LEAST_1),
-        ({"n_init": 0}, AT_LEAST_1),
-        ({"max_iter": 0}, AT_LEAST_1),
+        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"n_init": 0}, "n_init must be at least 1"),
+        ({"max_iter": 0}, "max_iter must be at least 1"),
         ({"variance_floor": 0.0}, "variance_floor must be positive"),
         ({"variance_floor": np.nan}, "variance_floor must be positive"),
         ({"covariance_type": "tied"}, "covariance_type must be one of"),
         ({"batch_size": 16, "variance_floor": 0.0}, "variance_floor must be positive"),
-        ({"batch_size": 0}, "batch_size must be None or at least 1; found 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1; found 0"),
     ],
     "state_space": [
         ({"state_dim": 0}, "state_dim must be at least 1"),

@@ -63,10 +63,12 @@ STAGES_WITHOUT_SCIPY = {
 
 LAYERS = [
     {
+        "array_arguments",
         "artifacts",
         "box_overlap",
         "class_source",
         "config",
+        "convergence",
         "seeds",
         "metrics",
         "named_class",

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, MultiTaskLasso
 
 from workflow_lib import KernelRidgeRegressor
@@ -260,7 +261,7 @@ def test_what_is_refused_and_what_did_not_converge(monkeypatch):
     with pytest.raises(ValueError, match="must be positive"):
         regression.path(1, [0.0])
     monkeypatch.setattr(k_support, "MOST_ITERATIONS", 5)
-    with pytest.warns(RuntimeWarning, match="k = 2 and alpha = 0.0001 the duality gap"):
+    with pytest.warns(ConvergenceWarning, match="k = 2 and alpha = 0.0001: the duality gap"):
         regression.path(2, [1e-4])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

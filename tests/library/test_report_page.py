@@ -25,6 +25,7 @@ from report_samples import (
 from scipy.sparse import csr_array
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.convergence import GAP_AT_LIMIT
 from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
@@ -449,7 +450,13 @@ def test_the_protocol_states_chosen_kernels_and_values_on_edges(tmp_path):
     is_linear = (choices["name"] == "kernel") & (choices["split"] > 0)
     choices.loc[is_linear, "value"] = "linear"
     labels = {"m-krr": {"label": "m-KRR"}}
+    choices.loc[is_linear, ["name", "value"]] = GAP_AT_LIMIT, "0.02"
     text = assembly.protocol_sentences(settings, scores, choices, 5, methods=labels)
+    assert "before the duality gap was small enough" in text
+    assert "m-KRR in 8 of 10 fits (largest duality gap 0.02)" in text
+    choices.loc[is_linear, ["name", "value"]] = "kernel", "linear"
+    text = assembly.protocol_sentences(settings, scores, choices, 5, methods=labels)
+    assert "stopped at their limit" not in text
     assert "it is linear in 80 % and rbf in 20 %." in text
     assert "a better one may lie: m-KRR (lowest width) in 5 of 5 fits." in text
 

@@ -219,7 +219,7 @@ def test_bad_counts_are_named(counts, message):
 
 
 def test_other_words_than_those_of_the_topics_are_refused():
-    with pytest.raises(ValueError, match="Counts have 4 words; the model has 5."):
+    with pytest.raises(ValueError, match="counts has 4 columns; the model has 5."):
         model_with().score_samples(bags(n_words=4))
     model = model_with(2, 3)
     model.topics_ = np.array([[0.5, 0.5, 0.0]] * 2)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from workflow_lib.array_arguments import as_numbers
 from workflow_lib.baselines.output_kernels import (
     minimise_rbf_distance,
     nearest_candidates,
     output_gram,
 )
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
+from workflow_lib.parameters import check_parameters, checks
+from workflow_lib.regression.kernel_ridge import (
+    KERNEL_PARAMETERS,
+    KernelInputMixin,
+    check_square,
+    checked_inputs,
+    checked_outputs,
+)
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 PREIMAGES = ("candidates", "gradient")
@@ -53,6 +63,12 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     """
 
     safe_to_load = True
+    allowed: ClassVar = KERNEL_PARAMETERS | checks(
+        penalty="alpha",
+        positive_or_none="output_gamma",
+        output_kernel=VECTOR_KERNELS,
+        preimage=PREIMAGES,
+    )
 
     def __init__(
         self,
@@ -80,16 +96,9 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         ValueError
             If the data are not finite, or a parameter is out of range.
         """
+        check_parameters(self)
+        X, Y = checked_inputs(X), checked_outputs(Y)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
-        check_alpha(self.alpha)
-        if self.preimage not in PREIMAGES:
-            raise ValueError(f"preimage must be one of {PREIMAGES}; found {self.preimage!r}.")
-        if self.output_kernel not in VECTOR_KERNELS:
-            raise ValueError(
-                f"output_kernel must be one of {VECTOR_KERNELS}; found {self.output_kernel!r}."
-            )
-        if self.output_gamma is not None and not self.output_gamma > 0:
-            raise ValueError(f"output_gamma must be positive; found {self.output_gamma!r}.")
         self._vector_output = Y.ndim == 1
         self.Y_fit_ = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
         K = gram_matrix(X, None, self.kernel, self.gamma)
@@ -104,7 +113,7 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     def predict_weights(self, X) -> np.ndarray:
         """Return the weights a_i(x) (n, l) of the training outputs for inputs `X` (n, q)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, checked_inputs(X), reset=False, dtype=np.float64)
         K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
         return K @ self.smoother_ + self.intercept_
 
@@ -144,7 +153,7 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         return minimise_rbf_distance(weights, self.Y_fit_, gamma, start)
 
     def _check_candidates(self, candidates):
-        candidates = np.asarray(candidates)
+        candidates = as_numbers(candidates, "candidates")
         if self._vector_output and candidates.ndim == 1:
             candidates = candidates[:, None]
         candidates = check_array(candidates, dtype=np.float64, input_name="candidates")

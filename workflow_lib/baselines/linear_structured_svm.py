@@ -18,12 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.convergence import warn_at_limit
+
 Oracle = Callable[[int, np.ndarray], tuple[np.ndarray, float]]
 """Function of the number of an example and w that returns phi(x, y) (p,) and Delta of the output y
 with the largest Delta + w'phi(x, y)."""
 
+TOLERANCE = 0.01
+"""Duality gap, in units of the mean loss, at which a fit ends."""
+
 MOST_ROUNDS = 100
-"""Rounds after which the gap is taken as it is."""
+"""Rounds after which the gap is taken as it is, with a warning."""
 
 # Share of the tolerance to which the dual over the known outputs is solved.
 INNER_SHARE = 0.1
@@ -54,7 +59,7 @@ class LinearStructuredSVM:
         The gap, in units of the mean loss, at which a fit ends. Losses are at most about 1.
     """
 
-    def __init__(self, truth: np.ndarray, oracle: Oracle, tolerance: float = 0.01) -> None:
+    def __init__(self, truth: np.ndarray, oracle: Oracle, tolerance: float = TOLERANCE) -> None:
         self._truth, self._oracle, self._tolerance = np.asarray(truth), oracle, tolerance
         n, p = self._truth.shape
         # The true output itself is a constraint that is never violated.
@@ -62,7 +67,10 @@ class LinearStructuredSVM:
         self._examples, self._shares = np.arange(n), np.ones(n)
 
     def fit(self, cost: float) -> Machine:
-        """Return the machine for a cost C above 0, from the shares of the outputs of the last."""
+        """Return the machine for a cost C above 0, from the shares of the outputs of the last.
+
+        A ConvergenceWarning tells that the gap was not reached.
+        """
         n = len(self._truth)
         scale = cost / n
         for _ in range(MOST_ROUNDS):
@@ -80,6 +88,9 @@ class LinearStructuredSVM:
             self._examples = np.concatenate([self._examples, np.arange(n)])
             self._shares = np.concatenate([self._shares, np.zeros(n)])
             self._solve(scale, n)
+        else:
+            limit = f"{MOST_ROUNDS} rounds"
+            warn_at_limit(f"box machine of cost {cost:.3g}", gap, self._tolerance, limit)
         return Machine(weights, float(gap))
 
     def _solve(self, scale: float, n: int) -> None:

@@ -36,6 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.convergence import warn_at_limit
 from workflow_lib.embeddings.class_decoding import on_simplex
 from workflow_lib.parameters import check_choice
 
@@ -161,6 +162,11 @@ def fit_structured_machine(
     -------
     StructuredMachine
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is above the tolerance after `most_passes`.
+
     Raises
     ------
     ValueError
@@ -188,6 +194,8 @@ def fit_structured_machine(
         None if start is None else start[:, places],
     )
     gap, objective, passes = blocks.solve(tolerance, most_passes)
+    if gap > tolerance:
+        warn_at_limit(f"structured machine of cost {cost:.3g}", gap, tolerance, f"{passes} passes")
     found = {"dual": blocks.dual, "weights": blocks.weights / cost}
     found["coefficients"] = blocks.dual @ blocks.similarity
     of_all = {name: np.zeros((len(K), len(losses))) for name in found}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_numbers, check_ignored
 from workflow_lib.embeddings.closed_form import closed_form_preimage
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.gradient import minimise_distance
 from workflow_lib.embeddings.posterior import GaussianPosterior
-from workflow_lib.parameters import check_choice
+from workflow_lib.parameters import ParameterMixin, check_choice
 
 PREIMAGES = ("closed_form", "projected", "gradient", "posterior")
 STARTS = ("closed_form", "mean")
 
 
-class FisherEmbedding(ForwardEmbedding):
+class FisherEmbedding(ForwardEmbedding, ParameterMixin):
     """phi(y) = M grad_theta log p_theta(y), the output embedding of OFER (sections 3 and 4).
 
     Parameters
@@ -40,6 +41,46 @@ class FisherEmbedding(ForwardEmbedding):
     n_features : int
         Columns of the embedding.
     """
+
+    estimator_type = None
+
+    def __sklearn_clone__(self) -> FisherEmbedding:
+        return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the outputs that the model was fitted to."""
+        return self.model.n_features_in_
+
+    def set_params(self, **parameters) -> FisherEmbedding:
+        """Set constructor parameters and return the embedding."""
+        super().set_params(**parameters)
+        self.__init__(**self.get_params(deep=False))
+        return self
+
+    def transform(self, Y) -> np.ndarray:
+        """Return the embeddings (n, m) of outputs `Y` (n, d), or series (n, T, p) or (n, T p).
+
+        Raises
+        ------
+        ValueError
+            If `Y` is not finite or has other columns (or steps) than the model.
+        """
+        embedded = super().transform(Y)
+        self.model._check_columns(Y, self.n_features_in_)
+        return embedded
+
+    def fit(self, Y, y=None) -> FisherEmbedding:
+        """Return the embedding as it is, for pipelines: its model is already fitted."""
+        check_ignored(y, len(self.transform(Y)), self)
+        return self
+
+    def fit_transform(self, Y, y=None) -> np.ndarray:
+        """Return `transform(Y)`."""
+        return self.transform(Y)
 
     def inverse_transform(
         self,
@@ -80,9 +121,11 @@ class FisherEmbedding(ForwardEmbedding):
         """
         check_choice("preimage", preimage, PREIMAGES)
         check_choice("start", start, STARTS)
-        H = np.asarray(H, dtype=np.float64)
+        H = as_numbers(H, "H")
         if H.ndim != 2 or H.shape[1] != self.n_features:
             raise ValueError(f"H must have the shape (n, {self.n_features}); found {H.shape}.")
+        if not np.isfinite(H).all():
+            raise ValueError("H must be finite; it holds NaN or infinity.")
         if preimage == "gradient":
             if not hasattr(self.scores, "normal_equations"):
                 raise ValueError(

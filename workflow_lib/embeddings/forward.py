@@ -25,10 +25,13 @@ class ForwardEmbedding:
     def __init__(self, model, form: str = "reduced", covariance_block: str = "constrained") -> None:
         check_choice("form", form, FORMS)
         check_choice("covariance_block", covariance_block, COVARIANCE_BLOCKS)
+        kind = registry.kind_of(model)
+        if hasattr(model, "_check_is_fitted"):
+            model._check_is_fitted()
         self.model = model
         self.form = form
         self.covariance_block = covariance_block
-        self.scores = registry.load(registry.kind_of(model)).scores(model, form, covariance_block)
+        self.scores = registry.load(kind).scores(model, form, covariance_block)
 
     @property
     def blocks(self) -> dict[str, slice]:

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_output_matrix
 from workflow_lib.embeddings.scores import Scores
 from workflow_lib.generative.covariance import ComponentPrecision, component_covariance
-from workflow_lib.parameters import as_output_matrix
 
 
 class MixtureScores(Scores):

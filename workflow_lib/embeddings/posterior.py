@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_numbers
 from workflow_lib.generative.covariance import (
     inverse_factors,
     log_gaussian_densities,
@@ -134,7 +135,7 @@ def checked_noise(noise_covariance, dimension: int) -> np.ndarray:
             "The pre-image 'posterior' needs noise_covariance, that of the errors of the predicted "
             "outputs: a number, one for each output, or a matrix."
         )
-    noise = np.asarray(noise_covariance, dtype=np.float64)
+    noise = as_numbers(noise_covariance, "noise_covariance")
     if noise.shape not in ((), (dimension,), (dimension, dimension)):
         raise ValueError(
             f"noise_covariance has the shape {noise.shape}; expected (), ({dimension},) or "

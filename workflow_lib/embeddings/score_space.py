@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from workflow_lib.embeddings.score_spaces.base import (
@@ -11,7 +13,7 @@ from workflow_lib.embeddings.score_spaces.base import (
     ScoreTerms,
 )
 from workflow_lib.embeddings.score_spaces.registry import terms_module
-from workflow_lib.parameters import ParameterMixin, check_choice
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks
 
 KINDS = ("free_energy", "fisher", "top", "expected_counts", "log_likelihood")
 
@@ -69,6 +71,16 @@ class ScoreSpace(ParameterMixin):
         .. where there are several models.
     """
 
+    allowed: ClassVar = checks(
+        flag_or_none="divide_by_length",
+        kind=KINDS,
+        level=LEVELS,
+        posterior=POSTERIORS,
+        parametrization=PARAMETRIZATIONS,
+    )
+    estimator_type = None
+    input_tags: ClassVar = {"two_d_array": False}
+
     def __init__(
         self,
         models,
@@ -102,7 +114,9 @@ class ScoreSpace(ParameterMixin):
             If a choice is unknown, `X` is not what the models take, or the classes that unfitted
             models need are missing or of another number.
         """
-        self._check_choices()
+        check_parameters(self)
+        if y is not None and len(y) != _count(X):
+            raise ValueError(f"{_count(X)} items have {len(y)} classes.")
         models = self._listed_models()
         rows = _rows_of_models(X, y, models)
         self.models_ = [
@@ -126,7 +140,7 @@ class ScoreSpace(ParameterMixin):
             If a choice is unknown, a model is not fitted, `X` is not what the models take, lengths
             differ where the level is ``position``, or an item is impossible under a model.
         """
-        self._check_choices()
+        check_parameters(self)
         terms = self._terms()
         blocks = self._blocks(terms, X)
         columns = _columns(blocks)
@@ -141,13 +155,19 @@ class ScoreSpace(ParameterMixin):
             vectors /= terms[0].lengths(X)[:, None]
         return vectors
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return all(map(_is_fitted, getattr(self, "models_", None) or self._listed_models()))
+
     def _terms(self) -> list[ScoreTerms]:
         models = getattr(self, "models_", None) or self._listed_models()
         terms = []
         for index, model in enumerate(models):
             module = terms_module(model)
             if not _is_fitted(model):
-                raise ValueError(f"Model {index} ({model!r}) is not fitted. Call fit first.")
+                # scikit-learn expects its own error, which is a ValueError.
+                from sklearn.exceptions import NotFittedError
+
+                raise NotFittedError(f"Model {index} ({model!r}) is not fitted. Call fit first.")
             terms.append(module.Terms(model))
         return terms
 
@@ -194,12 +214,6 @@ class ScoreSpace(ParameterMixin):
             raise ValueError("There are no models.")
         return models
 
-    def _check_choices(self) -> None:
-        check_choice("kind", self.kind, KINDS)
-        check_choice("level", self.level, LEVELS)
-        check_choice("posterior", self.posterior, POSTERIORS)
-        check_choice("parametrization", self.parametrization, PARAMETRIZATIONS)
-
 
 def _columns(blocks: dict[str, np.ndarray]) -> dict[str, slice]:
     """Return the columns of blocks (n, ...) that are put next to each other."""
@@ -220,12 +234,12 @@ def log_sum_of_others(log_p: np.ndarray) -> np.ndarray:
 
 
 def _is_fitted(model) -> bool:
-    """Return whether a model has parameters, as scikit-learn sees it: attributes that end in _."""
-    return any(name.endswith("_") and not name.startswith("__") for name in vars(model))
+    """Return whether a model has parameters, as scikit-learn sees it."""
+    return getattr(model, "__sklearn_is_fitted__", lambda: True)()
 
 
 def _clone(model):
-    return type(model)(**model.get_params())
+    return type(model)(**model.get_params(deep=False))
 
 
 def _count(X) -> int:
@@ -244,9 +258,9 @@ def _rows_of_models(X, y, models: list) -> list:
         return [everything] * len(models)
     if y is None:
         raise ValueError("Several models that are not fitted need the classes y of the items.")
+    if np.ndim(y) != 1 or np.ma.is_masked(y):
+        raise ValueError("The classes y must be a vector without masked values.")
     y = np.asarray(y)
-    if len(y) != len(everything):
-        raise ValueError(f"{len(everything)} items have {len(y)} classes.")
     classes = np.unique(y)[::-1]
     if len(classes) != len(models):
         raise ValueError(f"There are {len(models)} models for {len(classes)} classes.")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_numbers
 from workflow_lib.embeddings.scores import Scores
 
 
@@ -140,7 +141,7 @@ class StateSpaceScores(Scores):
         return np.ones(1), means.reshape(1, size), covariance.reshape(1, size, size), "full"
 
     def _series(self, Z) -> np.ndarray:
-        Z = np.asarray(Z, dtype=np.float64)
+        Z = as_numbers(Z, "Z")
         shape = (self.n_steps, self.observation_dim)
         if Z.ndim == 2 and Z.shape[1] == self.n_steps * self.observation_dim:
             Z = Z.reshape(len(Z), *shape)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.box_overlap import overlaps
+from workflow_lib.convergence import GAP_AT_LIMIT
 from workflow_lib.embeddings.box_search import detections
 from workflow_lib.embeddings.word_grids import WordGrid
 from workflow_lib.features.word_points import ImagePoints
@@ -139,9 +140,15 @@ class FittedBoxes(Fitted):
     """Weights (W,) of the words of a box, on a grid of cells."""
 
     def __init__(
-        self, weights: np.ndarray, n_cells: int, center: bool, gap: float | None = None
+        self,
+        weights: np.ndarray,
+        n_cells: int,
+        center: bool,
+        gap: float | None = None,
+        at_limit: Mapping[str, float] | None = None,
     ) -> None:
         self._weights, self._n_cells, self._center, self._gap = weights, n_cells, center, gap
+        self._at_limit = dict(at_limit or {})
 
     def predict(self, rows):
         """Return the best box (m, 4) of each image, in pixels."""
@@ -171,7 +178,7 @@ class FittedBoxes(Fitted):
         """
         grid = {"n_cells": self._n_cells, "center": self._center}
         search = {"word_weights": self._weights, "word_grid": grid}
-        return search | ({} if self._gap is None else {"gap": self._gap})
+        return search | ({} if self._gap is None else {"gap": self._gap}) | self._at_limit
 
     def to_arrays(self):
         return self.entries()
@@ -179,4 +186,5 @@ class FittedBoxes(Fitted):
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> FittedBoxes:
         grid, gap = arrays["word_grid"], arrays.get("gap")
-        return cls(arrays["word_weights"], int(grid["n_cells"]), bool(grid["center"]), gap)
+        limit = {GAP_AT_LIMIT: arrays[GAP_AT_LIMIT]} if GAP_AT_LIMIT in arrays else {}
+        return cls(arrays["word_weights"], int(grid["n_cells"]), bool(grid["center"]), gap, limit)

@@ -25,6 +25,8 @@ class FittedFeatureRidge(Fitted):
         `workflow_lib.regression.random_features.RandomFeatures`, or none of these where the inputs
         are the features.
     kernel : InputKernel
+    details : mapping, optional
+        More entries of an item.
     """
 
     # All training rows at once are more than memory is meant to hold.
@@ -32,9 +34,14 @@ class FittedFeatureRidge(Fitted):
 
     ARRAYS = ("weights", "intercept", "landmarks", "projection", "directions")
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], kernel: InputKernel) -> None:
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        kernel: InputKernel,
+        details: Mapping[str, float] | None = None,
+    ) -> None:
         self._arrays = {name: arrays[name] for name in self.ARRAYS if name in arrays}
-        self._kernel = kernel
+        self._kernel, self._details = kernel, dict(details or {})
 
     def predict(self, rows):
         arrays, X = self._arrays, rows.test_rows()
@@ -50,7 +57,7 @@ class FittedFeatureRidge(Fitted):
         return features.transform(X) @ arrays["weights"] + arrays["intercept"]
 
     def entries(self):
-        return dict(self._arrays)
+        return self._arrays | self._details
 
     def to_arrays(self):
         return self._arrays | kernel_arrays(self._kernel)

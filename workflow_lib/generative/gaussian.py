@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from workflow_lib.array_arguments import as_output_matrix, check_ignored
 from workflow_lib.generative import mixture_batches
 from workflow_lib.generative.covariance import (
+    COVARIANCE_TYPES,
     absolute_floor,
-    check_covariance_type,
     estimate_covariances,
     floor_from_variance,
     log_gaussian_densities,
 )
-from workflow_lib.parameters import ParameterMixin, as_output_matrix
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks
 from workflow_lib.stored_rows import are_stored
 
 BATCH_NUMBERS = 2**20
@@ -38,6 +41,7 @@ class GaussianModel(ParameterMixin):
         and as in `workflow_lib.generative.covariance`.
     """
 
+    allowed: ClassVar = checks(positive="variance_floor", covariance_type=COVARIANCE_TYPES)
     has_component_block = False
     outputs_are_series = False
 
@@ -56,10 +60,12 @@ class GaussianModel(ParameterMixin):
         ValueError
             If `Y` is empty or not finite, or a parameter is out of range.
         """
-        check_covariance_type(self.covariance_type)
+        check_parameters(self)
+        self._check_columns(Y)
         if are_stored(Y):
             return self._fit_in_batches(mixture_batches.RowReader(Y))
         Y = as_output_matrix(Y)
+        check_ignored(y, len(Y), self)
         self.weights_ = np.ones(1)
         self.means_ = Y.mean(axis=0, keepdims=True)
         self.covariances_ = estimate_covariances(
@@ -97,6 +103,10 @@ class GaussianModel(ParameterMixin):
         return 1
 
     @property
+    def n_features_in_(self) -> int:
+        return self.means_.shape[1]
+
+    @property
     def mean_(self) -> np.ndarray:
         return self.means_[0]
 
@@ -108,9 +118,15 @@ class GaussianModel(ParameterMixin):
 
     def score_samples(self, Y) -> np.ndarray:
         """Return log p(y) of every row of `Y` (n, d), in nats: an array (n,)."""
-        Y = as_output_matrix(Y)
+        Y = self._checked_rows(Y)
         return log_gaussian_densities(Y, self.means_, self.covariances_, self.covariance_type)[:, 0]
 
     def responsibilities(self, Y) -> np.ndarray:
         """Return the posterior probabilities of the components: a column of ones (n, 1)."""
-        return np.ones((len(as_output_matrix(Y)), 1))
+        return np.ones((len(self._checked_rows(Y)), 1))
+
+    def _checked_rows(self, Y) -> np.ndarray:
+        self._check_is_fitted()
+        rows = as_output_matrix(Y)
+        self._check_columns(Y, rows.shape[1])
+        return rows

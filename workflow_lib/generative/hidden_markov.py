@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_items, check_ignored
 from workflow_lib.generative import hidden_markov_hmmlearn, hidden_markov_recursion
 from workflow_lib.generative.hidden_markov_categorical import CategoricalEmissions
 from workflow_lib.generative.hidden_markov_fitting import (
@@ -18,7 +19,7 @@ from workflow_lib.generative.hidden_markov_fitting import (
 from workflow_lib.generative.hidden_markov_gaussian import GaussianEmissions
 from workflow_lib.generative.hidden_markov_posterior import exact_posterior
 from workflow_lib.generative.sequences import Sequences, arrange, blocks_by_length
-from workflow_lib.parameters import ParameterMixin, check_choice, random_generator
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 EMISSIONS = ("categorical", "gaussian")
 ENGINES = {
@@ -102,6 +103,16 @@ class HiddenMarkovModel(ParameterMixin):
         ``score_samples`` of the training sequences.
     """
 
+    allowed: ClassVar = checks(
+        whole="n_states n_init max_iter",
+        whole_or_none="n_symbols",
+        not_negative="prior tol",
+        positive="variance_floor",
+        seed="random_state",
+        emission=EMISSIONS,
+        engine=tuple(ENGINES),
+    )
+    input_tags: ClassVar = {"two_d_array": False}
     score_terms = "hidden_markov"
 
     def __init__(
@@ -131,18 +142,26 @@ class HiddenMarkovModel(ParameterMixin):
     def fit(self, sequences, y=None) -> HiddenMarkovModel:
         """Fit to sequences by EM from `n_init` starts, all in one recursion; `y` is ignored.
 
+        Sequences are items of a list: there are no lengths as in hmmlearn.
+
         Parameters
         ----------
         sequences : list of integer arrays (K_i,), or of arrays (K_i, d)
-            Letters from 0, with -1 for an unknown one, which every state emits with probability
-            one; or vectors.
+            Letters from 0, with -1 (or a mask) for an unknown one, which every state emits with
+            probability one; or vectors.
 
         Raises
         ------
         ValueError
             If there is no sequence, one is empty or not finite, a letter is out of range, numbers
-            per step differ, or a parameter is out of range.
+            per step differ, all are a single column, or a parameter is out of range.
         """
+        check_ignored(y, len(as_items(sequences, "Sequences")), self)
+        if isinstance(sequences, np.ndarray) and sequences.shape[1:] == (1,):
+            raise ValueError(
+                f"The column {sequences.shape} may be one sequence, or many of one step. Pass "
+                "[x[:, 0]] for one, or list(x) for many."
+            )
         fit_models([self], sequences)
         return self
 
@@ -201,6 +220,7 @@ class HiddenMarkovModel(ParameterMixin):
 
     def observation_model(self):
         """Return how the states emit (`hidden_markov_fitting.Emissions`), from the parameters."""
+        self._check_is_fitted()
         if self.emission == "categorical":
             return CategoricalEmissions(np.shape(self.emissions_)[1], self.prior)
         means = np.asarray(self.means_, dtype=np.float64)
@@ -219,20 +239,6 @@ class HiddenMarkovModel(ParameterMixin):
         if self.emission == "categorical":
             return CategoricalEmissions(self.n_symbols, self.prior)
         return GaussianEmissions(None, self.variance_floor)
-
-    def _check_settings(self) -> None:
-        check_choice("emission", self.emission, EMISSIONS)
-        check_choice("engine", self.engine, tuple(ENGINES))
-        for name in ("n_states", "n_init", "max_iter"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; found {getattr(self, name)!r}.")
-        for name in ("prior", "tol"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must not be negative; found {getattr(self, name)!r}.")
-        if not self.variance_floor > 0:
-            raise ValueError(f"variance_floor must be positive; found {self.variance_floor!r}.")
-        if self.n_symbols is not None and self.n_symbols < 1:
-            raise ValueError(f"n_symbols must be at least 1; found {self.n_symbols!r}.")
 
 
 def fit_models(
@@ -266,7 +272,7 @@ def fit_models(
         As `HiddenMarkovModel.fit`, or if a subset is empty or the models differ in something else.
     """
     for model in models:
-        model._check_settings()
+        check_parameters(model)
     shared = ("emission", "n_symbols", "prior", "variance_floor", "max_iter", "tol", "engine")
     first = models[0]
     for name in shared:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_numbers, as_output_matrix, check_ignored
 from workflow_lib.generative import mixture_batches
 from workflow_lib.generative.covariance import (
+    COVARIANCE_TYPES,
     absolute_floor,
-    check_covariance_type,
     floor_from_variance,
     log_gaussian_densities,
     squared_distances,
 )
 from workflow_lib.generative.exponentials import exp_in_place
 from workflow_lib.generative.mixture_batches import SMALLEST_COUNT, Fit, RowReader
-from workflow_lib.parameters import ParameterMixin, as_output_matrix, random_generator
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 # Mean log-likelihoods (nats per row) that differ by no more are equal but for rounding.
 EQUAL = 1e-10
@@ -89,6 +91,14 @@ class GaussianMixtureModel(ParameterMixin):
         last number is the mean of `score_samples` of the training rows.
     """
 
+    allowed: ClassVar = checks(
+        whole="n_components n_init max_iter",
+        whole_or_none="batch_size",
+        positive="variance_floor",
+        number="tol",
+        seed="random_state",
+        covariance_type=COVARIANCE_TYPES,
+    )
     has_component_block = True
     outputs_are_series = False
 
@@ -125,19 +135,18 @@ class GaussianMixtureModel(ParameterMixin):
         ValueError
             If `Y` is empty or not finite, or a parameter is out of range.
         """
-        check_covariance_type(self.covariance_type)
-        if self.n_components < 1 or self.n_init < 1 or self.max_iter < 1:
-            raise ValueError("n_components, n_init and max_iter must be at least 1.")
-        if self.batch_size is not None and self.batch_size < 1:
-            raise ValueError(f"batch_size must be None or at least 1; found {self.batch_size}.")
+        check_parameters(self)
+        self._check_columns(Y)
         generator = random_generator(self.random_state)
         rows = None if self.batch_size is None else RowReader(Y)
         if rows is None or rows.n_rows <= self.batch_size:
             Y = as_output_matrix(Y)
+            check_ignored(y, len(Y), self)
             floor = absolute_floor(Y, self.variance_floor)
             centre = Y.mean(axis=0)
             fit = self._best_start(Y, centre, floor, self.tol, "outputs", generator)
         else:
+            check_ignored(y, rows.n_rows, self)
             n_sample = max(START_ROWS, START_ROWS_PER_COMPONENT * self.n_components)
             centre, variance, sample = rows.moments_and_sample(
                 self.batch_size, min(n_sample, rows.n_rows), generator
@@ -202,10 +211,20 @@ class GaussianMixtureModel(ParameterMixin):
         ----------
         Y : array (n, d)
         responsibilities : array (n, C)
-            Rows sum to one. A component without any row keeps the mean of all rows.
+            Probabilities; rows sum to one. A component without any row keeps the mean of all rows.
         """
+        check_parameters(self)
+        self._check_columns(Y)
         Y = as_output_matrix(Y)
-        responsibilities = np.asarray(responsibilities, dtype=np.float64)
+        responsibilities = as_numbers(responsibilities, "responsibilities")
+        sums = responsibilities.sum(axis=-1)
+        if sums.shape != (len(Y),) or not (
+            (responsibilities >= 0).all() and np.allclose(sums, 1.0, atol=1e-6)
+        ):
+            raise ValueError(
+                f"responsibilities must be probabilities ({len(Y)}, C) whose rows sum to 1; found "
+                f"the shape {responsibilities.shape}."
+            )
         # A pseudo-row at the overall mean keeps the means of empty components defined.
         padded = responsibilities + SMALLEST_COUNT / len(Y)
         centre = Y.mean(axis=0)
@@ -215,6 +234,11 @@ class GaussianMixtureModel(ParameterMixin):
         self._set_parameters(**of_one_start(parameters, centre))
         self.log_likelihoods_ = np.array([self.score_samples(Y).mean()])
         return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the rows it was fitted to."""
+        return self.means_.shape[1]
 
     def _set_parameters(self, weights, means, covariances) -> None:
         self.weights_, self.means_, self.covariances_ = weights, means, covariances
@@ -243,7 +267,9 @@ class GaussianMixtureModel(ParameterMixin):
         return of_one_start(fit.parameters, centre) | {"log_likelihoods": fit.log_likelihoods}
 
     def _posterior_of_blocks(self, Y):
+        self._check_is_fitted()
         rows = RowReader(Y)
+        self._check_columns(Y, rows.dimension)
         for place in mixture_batches.blocks(rows.n_rows, max(self.means_.shape)):
             log_joint = log_gaussian_densities(
                 rows.read(place.start, place.stop),

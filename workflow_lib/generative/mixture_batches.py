@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_numbers, masked_as_nan, refuse_sparse
 from workflow_lib.generative.covariance import clip_eigenvalues, inverse_factors
 from workflow_lib.generative.exponentials import exp_in_place
 
@@ -111,7 +112,9 @@ class RowReader:
     """
 
     def __init__(self, Y) -> None:
-        self._rows = Y if hasattr(Y, "shape") else np.asarray(Y, dtype=np.float64)
+        refuse_sparse(Y, "Y")
+        Y = masked_as_nan(Y)
+        self._rows = Y if hasattr(Y, "shape") else as_numbers(Y, "Y")
         shape = tuple(self._rows.shape)
         if len(shape) not in (1, 2):
             raise ValueError(f"Y must be a matrix (rows, outputs); found {len(shape)} axes.")
@@ -127,7 +130,7 @@ class RowReader:
         ValueError
             If a value is not finite; the message names the row.
         """
-        rows = np.asarray(self._rows[start:stop], dtype=np.float64)
+        rows = as_numbers(self._rows[start:stop], "Y")
         rows = rows.reshape(len(rows), self.dimension)
         if not np.isfinite(rows).all():
             row = start + int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])

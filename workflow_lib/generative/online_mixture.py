@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_output_matrix, check_ignored
 from workflow_lib.generative import mixture_batches
 from workflow_lib.generative.covariance import floor_from_variance
 from workflow_lib.generative.gradient_steps import OPTIMISERS, GradientSteps
@@ -20,7 +21,7 @@ from workflow_lib.generative.mixture import (
 )
 from workflow_lib.generative.mixture_batches import Parameters, RowReader, Statistics
 from workflow_lib.generative.mixture_gradient import Coordinates, expected_gradient, softmax
-from workflow_lib.parameters import as_output_matrix, check_choice, random_generator
+from workflow_lib.parameters import check_parameters, checks, random_generator
 
 UPDATES = ("stepwise", "gradient", "natural")
 COVARIANCES = ("spherical", "diag")
@@ -96,6 +97,17 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
     array([-5.,  5.])
     """
 
+    allowed: ClassVar = checks(
+        whole="n_components batch_size max_passes",
+        count="m_steps",
+        positive="learning_rate variance_floor",
+        share_or_none="step",
+        seed="random_state",
+        covariance_type=COVARIANCES,
+        update=UPDATES,
+        optimiser=OPTIMISERS,
+    )
+
     def __init__(
         self,
         n_components: int = 4,
@@ -140,10 +152,12 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         ValueError
             If `Y` is empty or not finite, or a parameter is out of range.
         """
-        self._check_settings()
+        check_parameters(self)
+        rows = RowReader(Y)
+        check_ignored(y, rows.n_rows, self)
+        self._check_columns(Y)
         self._forget()
         generator = random_generator(self.random_state)
-        rows = RowReader(Y)
         n_sample = max(START_ROWS, START_ROWS_PER_COMPONENT * self.n_components)
         *_, sample = rows.moments_and_sample(self.batch_size, min(n_sample, rows.n_rows), generator)
         self._start(sample, generator)
@@ -170,13 +184,17 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
             If `Y` is empty, not finite or of another width than before, a parameter is out of
             range, or the learning rate is so large that the parameters are no longer finite.
         """
-        self._check_settings()
-        Y = as_output_matrix(Y)
+        check_parameters(self)
+        names, Y = Y, as_output_matrix(Y)
+        check_ignored(y, len(Y), self)
         if not hasattr(self, "_first_rows"):
+            self._check_columns(names)
             self._forget()
         width = self._centre.shape[0] if self._started else self._first_rows.shape[-1]
         if width and Y.shape[1] != width:
             raise ValueError(f"Y must have {width} columns as before; found {Y.shape[1]}.")
+        if self._started:
+            self._check_columns(names, Y.shape[1])
         if not self._started:
             Y = np.concatenate([self._first_rows.reshape(-1, Y.shape[1]), Y])
             if len(np.unique(Y, axis=0)) < self.n_components:
@@ -218,7 +236,7 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         ValueError
             If the state is of another version, update or shape of covariances.
         """
-        self._check_settings()
+        check_parameters(self)
         expected = {
             "version": STATE_VERSION,
             "update": self.update,
@@ -262,15 +280,8 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
     def _started(self) -> bool:
         return self._spread > 0
 
-    def _check_settings(self) -> None:
-        check_choice("covariance_type", self.covariance_type, COVARIANCES)
-        check_choice("update", self.update, UPDATES)
-        check_choice("optimiser", self.optimiser, OPTIMISERS)
-        for name in ("n_components", "m_steps", "batch_size", "max_passes"):
-            if getattr(self, name) < (0 if name == "m_steps" else 1):
-                raise ValueError(f"{name} is too small: {getattr(self, name)}.")
-        if self.step is not None and not 0 < self.step <= 1:
-            raise ValueError(f"step must be None or in (0, 1]; found {self.step}.")
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "weights_")
 
     def _forget(self) -> None:
         self._spread, self._first_rows = 0.0, np.empty((0, 0))

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_items, as_numbers, masked_as_nan
+
 UNKNOWN = -1
 """The letter of a symbol that is not known."""
 
@@ -136,7 +138,7 @@ def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, in
     Parameters
     ----------
     sequences : list of integer arrays (K_i,), or integer array (N, K)
-        Letters from 0; -1 is an unknown letter.
+        Letters from 0; -1 or a masked one is an unknown letter.
     n_symbols : int or None, default=None
         Number of letters; None: one more than the largest.
 
@@ -145,7 +147,7 @@ def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, in
     ValueError
         If there is no sequence, one is empty or not of integers, or a letter is out of range.
     """
-    rows = [_symbols(index, row) for index, row in enumerate(_listed(sequences))]
+    rows = [_symbols(index, row) for index, row in enumerate(as_items(sequences, "Sequences"))]
     values, lengths = np.concatenate(rows), np.array([len(row) for row in rows])
     if n_symbols is None:
         n_symbols = int(values.max()) + 1
@@ -178,10 +180,10 @@ def read_vectors(sequences, dimension: int | None = None) -> Sequences:
         If there is no sequence, one is empty, has another number of columns, or is not finite.
     """
     rows = []
-    for index, row in enumerate(_listed(sequences)):
+    for index, row in enumerate(as_items(sequences, "Sequences")):
         try:
-            row = np.asarray(row, dtype=np.float64)
-        except (ValueError, TypeError) as error:
+            row = as_numbers(row, f"Sequence {index}")
+        except ValueError as error:
             raise ValueError(f"Sequence {index} is not an array (K, d) of numbers.") from error
         row = row[:, None] if row.ndim == 1 else row
         if row.ndim != 2 or row.shape[1] < 1:
@@ -211,20 +213,10 @@ def _sequence_of(position: int, lengths: np.ndarray) -> int:
     return int(np.searchsorted(np.cumsum(lengths), position, side="right"))
 
 
-def _listed(sequences) -> list:
-    if isinstance(sequences, str | bytes) or not hasattr(sequences, "__len__"):
-        raise ValueError(
-            f"Sequences come as a list of arrays; found {type(sequences).__name__}. Put a single "
-            "sequence into a list."
-        )
-    if len(sequences) == 0:
-        raise ValueError("There are no sequences.")
-    return list(sequences)
-
-
 def _symbols(index: int, row) -> np.ndarray:
     try:
-        values = np.asarray(row)
+        is_masked = np.ma.is_masked(row) and row.dtype.kind in "iu"
+        values = np.asarray(row.filled(UNKNOWN) if is_masked else masked_as_nan(row))
     except ValueError as error:
         raise ValueError(f"Sequence {index} is not an array of integers.") from error
     if values.ndim != 1:

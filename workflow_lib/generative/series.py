@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.array_arguments import as_numbers
+
 
 class SeriesBatch(NamedTuple):
     """N series of up to T steps with p numbers a step."""
@@ -48,7 +50,7 @@ def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
     Parameters
     ----------
     Z : array (n, T, p), array (n, T p), or list of arrays (T_i, p) or (T_i p,)
-        The series. NaN is a missing number. Series of different lengths come as a list.
+        The series. NaN or a masked number is missing. Series of different lengths come as a list.
     observation_dim : int or None, default=None
         Numbers per step p of series that come without an axis of their own for it; None means 1.
         A given number must agree with that axis where there is one.
@@ -62,11 +64,11 @@ def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
     if isinstance(Z, list | tuple):
         return _read_list(Z, observation_dim)
     try:
-        values = np.asarray(Z, dtype=np.float64)
-    except (ValueError, TypeError) as error:
+        values = as_numbers(Z, "Z")
+    except ValueError as error:
         raise ValueError(
-            "Series of different lengths cannot form one array (or hold text). Pass a list of "
-            "arrays (T_i, p), or fill the ends of the shorter ones with NaN."
+            f"{error} Series of different lengths cannot form one array. Pass a list of arrays "
+            "(T_i, p), or fill the ends of the shorter ones with NaN."
         ) from error
     if values.ndim == 2:
         values = _split_steps(values, observation_dim)
@@ -88,8 +90,8 @@ def _read_list(Z, observation_dim) -> SeriesBatch:
     rows = []
     for index, row in enumerate(Z):
         try:
-            row = np.asarray(row, dtype=np.float64)
-        except (ValueError, TypeError) as error:
+            row = as_numbers(row, f"Series {index}")
+        except ValueError as error:
             raise ValueError(
                 f"Series {index} is not an array (T_i, p) of numbers. Give every step the same "
                 "number of columns and mark missing numbers with NaN."

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from workflow_lib.array_arguments import check_ignored
 from workflow_lib.generative.kalman_moments import moments_by_length
 from workflow_lib.generative.kalman_pykalman import PykalmanSeries
 from workflow_lib.generative.kalman_recursion import SeriesRecursion
@@ -12,7 +15,13 @@ from workflow_lib.generative.series import SeriesBatch, check_can_be_fitted, rea
 from workflow_lib.generative.state_space_iterations import expectation_maximisation
 from workflow_lib.generative.state_space_maximisation import Restrictions
 from workflow_lib.generative.state_space_start import starting_parameters
-from workflow_lib.parameters import ParameterMixin, random_generator
+from workflow_lib.parameters import (
+    ParameterMixin,
+    check_kind,
+    check_parameters,
+    checks,
+    random_generator,
+)
 
 ENGINES = ("batched", "moments", "recursion", "pykalman")
 
@@ -94,6 +103,17 @@ class StateSpaceModel(ParameterMixin):
         The engine that was used: what ``batched`` chose.
     """
 
+    allowed: ClassVar = checks(
+        whole="state_dim n_iter n_init",
+        whole_or_none="observation_dim",
+        flag="isotropic",
+        number="tol",
+        not_negative="prior_strength",
+        positive="prior_variance max_spectral_radius",
+        seed="random_state",
+        engine=ENGINES,
+    )
+    input_tags: ClassVar = {"allow_nan": True, "three_d_array": True}
     has_component_block = False
     outputs_are_series = True
 
@@ -129,7 +149,7 @@ class StateSpaceModel(ParameterMixin):
         Parameters
         ----------
         Z : array (n, T, p) or (n, T p), or list of arrays (T_i, p) or (T_i p,)
-            The series; NaN is a missing number. Rows of a matrix are cut into steps of
+            The series; NaN or a masked number is missing. Rows of a matrix are cut into steps of
             `observation_dim` numbers.
 
         Raises
@@ -139,8 +159,10 @@ class StateSpaceModel(ParameterMixin):
             step or a number of the steps is missing in every series, a number is infinite, or a
             parameter is out of range.
         """
-        self._check_parameters()
+        check_parameters(self)
         series = read_series(Z, self.observation_dim)
+        check_ignored(y, len(series.lengths), self)
+        self._check_columns(Z)
         check_can_be_fitted(series)
         variance = mean_variance(series)
         restrictions = Restrictions(
@@ -183,20 +205,6 @@ class StateSpaceModel(ParameterMixin):
         self.log_prior_ = restrictions.log_prior(best_parameters)
         return self
 
-    def _check_parameters(self) -> None:
-        for name in ("state_dim", "n_iter", "n_init"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; found {getattr(self, name)!r}.")
-        if self.observation_dim is not None and self.observation_dim < 1:
-            raise ValueError(f"observation_dim must be at least 1; found {self.observation_dim!r}.")
-        for name in ("prior_variance", "max_spectral_radius"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive; found {getattr(self, name)!r}.")
-        if not 0 <= self.prior_strength < np.inf:
-            raise ValueError(f"prior_strength must not be negative; found {self.prior_strength!r}.")
-        if self.engine not in ENGINES:
-            raise ValueError(f"engine must be one of {ENGINES}; found {self.engine!r}.")
-
     def _choose_engine(self, series: SeriesBatch) -> str:
         if self.engine == "moments" and not series.is_complete:
             raise ValueError(
@@ -230,13 +238,25 @@ class StateSpaceModel(ParameterMixin):
             self.initial_covariance_,
         )
 
+    @property
+    def n_features_in_(self) -> int:
+        """Numbers in the longest series of fit."""
+        return self.n_steps_ * self.observation_dim_
+
+    def _read(self, Z) -> SeriesBatch:
+        self._check_is_fitted()
+        # Series of other lengths have other columns.
+        if getattr(Z, "shape", ())[1:] == (getattr(self, "n_steps_", 0) * self.observation_dim_,):
+            self._check_columns(Z, self.n_features_in_)
+        return read_series(Z, self.observation_dim_)
+
     def score_samples(self, Z) -> np.ndarray:
         """Return log p(z) of every series, in nats, over its observed numbers: an array (n,).
 
         `Z` is as in `fit`, except that series may have one step or nothing observed (which has
         the logarithm 0).
         """
-        series = read_series(Z, self.observation_dim_)
+        series = self._read(Z)
         return SeriesRecursion(series).filter(self._parameters()).log_likelihoods
 
     def filter(self, Z, return_covariances: bool = False):
@@ -255,7 +275,7 @@ class StateSpaceModel(ParameterMixin):
         covariances : array (n, T, d, d), or a list of arrays (T_i, d, d)
             Only with `return_covariances`.
         """
-        series = read_series(Z, self.observation_dim_)
+        series = self._read(Z)
         recursion = SeriesRecursion(series)
         filtered = recursion.filter(self._parameters())
         return _states(series, recursion, filtered, return_covariances)
@@ -265,13 +285,16 @@ class StateSpaceModel(ParameterMixin):
 
         Parameters and shapes are those of `filter`.
         """
-        series = read_series(Z, self.observation_dim_)
+        series = self._read(Z)
         recursion, parameters = SeriesRecursion(series), self._parameters()
         smoothed = recursion.smooth(parameters, recursion.filter(parameters))
         return _states(series, recursion, smoothed, return_covariances)
 
     def sample(self, n: int, T: int, random_state=None) -> tuple[np.ndarray, np.ndarray]:
         """Return `n` random series of `T` steps, an array (n, T, p), and their states (n, T, d)."""
+        check_kind("whole", "n", n)
+        check_kind("whole", "T", T)
+        self._check_is_fitted()
         rng = random_generator(random_state)
         A, C, Q, R, mean, covariance = self._parameters()
         states = rng.normal(size=(n, T, len(A)))

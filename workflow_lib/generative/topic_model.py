@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
 
-from workflow_lib.parameters import ParameterMixin, random_generator
+from workflow_lib.array_arguments import as_numbers, check_ignored
+from workflow_lib.parameters import ParameterMixin, check_parameters, checks, random_generator
 
 # A bag's proportions are found when an iteration changes them by less than this, in words a topic.
 TOLERANCE = 1e-5
@@ -78,6 +79,8 @@ class TopicModel(ParameterMixin):
         It may be assigned.
     """
 
+    allowed: ClassVar = checks(whole="n_topics max_iter", positive="alpha", seed="random_state")
+    input_tags: ClassVar = {"sparse": True, "positive_only": True}
     score_terms = "topic_model"
 
     def __init__(
@@ -98,11 +101,10 @@ class TopicModel(ParameterMixin):
         """
         from sklearn.decomposition import LatentDirichletAllocation
 
-        if self.n_topics < 1 or self.max_iter < 1:
-            raise ValueError("n_topics and max_iter must be at least 1.")
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha must be positive; found {self.alpha!r}.")
+        check_parameters(self)
+        self._check_columns(counts)
         counts = read_counts(counts)
+        check_ignored(y, counts.shape[0], self)
         seed = int(random_generator(self.random_state).integers(2**31))
         fitted = LatentDirichletAllocation(
             self.n_topics,
@@ -115,6 +117,11 @@ class TopicModel(ParameterMixin):
         self.topics_ = fitted.components_ / fitted.components_.sum(axis=1, keepdims=True)
         self.alpha_ = np.full(self.n_topics, float(self.alpha))
         return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of words W."""
+        return np.shape(self.topics_)[1]
 
     def score_samples(self, counts) -> np.ndarray:
         """Return the bound -F <= log p(words) of every bag, in nats: an array (n,).
@@ -139,7 +146,9 @@ class TopicModel(ParameterMixin):
 
     def posteriors(self, counts) -> Iterator[TopicPosterior]:
         """Yield the posteriors of the bags, in order, some at a time."""
-        counts = read_counts(counts, self.topics_.shape[1])
+        self._check_is_fitted()
+        given, counts = counts, read_counts(counts)
+        self._check_columns(given, counts.shape[1], "counts")
         size = max(1, BLOCK_NUMBERS // counts.shape[1])
         for begin in range(0, counts.shape[0], size):
             yield _posterior(self, _dense(counts[begin : begin + size]), begin)
@@ -234,28 +243,28 @@ def _times_own_log(values: np.ndarray) -> np.ndarray:
     return values * np.log(values, out=np.zeros_like(values), where=values > 0)
 
 
-def read_counts(counts, n_words: int | None = None):
+def read_counts(counts):
     """Return bags as a finite float64 array (n, W), or as a sparse matrix of rows.
 
     Raises
     ------
     ValueError
-        If the shape is not (n, W) or W is not `n_words`, a count is negative or not finite, or a
+        If the shape is not (n, W), a count is negative or not finite, or a
         bag is empty.
     """
     if hasattr(counts, "tocsr"):
+        if counts.dtype.kind == "c":
+            raise ValueError("Complex data not supported: Counts must hold real numbers.")
         counts = counts.tocsr().astype(np.float64)
         values = counts.data
     else:
-        values = counts = np.asarray(counts, dtype=np.float64)
+        values = counts = as_numbers(counts, "Counts")
     if counts.ndim != 2 or 0 in counts.shape:
         raise ValueError(f"Counts must be a matrix (bags, words); found the shape {counts.shape}.")
-    if n_words is not None and counts.shape[1] != n_words:
-        raise ValueError(f"Counts have {counts.shape[1]} words; the model has {n_words}.")
     if not np.isfinite(values).all():
         raise ValueError("Counts must be finite; there is NaN or infinity.")
     if (values < 0).any():
-        raise ValueError("Counts must not be negative.")
+        raise ValueError("Negative values in data. Counts must not be negative.")
     empty = np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel() == 0)
     if len(empty):
         raise ValueError(f"Bag {empty[0]} is empty. Leave it out.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.parameters import check_kind
+
 KERNELS = ("rbf", "laplacian", "linear", "tanimoto", "precomputed")
 
 # Rows of a Gram matrix that are processed at a time, few enough to stay in the cache.
@@ -86,8 +88,7 @@ def gram_from_products(
 
 def check_gamma(gamma: float | None) -> None:
     """Raise ValueError unless `gamma` is a positive number."""
-    if gamma is None or not gamma > 0:
-        raise ValueError(f"gamma must be positive; found {gamma}.")
+    check_kind("penalty", "gamma", gamma)
 
 
 def _rbf(X, Z, gamma):

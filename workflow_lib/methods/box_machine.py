@@ -12,6 +12,7 @@ from workflow_lib.box_overlap import overlaps
 from workflow_lib.config.grids import Grid, SomePositive
 from workflow_lib.config.method_file import BoxMethod
 from workflow_lib.config.values import Flag
+from workflow_lib.convergence import gap_at_limit
 from workflow_lib.embeddings.box_search import detections
 from workflow_lib.fitting.box_fitting import BoxRows, box_rows, selected_weights
 from workflow_lib.fitting.box_fitting import FittedBoxes as Fitted
@@ -71,9 +72,12 @@ class Method(base.Method):
         return selected_weights(data, rows, lambda known: self._machines(rows.chosen(known)))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        from workflow_lib.baselines.linear_structured_svm import TOLERANCE
+
         machine, unit = _machine(box_rows(data, self.cells, self.center))
         fitted = machine.fit(selection.entries["cost"])
-        return Fitted(fitted.weights / unit, self.cells, self.center, fitted.gap)
+        at_limit = gap_at_limit(fitted.gap, TOLERANCE)
+        return Fitted(fitted.weights / unit, self.cells, self.center, fitted.gap, at_limit)
 
     def _machines(self, rows: BoxRows) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         machine, unit = _machine(rows)

@@ -12,6 +12,7 @@ from pydantic import Field, Strict
 from workflow_lib.config.grids import Grid, Ranks, SomePositive
 from workflow_lib.config.method_file import BoxMethod
 from workflow_lib.config.values import Flag, Share
+from workflow_lib.convergence import gap_at_limit
 from workflow_lib.fitting.box_candidates import BoxCandidates, box_candidates
 from workflow_lib.fitting.box_fitting import BoxRows, box_rows, selected_weights
 from workflow_lib.fitting.box_fitting import FittedBoxes as Fitted
@@ -118,7 +119,8 @@ class Method(base.Method):
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         cost = selection.entries["cost"]
         ((weights, ranking),) = self._ranked(*self._candidates(data), [cost], REFIT_TOLERANCE)
-        return Fitted(weights, self.cells, self.center, ranking.gap / cost)
+        at_limit = gap_at_limit(ranking.relative_gap, REFIT_TOLERANCE)
+        return Fitted(weights, self.cells, self.center, ranking.gap / cost, at_limit)
 
     def _candidates(self, data: FitData) -> tuple[BoxRows, BoxCandidates]:
         rows = box_rows(data, self.cells, self.center)

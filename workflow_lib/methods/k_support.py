@@ -12,6 +12,7 @@ from workflow_lib.config.grids import Alphas, Centred, Grid
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.config.values import SomeSizes
+from workflow_lib.convergence import gap_at_limit
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge as Fitted
 from workflow_lib.fitting.heldout_errors import heldout_error
@@ -141,7 +142,8 @@ class Method(base.Method):
         (coefficients,), (intercept,) = regression.path(
             chosen["k"], [chosen["alpha_rest"]], REFIT_TOLERANCE
         )
-        return _linear({"weights": coefficients, "intercept": intercept})
+        arrays = {"weights": coefficients, "intercept": intercept}
+        return _linear(arrays, gap_at_limit(regression.largest_gap, REFIT_TOLERANCE))
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return _linear(entries)
@@ -169,5 +171,5 @@ class Method(base.Method):
             yield known, KSupportRegression(X_train, targets, self.norm, self.center), X_heldout
 
 
-def _linear(arrays: Mapping) -> Fitted:
-    return Fitted(arrays, InputKernel("linear", None))
+def _linear(arrays: Mapping, details: Mapping[str, float] | None = None) -> Fitted:
+    return Fitted(arrays, InputKernel("linear", None), details)

@@ -21,6 +21,7 @@ from workflow_lib.config.grids import (
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import Flag, Positive, without_repeats
+from workflow_lib.convergence import GAP_AT_LIMIT, gap_at_limit
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
@@ -180,6 +181,7 @@ class Method(base.Method):
             K, L, candidates, graph, self.rescaling, [cost], REFIT_TOLERANCE
         )
         reached = {"duality_gap": solution.relative_gap, "n_planes": solution.n_planes}
+        reached |= gap_at_limit(solution.relative_gap, REFIT_TOLERANCE)
         return Fitted(dual, kernel, outputs, reached)
 
     def _candidates(self, data: FitData, rows: np.ndarray, fold: int | None):
@@ -251,7 +253,8 @@ class Fitted(base.Fitted):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
-        reached = {name: arrays[name] for name in ("duality_gap", "n_planes")}
+        names = ("duality_gap", "n_planes", GAP_AT_LIMIT)
+        reached = {name: arrays[name] for name in names if name in arrays}
         return cls(
             arrays["dual_coefficients"], kernel_in(arrays)[0], arrays.get("outputs"), reached
         )

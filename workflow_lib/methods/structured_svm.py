@@ -11,6 +11,7 @@ import numpy as np
 
 from workflow_lib.config.method_file import MachineMethod
 from workflow_lib.config.requirement import Requirement
+from workflow_lib.convergence import gap_at_limit
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
@@ -118,7 +119,7 @@ class Method(base.Method):
         return selection
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        from workflow_lib.baselines.structured_machine import centre, uncentred
+        from workflow_lib.baselines.structured_machine import TOLERANCE, centre, uncentred
 
         kernel, K, unit = chosen_gram(data, self, selection.entries)
         means = centre(K)
@@ -126,6 +127,7 @@ class Method(base.Method):
         cost = selection.entries["cost"] / unit
         machine = self._machine(data, K, data.labels, similarity, cost)
         details = {"gap": machine.gap, "passes": machine.passes}
+        details |= gap_at_limit(machine.gap, TOLERANCE)
         if tree is not None:
             details["class_tree"] = tree._asdict()
         coefficients, intercept = uncentred(machine.coefficients, means)

@@ -26,13 +26,13 @@ lambda_0 of eq. (13) of the OFER paper: with the largest k this is ridge regress
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from workflow_lib.convergence import warn_at_limit
 from workflow_lib.regression.ridge import labelled_ridge
 
 NORMS = ("outputs", "rows", "spectral")
@@ -287,6 +287,8 @@ class KSupportRegression:
     ----------
     largest_k : int
         The number of magnitudes, with which the penalty is ridge.
+    largest_gap : float
+        Largest duality gap of the last `path`, as a share of the objective for W = 0.
 
     Raises
     ------
@@ -339,6 +341,7 @@ class KSupportRegression:
         (n_rows, n_columns), n_outputs = problem.X.shape, problem.Y.shape[1]
         coefficients = np.zeros((len(alphas), len(self._x_mean), n_outputs))
         W, squared = np.zeros((n_columns, n_outputs)), np.zeros_like(problem.squares)
+        self.largest_gap = 0.0
         for index in np.argsort(-alphas, kind="stable"):
             weight = labelled_ridge(n_rows, alphas[index])
             if np.isinf(weight) or not problem.X.any():
@@ -347,8 +350,10 @@ class KSupportRegression:
                 W = problem.ridge(weight)
             else:
                 W, squared, gap = _minimum(problem, k, weight, W, squared, tolerance)
+                self.largest_gap = max(self.largest_gap, gap)
                 if gap > tolerance:
-                    _warn(k, alphas[index], gap, tolerance)
+                    what = f"k-support norm with k = {k} and alpha = {alphas[index]:.3g}"
+                    warn_at_limit(what, gap, tolerance, f"{MOST_ITERATIONS} iterations")
             in_inputs = W if self._basis is None else self._basis @ W
             coefficients[index] = in_inputs * self._y_scale
         return coefficients, self._y_mean - self._x_mean @ coefficients
@@ -400,12 +405,3 @@ def _minimum(
         size *= 2
         if part is problem:
             return W, squared, float(problem.gap(found, k, weight).max())
-
-
-def _warn(k: int, alpha: float, gap: float, tolerance: float) -> None:
-    warnings.warn(
-        f"With k = {k} and alpha = {alpha:.3g} the duality gap is {gap:.1e} of the objective "
-        f"without inputs after {MOST_ITERATIONS} iterations, above {tolerance:.1e}.",
-        RuntimeWarning,
-        stacklevel=3,
-    )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.array_arguments import as_numbers, masked_as_nan, refuse_text
+from workflow_lib.kernels.gram import KERNELS, gram_matrix
+from workflow_lib.parameters import check_parameters, checks
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+KERNEL_PARAMETERS = checks(positive_or_none="gamma", flag="center", kernel=KERNELS)
+"""The checks of the parameters of all estimators with a kernel on inputs."""
 
 
 class KernelInputMixin:
@@ -20,6 +27,21 @@ class KernelInputMixin:
         tags.input_tags.positive_only = self.kernel == "tanimoto"
         tags.target_tags.multi_output = True
         return tags
+
+    def score(self, X, y, sample_weight=None):
+        """Return the coefficient of determination of the predictions, as in scikit-learn."""
+        return super().score(X, checked_outputs(y), sample_weight)
+
+
+def checked_inputs(X, name: str = "X"):
+    """Return inputs with NaN where masked, for scikit-learn to check; ValueError for text."""
+    refuse_text(X, name)
+    return masked_as_nan(X)
+
+
+def checked_outputs(Y):
+    """Return outputs as numbers, with NaN where masked; None, which scikit-learn reports, as is."""
+    return None if Y is None else as_numbers(Y, "Y")
 
 
 class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
@@ -70,6 +92,9 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
     """
 
     safe_to_load = True
+    allowed: ClassVar = KERNEL_PARAMETERS | checks(
+        penalty="alpha", limit_or_none="max_gram_rows", whole="n_landmarks", seed="random_state"
+    )
 
     def __init__(
         self,
@@ -98,8 +123,9 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
             If the data are not finite, alpha is not positive, the Gram matrix is not positive
             semi-definite, or a precomputed one has more than `max_gram_rows` rows.
         """
+        check_parameters(self)
+        X, y = checked_inputs(X), checked_outputs(y)
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        check_alpha(self.alpha)
         self._vector_output = y.ndim == 1
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         if self._exceeds_gram_limit(len(X)):
@@ -116,15 +142,9 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
     def predict(self, X):
         """Return predictions (n,) or (n, d) for inputs `X` (n, q), or a Gram matrix (n, l)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, checked_inputs(X), reset=False, dtype=np.float64)
         predictions = self._in_blocks(self._kernel_predictions, X)
         return predictions[:, 0] if self._vector_output else predictions
-
-
-def check_alpha(alpha: float) -> None:
-    """Raise ValueError unless the penalty is a positive number (infinity allowed)."""
-    if not alpha > 0:
-        raise ValueError(f"alpha must be positive; found {alpha!r}.")
 
 
 def check_square(K: np.ndarray, kernel: str) -> None:

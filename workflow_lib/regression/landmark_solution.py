@@ -65,8 +65,6 @@ class LandmarkSolutionMixin:
         limit = self.max_gram_rows
         if limit is None:
             return default_max_gram_rows()
-        if not limit >= 1:
-            raise ValueError(f"max_gram_rows must be at least 1 or None; found {limit!r}.")
         return limit
 
     def _fit_on_landmarks(self, X: np.ndarray, targets: Targets, alpha: float | np.ndarray) -> None:

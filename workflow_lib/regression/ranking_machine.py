@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.convergence import warn_at_limit
 from workflow_lib.errors import UserError
 from workflow_lib.regression.preference_constraints import PreferenceGraph
 
@@ -119,7 +120,7 @@ class RankingMachine:
         tolerance : float, default=1e-3
             Duality gap at which the search stops, as a share of the objective.
         most_planes : int, default=500
-            New planes after which it stops with a larger gap.
+            New planes after which it stops with a larger gap, and a ConvergenceWarning.
 
         Raises
         ------
@@ -139,7 +140,12 @@ class RankingMachine:
             if objective < best_objective:
                 best, best_objective = self._shares, objective
             gap = best_objective - bound
-            if gap <= tolerance * best_objective or n_new == most_planes:
+            if gap <= tolerance * best_objective:
+                break
+            if n_new == most_planes:
+                limit = f"{most_planes} planes"
+                share = gap / best_objective
+                warn_at_limit(f"ranking of cost {cost:.3g}", share, tolerance, limit)
                 break
             self._add(constraint.coefficients, constraint.offset)
             self._improve(cost, SHARE_OF_GAP * tolerance * best_objective)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from workflow_lib.convergence import GAP_AT_LIMIT
 from workflow_lib.experiments.splitting import ALL, K_FOLD
 from workflow_lib.report.labels import (
     count_of,
@@ -205,6 +206,9 @@ def protocol_sentences(
     on_edges = edge_sentence(scores, choices, methods or {})
     if on_edges:
         sentences.append(on_edges)
+    at_limit = limit_sentence(scores, choices, methods or {})
+    if at_limit:
+        sentences.append(at_limit)
     for name, features in _APPROXIMATIONS.items():
         chosen = choices[(choices["name"] == name) & (choices["value"] != "0")]
         if not chosen.empty:
@@ -281,6 +285,29 @@ def edge_sentence(
     return (
         f"Chosen values that lie on the edge of their grid, beyond which a better one may lie: "
         f"{join_words(parts)}."
+    )
+
+
+def limit_sentence(
+    scores: pd.DataFrame, choices: pd.DataFrame, methods: Mapping[str, Mapping]
+) -> str:
+    """Return which methods have fits that stopped at a limit of passes; empty for none.
+
+    `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
+    """
+    fits = scores.drop_duplicates(list(FIT))["method"].value_counts()
+    parts = []
+    for method, rows in choices[choices["name"] == GAP_AT_LIMIT].groupby("method"):
+        largest = rows["value"].astype(float).max()
+        parts.append(
+            f"{method_label(method, methods)} in {len(rows)} of {count_of(fits[method], 'fit')} "
+            f"(largest duality gap {largest:.2g})"
+        )
+    if not parts:
+        return ""
+    return (
+        "Fits that stopped at their limit of passes before the duality gap was small enough, so "
+        f"that another solution may be better: {join_words(parts)}."
     )
 
 
