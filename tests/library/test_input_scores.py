@@ -133,6 +133,28 @@ def test_models_are_those_of_the_training_rows_of_each_fold_and_class(letters):
     assert swapped.score_samples(theirs).sum() > model.score_samples(theirs).sum()
 
 
+def test_one_model_is_fitted_to_the_training_rows_of_all_classes_without_labels(tmp_path):
+    rows, labels = sequences()
+    runs = [Run(tmp_path / name, rows, labels, ITEMS) for name in "ab"]
+    # The same rows in the same split, with other labels.
+    tree = read_artifact(runs[1].path("dataset"), "dataset")
+    tree["classes"] = {"labels": 1 - labels, "vectors": np.eye(2)}
+    write_artifact(runs[1].path("dataset"), tree, "dataset")
+    one, other = (run.models(per_class=False)["point-0"] for run in runs)
+    kept = runs[0].train[runs[0].folds != 1]
+    assert set(labels[kept]) == {0, 1}
+    for name in one:
+        assert list(one[name]) == ["model-000"]
+        first, second = (model_from_tree(each[name]["model-000"]) for each in (one, other))
+        np.testing.assert_array_equal(first.emissions_, second.emissions_)
+    # The emissions of a single state are the shares of the letters.
+    fitted = model_from_tree(one[fold_group(1)]["model-000"])
+    counts = np.bincount(np.concatenate(sequences_in(rows[kept])).astype(int), minlength=4)
+    np.testing.assert_allclose(fitted.emissions_[0], counts / counts.sum(), atol=5e-3)
+    for space in ({"kind": "free_energy", "level": "state"}, {"kind": "fisher"}):
+        assert np.isfinite(runs[0].scores(space)["point-1"]["all"]["test"]).all()
+
+
 def test_held_out_rows_change_no_model_and_no_score_of_their_fold(tmp_path):
     rows, labels = sequences()
     first = Run(tmp_path / "a", rows, labels, ITEMS)

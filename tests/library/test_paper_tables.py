@@ -172,6 +172,9 @@ def test_the_contents_name_every_table_and_figure_once():
         expected = [(paper, f"Table {number}") for number in range(1, n_tables + 1)]
         expected += [(paper, f"Figure {number}") for number in range(1, n_figures + 1)]
         assert [(source, name) for source, name in found if source == paper] == expected
+    of_perina = [name for source, name in found if source == "Perina et al. (2009)"]
+    tables = ["Table 1", "Table 2 (Graz)", "Table 2 (scenes)"]
+    assert of_perina == [*tables, "Figure 1 A", "Figure 1 B", "Figure 1 C"]
     assert all(item.title and item.quantity for item in contents)
 
 
@@ -344,13 +347,49 @@ def test_the_numbers_of_images_are_those_below_their_heading(name, n_methods):
         assert "\n".join([heading, *numbers]) in text
 
 
+@pytest.mark.skipif(not PERINA.is_file(), reason="the paper is not at hand")
+def test_the_numbers_of_experiments_are_those_of_the_text():
+    rows = rows_of("perina-experiment-2")
+    text = " ".join(perina_text().split())
+    after = {"Jebara et al. [10]": "the results obtained in [10] (overall error rate, OER, {}%)"}
+    after |= {"\u03bbHMM": "the HMM model (\u03bbHMM , OER {}%)"}
+    after |= {"our method": "obtained by our method (OER {}%)", "FK": "with FK (OER {}%)"}
+    after |= {"TK": "and TK (OER {}%) kernels"}
+    assert {row["row"] for row in rows} == set(after)
+    for row in rows:
+        assert after[row["row"]].format(row["value"]) in text
+    rows = rows_of("perina-experiment-3")
+    assert [row["row"] for row in rows] == ["PSI-Blast", "SAM", "FK"]
+    assert f"p-values of {', '.join(row['value'] for row in rows)}, respectively" in text
+    for printed in ("trained a single generative model", "There is no statistical difference"):
+        assert printed in text
+
+
+@pytest.mark.parametrize("name", ["perina-1", "perina-2", "perina-2-graz", "perina-experiment-2"])
+def test_rows_of_free_energies_are_those_of_one_model_and_the_notes_say_so(name):
+    labels = {row["row"]: row["method"] for row in rows_of(name)}
+    found = {label: method for label, method in labels.items() if "fess" in method}
+    assert found and all(method.endswith("-one-model") for method in found.values())
+    (layout,) = published_layouts([TABLES / f"{name}.csv"], {}, None)
+    assert any("a single generative model" in note for note in layout.notes)
+    assert layout.title.startswith(("Published: table ", "Published: experiment "))
+
+
+def test_the_table_of_trained_networks_says_that_features_were_trained():
+    (layout,) = published_layouts([TABLES / "palasek-2.csv"], {}, None)
+    assert any("fixed features" in note for note in layout.notes)
+
+
 def test_rows_of_a_published_table_without_a_method_of_ours_are_shown():
-    methods = {"lda-fess": {"label": "FESS of topics"}}
+    methods = {"lda-fess-one-model": {"label": "FESS of topics, one model"}}
     (layout,) = published_layouts([TABLES / "perina-2.csv"], methods, None)
     assert layout.title == "Published: table 2 (scenes) of Perina et al. (2009)"
     (block,) = layout.blocks
     labels = [row[0] if isinstance(row, tuple) else row.label for row in block.rows]
-    assert labels[1] == "FESS (here: FESS of topics)" and labels[-1] == "Lazebnik et al. [16]"
+    assert (
+        labels[1] == "FESS (here: FESS of topics, one model)"
+        and labels[-1] == "Lazebnik et al. [16]"
+    )
     assert "Accuracies are in percent." in layout.notes
 
 

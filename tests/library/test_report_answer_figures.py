@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from overlaps import overlaps
 from report_samples import (
     CLASS_METHODS,
     METHODS,
@@ -24,10 +25,55 @@ from report_samples import (
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report import leaderboard
+from workflow_lib.report.figures.predicted_true import OutputPanel, draw_panels
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import answer
 
 LONG = "concentration of cadmium in the upper twenty centimetres of soil"
+NAN, INF = np.nan, np.inf
+
+BY_SPLIT = {
+    "two splits far apart": [[0.1, 5.0], [0.3, 0.4], [0.2, 3.0]],
+    "bars longer than all that is between the splits": [[0.1, 1.0], [0.3, 1.2], [0.6, 0.9]],
+    "many methods": np.random.default_rng(0).random((20, 3)),
+    "one method": [[0.5, 0.5]],
+    "one split": [[0.5]],
+    "equal": [[0.5, 0.5]] * 4,
+    "tiny": 1e-9 * np.random.default_rng(1).random((4, 3)),
+    "huge": [[0.5, 0.6], [1e9, 2e9], [0.7, 1e6]],
+    "unknown": [[NAN, NAN], [0.5, INF], [0.7, 0.8]],
+}
+"""What is hard to draw -> errors of methods (rows) in splits, drawn as other quantities as well."""
+
+SHOWN_AS = {
+    "arrmse": np.array,
+    "accuracy": lambda errors: 100 * np.clip(1 - np.array(errors), 0, 1),
+    "correlation": lambda errors: np.clip(1 - 2 * np.array(errors), -1, 1),
+}
+
+CURVES = {
+    "two splits far apart": ([10, 20], [[2.5, 0.7], [1.6, 0.4]], [[3.4, 0.1], [1.9, 0.1]]),
+    "one size": ([20], [[0.5], [0.5]], [[NAN], [0.1]]),
+    "near sizes": ([97, 98, 99, 100, 101], [[0.5, 0.4, 0.3, 0.2, 0.1]], [[0.1] * 5]),
+    "many sizes": ([10, 12, 15, 20, 25, 30, 40, 80, 1000, 2000], [[0.5] * 10], [[0.1] * 10]),
+    "tiny and equal": ([10, 20], [[1e-9] * 2] * 2, [[0.0] * 2] * 2),
+    "huge": ([10, 20, 50], [[0.5, 0.4, 0.3], [1e9, 1e12, 0.7]], [[0.1] * 3, [1e9, 1e12, 0.1]]),
+    "unknown": ([10, 20], [[0.5, NAN], [NAN, NAN]], [[NAN, NAN], [NAN, NAN]]),
+}
+"""What is hard to draw -> training sizes, means and deviations of the winner and the reference."""
+
+SAMPLE = np.random.default_rng(2).normal(size=60)
+
+OUTPUTS = {
+    "numbers": [(SAMPLE, SAMPLE**3, 0.5, 0.5), (SAMPLE, SAMPLE, 0.0, 1.0)],
+    "one output": [(SAMPLE, SAMPLE, 0.0, 1.0)],
+    "constant": [(0 * SAMPLE + 3, SAMPLE, NAN, NAN), (SAMPLE, SAMPLE, 0.0, 1.0)],
+    "no test row": [(SAMPLE[:0], SAMPLE[:0], NAN, NAN)],
+    "tiny": [(1e-9 * SAMPLE, 0 * SAMPLE, 1.0, 0.0), (5 + 1e-12 * SAMPLE, 0 * SAMPLE, 1e6, -1e12)],
+    "huge": [(1e15 * SAMPLE, 1e20 * SAMPLE, 1e6, -1e12), (1e9 + SAMPLE, 1e9 + SAMPLE, 0.1, 1.0)],
+}
+"""What is hard to draw -> truth, predictions, relative error and R^2 of outputs."""
+
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
 
 
@@ -145,3 +191,87 @@ def test_classes_are_bars_from_the_easiest_to_the_hardest(accuracies):
     for row in found["leaderboard"]:
         values = points.loc[points["method"] == row["method"], "value"]
         assert values.mean() == pytest.approx(row["mean"])
+
+
+@pytest.mark.parametrize("metric", SHOWN_AS)
+@pytest.mark.parametrize("case", BY_SPLIT)
+def test_no_name_or_number_of_the_methods_is_crossed(case, metric):
+    values = SHOWN_AS[metric](BY_SPLIT[case])
+    labels = [f"{LONG} {place}" for place in range(len(values))]
+    points = pd.DataFrame(
+        [
+            (f"m-{place}", labels[place], split, value)
+            for (place, split), value in np.ndenumerate(values)
+        ],
+        columns=["method", "label", "split", "value"],
+    )
+    found = {"metric": metric, "training_size": 20, "n_splits": values.shape[1]}
+    for baseline in (None, {"label": "training mean", "mean": float(SHOWN_AS[metric](1.0))}):
+        figure = answer.draw_methods(points, found | {"baseline": baseline}, {}, metric)
+        assert overlaps(figure) == []
+
+
+def test_what_lies_beyond_the_axis_of_the_methods_is_a_triangle_at_its_edge():
+    points = pd.DataFrame(
+        [("a", "a", 0, 0.1), ("a", "a", 1, 9.0), ("b", "b", 0, 0.5), ("b", "b", 1, 0.7)],
+        columns=["method", "label", "split", "value"],
+    )
+    found = {"metric": "arrmse", "training_size": 20, "n_splits": 2}
+    figure = answer.draw_methods(points, found, {}, "arrmse")
+    (axis,) = figure.axes
+    low, high = axis.get_xlim()
+    beyond = [
+        (line.get_marker(), *line.get_xdata())
+        for line in axis.lines
+        if line.get_marker() in ("<", ">") and len(line.get_xdata())
+    ]
+    # The split 9.0, and the mean and both ends of the bar 4.55 +- 6.29.
+    assert [mark for mark, _ in sorted(beyond)] == ["<", ">", ">", ">"]
+    assert [at for _, at in sorted(beyond)] == pytest.approx([low, high, high, high])
+    assert high < 9.0 and low <= 0.0
+    assert "triangles: beyond the axis" in figure._suptitle.get_text()
+
+
+@pytest.mark.parametrize("metric", ["arrmse", "accuracy"])
+@pytest.mark.parametrize("case", CURVES)
+def test_no_name_or_number_of_the_learning_curves_is_crossed(case, metric):
+    sizes, means, deviations = CURVES[case]
+    percent = 100 if metric == "accuracy" else 1
+    labels = [f"{LONG} {place}" for place in range(len(means))]
+    points = pd.DataFrame(
+        [
+            (f"m-{place}", labels[place], size, percent * mean, percent * deviation)
+            for place in range(len(means))
+            for size, mean, deviation in zip(sizes, means[place], deviations[place], strict=True)
+        ],
+        columns=["method", "label", "training_size", "mean", "deviation"],
+    )
+    found = {"winner": "m-0", "baseline": {"label": "training mean", "mean": percent}}
+    methods = {f"m-{place}": {"label": label} for place, label in enumerate(labels)}
+    assert overlaps(answer.draw_curve(points, found, methods, metric)) == []
+
+
+@pytest.mark.parametrize("name", [LONG, "w" * 90], ids=["long", "wide"])
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_no_name_or_number_of_the_outputs_is_crossed(case, name):
+    panels = [
+        OutputPanel(name, truth, predicted, predicted > 1, None, *errors)
+        for truth, predicted, *errors in OUTPUTS[case]
+    ]
+    title = f"{LONG}: predicted against true\nOutput with the lowest and the highest error of 13"
+    assert overlaps(draw_panels(panels, 0.9, title, answer.WIDTH)) == []
+
+
+@pytest.mark.parametrize("n_classes", [2, 30])
+@pytest.mark.parametrize(
+    "name", ["{}", LONG + " {}", "w" * 60 + "{}"], ids=["short", "long", "wide"]
+)
+def test_no_name_or_number_of_the_classes_is_crossed(name, n_classes):
+    names = [name.format(place) for place in range(n_classes)]
+    truth = np.repeat(np.arange(n_classes), 4)
+    split = {"true_classes": truth, "predicted_classes": truth[::-1]}
+    dataset = {"classes": {}, "names": {"classes": json.dumps(names)}}
+    figure, _ = answer.draw_outputs({"split-0": split}, dataset, {"label": LONG}, "calibration.h5")
+    shown = {label.get_text() for label in figure.axes[0].get_yticklabels()}
+    assert len(shown) == min(n_classes, answer.MOST_CLASSES)
+    assert overlaps(figure) == []

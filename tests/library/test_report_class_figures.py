@@ -231,8 +231,8 @@ def test_bars_are_the_predicted_memberships(tmp_path):
         assert heights == memberships[place].tolist()
         assert axis.get_xticklabels()[0].get_text() == str(memberships[place].argmax() + 1)
     assert figure.texts[0].get_text() == (
-        "Toy\nwOFER-GMM, 100 weak rows, 2 examples per class, first split: 77.8 % of 18 test\n"
-        "images right\nBars: predicted memberships in the components 1 to 3, from 0 to 1"
+        "Toy\nwOFER-GMM, 100 weak rows, 2 examples per class, first split: 77.8 % of 18\n"
+        "test images right\nBars: predicted memberships in the components 1 to 3, from 0 to 1"
     )
 
 

@@ -52,5 +52,8 @@ def draw_arrow(
 
 
 def shortened(text: str, letters: int) -> str:
-    """Return a text, cut to `letters` letters with an ellipsis if it is longer."""
-    return text if len(text) <= letters else f"{text[: letters - 1]}\u2026"
+    """Return a text, the middle of one longer than `letters` left out: ends often differ."""
+    if len(text) <= letters:
+        return text
+    n_last = (letters - 1) // 2
+    return f"{text[: letters - 1 - n_last]}\u2026{text[len(text) - n_last :]}"

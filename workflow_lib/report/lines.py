@@ -123,6 +123,7 @@ def draw_panels(
     whatever their value, and a further horizontal line, the `baseline`, is left out where it is far
     from all others (`NEAR`).
     """
+    panels = [[line for line in panel if not np.isnan(line.means).all()] for panel in panels]
     lines = [line for panel in panels for line in panel]
     values: dict[str, float] = {}
     for line in lines:

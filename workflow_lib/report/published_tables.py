@@ -85,7 +85,8 @@ def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layo
         name = row if label == row else f"{row} (here: {label})"
         rows.append((name, [found.get(column, MISSING) for column in columns]))
     source, name = source_and_name(numbers[0].table)
-    title = f"Published: table {name} of {source}"
+    # Numbers of the text have a name in words, as "experiment 2".
+    title = f"Published: {'table ' * name[0].isdigit()}{name} of {source}"
     return Layout(title, "Method", columns, [Block("", rows)], _notes(numbers, stand_in_for))
 
 

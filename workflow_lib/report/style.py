@@ -37,6 +37,9 @@ STYLE = {
 WIDTH = 6.4
 """Width of most figures in inches: narrow, so that their text can be read on a telephone."""
 
+TITLE_SIZE = 10.5
+"""Size of the title of a figure in points."""
+
 OTHER_COLOR = "#6b6b6b"
 ACCENT_COLOR = "#D55E00"
 BASE_COLOR = "#0072B2"
@@ -85,8 +88,10 @@ def scale_errors(axis, means: Sequence[float]) -> None:
     if min(means) <= 0 or max(means) <= LARGEST_LINEAR_RATIO * min(means):
         return
     axis.set_yscale("log")
-    steps = (1.0, 2.0, 5.0) if max(means) > 10 * min(means) else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-    axis.yaxis.set_major_locator(LogLocator(base=10, subs=steps))
+    ratio = max(means) / min(means)
+    steps = (1.0, 2.0, 5.0) if ratio > 10 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+    # Of many powers of ten the locator takes some, where it has no further steps.
+    axis.yaxis.set_major_locator(LogLocator(base=10, subs=steps if ratio < 1e4 else (1.0,)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_formatter(NullFormatter())
 
@@ -94,24 +99,62 @@ def scale_errors(axis, means: Sequence[float]) -> None:
 def scale_sizes(axis, sizes: Sequence[int], margin: float) -> None:
     """Make the horizontal axis a logarithmic one of training sizes, with these ticks alone.
 
-    Beyond the smallest and the largest size there is the factor `margin`.
+    Beyond the smallest and the largest size there is the factor `margin`. A size without room for
+    its number, beside those of the larger ones, has a tick alone.
     """
+    from matplotlib.ticker import FuncFormatter
+
     axis.set_xscale("log")
     axis.set_xlim(sizes[0] / margin, sizes[-1] * margin)
-    axis.set_xticks(sizes, [str(size) for size in sizes])
+    axis.set_xticks(sizes)
+    # Asked when the figure is drawn: the width of the axis is known then.
+    axis.xaxis.set_major_formatter(
+        FuncFormatter(
+            lambda size, _: f"{size:.0f}" if size in _sizes_with_room(axis, sizes) else ""
+        )
+    )
     axis.set_xticks([], minor=True)
     axis.grid(False, axis="x")
+
+
+def _sizes_with_room(axis, sizes: Sequence[int]) -> set[int]:
+    """Return the sizes whose numbers do not overlap, from the largest to the smallest."""
+    # A digit is 0.64 of the size of the font wide.
+    digit = 0.64 * STYLE["font.size"] / 72 * axis.figure.dpi
+    left, kept = float("inf"), set()
+    for size in sorted(sizes, reverse=True):
+        middle, width = axis.transData.transform((size, 1.0))[0], digit * len(str(size))
+        if middle + width / 2 < left:
+            kept.add(size)
+            left = middle - width / 2 - digit
+    return kept
 
 
 def write_title(figure, title: str) -> None:
     """Write the title of a figure at its upper left, its lines wrapped to the width."""
     title = wrapped_title(title, figure.get_size_inches()[0])
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE)
 
 
 def wrapped_title(title: str, width: float) -> str:
     """Return a title in lines that are not longer than a figure is wide, in inches."""
-    return "\n".join(textwrap.fill(line, int(12.5 * width)) for line in title.splitlines())
+    return "\n".join(wrapped(line, 0.98 * width, TITLE_SIZE) for line in title.splitlines())
+
+
+def wrapped(text: str, width: float, size: float, **wrapping) -> str:
+    """Return a text in lines of at most `width` inches, in letters of so many points.
+
+    `wrapping` are further arguments of `textwrap.fill`.
+    """
+    from matplotlib.textpath import TextPath
+
+    for letters in range(int(130 * width / size), 1, -1):
+        found = textwrap.fill(text, letters, **wrapping)
+        paths = [TextPath((0, 0), line, size=size) for line in found.splitlines()]
+        # In points; letters of a PNG are a little wider, as they begin at whole pixels.
+        if max((path.get_extents().x1 for path in paths), default=0.0) <= 0.94 * 72 * width:
+            break
+    return found
 
 
 def save_figure(
@@ -128,7 +171,7 @@ def save_figure(
     There is no PNG and no CSV where their path is None.
     """
     with applied_style():
-        _make_layout_repeatable(figure)
+        lay_out(figure)
         targets = [(svg_path, "svg", {"Date": None, "Creator": None})]
         if png_path is not None:
             targets.append((png_path, "png", {"Software": None}))
@@ -143,7 +186,11 @@ def save_figure(
         write_frame(csv_path, figure_data(figure))
 
 
-def _make_layout_repeatable(figure) -> None:
+def lay_out(figure) -> None:
+    """Place the parts of a figure, the same in every process.
+
+    A first layout may overlap where axes have a fixed shape: the next one is that of the files.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -153,3 +200,4 @@ def _make_layout_repeatable(figure) -> None:
     engine = figure.get_layout_engine() if isinstance(figure, Figure) else None
     if isinstance(engine, ConstrainedLayoutEngine):
         figure.set_layout_engine(RepeatableLayoutEngine(**engine.get()))
+        figure.draw_without_rendering()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
+from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import MINUS
 from workflow_lib.report.style import (
     ACCENT_COLOR,
@@ -23,6 +23,8 @@ from workflow_lib.report.style import (
     WIDTH,
     applied_style,
     plain_name,
+    wrapped,
+    wrapped_title,
     write_title,
 )
 
@@ -196,13 +198,17 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        letters = int(10.5 * width / n_columns)
+        look = {"max_lines": 3, "placeholder": "\u2026"}
         names = [
-            _wrapped(panel.name, letters) if n_lines == 1 else _short(panel.name)
+            wrapped(plain_name(panel.name), width / n_columns - 0.7, 9, **look)
+            if n_lines == 1
+            else plain_name(shortened(panel.name, LONGEST_NAME))
             for panel in panels
         ]
         height = (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3
-        figure = Figure(figsize=(width, height + 0.16 * max(name.count("\n") for name in names)))
+        height += 0.16 * max(name.count("\n") for name in names)
+        height += 0.16 * max(wrapped_title(heading, width).count("\n") - 1, 0)
+        figure = Figure(figsize=(width, height))
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
         for index, (axis, panel, name) in enumerate(zip(axes, panels, names, strict=False)):
@@ -252,17 +258,8 @@ def _errors_in_words(panel: OutputPanel) -> str:
     """Return ``rel. error 0.52, R² 0.73``."""
     if math.isnan(panel.relative_error):
         return "constant"
-    r_squared = f"{panel.r_squared:.2f}".replace("-", MINUS)
-    return f"rel. error {panel.relative_error:.2f}, R\u00b2 {r_squared}"
-
-
-def _wrapped(name: str, letters: int) -> str:
-    """Return a name in at most three lines of so many letters."""
-    return textwrap.fill(plain_name(name), letters, max_lines=3, placeholder="\u2026")
-
-
-def _short(name: str) -> str:
-    """Return a name, the middle of a long one left out: names often differ at their end."""
-    if len(name) > LONGEST_NAME:
-        name = f"{name[: LONGEST_NAME // 2]}\u2026{name[1 - LONGEST_NAME // 2 :]}"
-    return plain_name(name)
+    error, r_squared = (
+        f"{value:{'.2f' if abs(value) < 100 else '.3g'}}".replace("-", MINUS)
+        for value in (panel.relative_error, panel.r_squared)
+    )
+    return f"rel. error {error}, R\u00b2 {r_squared}"

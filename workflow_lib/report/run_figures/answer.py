@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,8 @@ FARTHEST = 1.5
 """The axis of the methods ends at this multiple of the error of the training mean, or of the median
 of the methods if that is larger."""
 
-GREY = "#6b6b6b"
+EQUAL = 1e-6
+"""Errors that differ by less than this part of them are drawn as equal."""
 
 
 def run(
@@ -133,9 +134,9 @@ def draw_methods(
     """Return the figure: a row for each method with its mean, its spread and every split.
 
     A dashed line is the training mean, or a guess of the class; where it is far from all methods
-    (`BASELINE_NEAR`), the title gives its number. Splits and means beyond the axis, which follows
-    the bulk of the methods (`FARTHEST`), are drawn as triangles at its edge; their numbers are
-    written at the right.
+    (`BASELINE_NEAR`), the title gives its number. What lies beyond the axis, which follows the
+    bulk of the methods (`FARTHEST`), a split, a mean or the end of a bar, is a triangle at its
+    edge; the numbers of the mean and of the bar are written at the right.
     """
     from matplotlib.figure import Figure
 
@@ -143,8 +144,9 @@ def draw_methods(
     shown = table.head(MOST_METHODS)
     baseline = answer.get("baseline") or {}
     is_near = baseline and _is_near(baseline["mean"], points["value"])
-    level = baseline["mean"] if is_near else None
-    limits = _limits(points, shown, level, QUANTITIES[metric].higher_is_better)
+    level = baseline["mean"] if is_near else math.nan
+    limits = _limits(points, shown, level, metric)
+    is_cut = False
     with applied_style():
         figure = Figure(figsize=(WIDTH, 1.35 + 0.3 * len(shown)), layout="constrained")
         axis = figure.subplots()
@@ -153,42 +155,52 @@ def draw_methods(
             axis.axvline(level, color="#444444", linestyle="--", linewidth=1.2)
         for place, ((method, _), (mean, deviation)) in enumerate(shown.iterrows()):
             look = line_style(method, methods)
-            values = points.loc[points["method"] == method, "value"].clip(*limits)
-            axis.plot(values, [place] * len(values), "o", color="#bdbdbd", markersize=4, zorder=1)
-            is_inside = limits[0] <= mean <= limits[1]
-            bar = deviation if is_inside and math.isfinite(deviation) else 0.0
-            edge = ">" if mean > limits[1] else "<"
-            axis.errorbar(
-                np.clip(mean, *limits),
-                place,
-                xerr=bar,
-                color=look["color"],
-                marker=look["marker"] if is_inside else edge,
-                markersize=8,
-                capsize=3,
-                clip_on=False,
-                zorder=3,
-            )
+            splits = points.loc[points["method"] == method, "value"]
+            grey = {"color": "#bdbdbd", "markersize": 4, "zorder": 1}
+            is_cut |= _mark(axis, splits, place, marker="o", **grey)
+            ends = mean + np.nan_to_num(deviation) * np.array([-1.0, 1.0])
+            bar = {"color": look["color"], "zorder": 3}
+            axis.plot(np.clip(ends, *limits), [place, place], **bar)
+            if deviation > 0:
+                is_cut |= _mark(axis, ends, place, marker="|", markersize=6, **bar)
+            is_cut |= _mark(axis, [mean], place, markersize=8, zorder=3, **look)
             text = QUANTITIES[metric].write(*_errors(mean, deviation, metric))
             where = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
-            weight = "normal" if place else "bold"
-            axis.annotate(text, (1.02, place), va="center", fontsize=8.5, weight=weight, **where)
+            where |= {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
+            axis.annotate(text, (1, place), (9, 0), weight="normal" if place else "bold", **where)
         labels = [shortened(label, LABEL_LETTERS) for _, label in shown.index]
         axis.set_yticks(range(len(shown)), labels)
         axis.get_yticklabels()[0].set_weight("bold")
         axis.set_ylim(len(shown) - 0.4, -0.6)
         axis.grid(False, axis="y")
-        axis.set_xlabel(_quantity(answer))
-        title = f"The methods, {_basis(answer)}"
+        # At the right is the power of ten of tiny and huge errors.
+        axis.set_xlabel(_quantity(answer), loc="left")
+        notes = ["Grey: single splits"]
         if is_near:
-            title += f"\nDashed: {baseline['label']}; grey: single splits"
+            notes = [f"Dashed: {baseline['label']}; grey: single splits"]
         elif baseline:
-            title += f"\nGrey: single splits; beyond the axis: {baseline['label']}, "
-            title += f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_accuracy}"
+            number = f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_accuracy}"
+            notes.append(f"beyond the axis: {baseline['label']}, {number}")
+        if is_cut:
+            notes.append("triangles: beyond the axis")
         if len(table) > len(shown):
-            title += f"; {len(table) - len(shown)} more in the table below"
-        write_title(figure, title)
+            notes.append(f"{len(table) - len(shown)} more in the table below")
+        write_title(figure, f"The methods, {_basis(answer)}\n{'; '.join(notes)}")
     return figure
+
+
+def _mark(axis, values: Iterable[float], place: float, *, marker: str, **look) -> bool:
+    """Mark values in a row, those beyond the axis as triangles at its edge; return if any are."""
+    low, high = axis.get_xlim()
+    values = np.asarray(values, dtype=float)
+    groups = (
+        (values[(low <= values) & (values <= high)], marker),
+        (np.full(np.sum(values < low), low), "<"),
+        (np.full(np.sum(values > high), high), ">"),
+    )
+    for shown, mark in groups:
+        axis.plot(shown, [place] * len(shown), mark, clip_on=False, **look)
+    return any(len(shown) for shown, _ in groups[1:])
 
 
 def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapping], metric: str):
@@ -298,15 +310,23 @@ def _is_near(baseline: float, values: pd.Series) -> bool:
 
 
 def _limits(
-    points: pd.DataFrame, shown: pd.DataFrame, baseline: float | None, is_score: bool
+    points: pd.DataFrame, shown: pd.DataFrame, baseline: float, metric: str
 ) -> tuple[float, float]:
-    """Return the limits of the axis of the methods."""
+    """Return the limits of the axis of the methods, which hold no impossible errors or scores."""
+    measured = QUANTITIES[metric]
     values = points.loc[points["method"].isin(shown.index.get_level_values("method")), "value"]
-    levels = [*values, *([] if baseline is None else [baseline])]
-    low, high = min(levels), max(levels)
-    if not is_score:
-        high = min(high, FARTHEST * max(shown["mean"].median(), baseline or 0.0))
-    margin = 0.04 * (high - low) or 0.5
+    bars = [*(shown["mean"] - shown["std"]), *(shown["mean"] + shown["std"])]
+    levels = np.array([*values, *bars, baseline])
+    if measured.is_accuracy:
+        bounds = 0.0, 100.0
+    elif measured.higher_is_better:
+        bounds = -1.0, 1.0
+    else:
+        bounds = 0.0, FARTHEST * np.nanmax([shown["mean"].median(), baseline, 0.0])
+    levels = np.clip(levels[np.isfinite(levels)], *bounds)
+    low, high = (levels.min(), levels.max()) if len(levels) else (0.0, 1.0)
+    is_constant = high - low <= EQUAL * max(abs(low), abs(high))
+    margin = 0.5 if is_constant else 0.04 * (high - low)
     return low - margin, high + margin
 
 

@@ -62,6 +62,7 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
     Without a `ranking`, where too little is comparable, the figure says so.
     """
     from matplotlib.figure import Figure
+    from matplotlib.transforms import ScaledTranslation
 
     with applied_style():
         n_rows = 0 if ranking is None else len(ranking.methods)
@@ -71,7 +72,9 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
             return figure
         write_title(figure, f"{_title(ranking)}\n{_subtitle(ranking)}")
         axis = figure.subplots()
-        axis.set_xlim(0.6, n_rows + 0.4)
+        # The number beside the worst rank stays left of the thick lines, which are not cut.
+        figure.get_layout_engine().set(w_pad=0.1)
+        axis.set_xlim(0.6, max(n_rows + 0.4, max(ranking.average_ranks) + 0.17 * n_rows))
         axis.set_ylim(n_rows - 0.4, -1.5)
         axis.set_xlabel("average rank")
         axis.set_xticks(range(1, n_rows + 1))
@@ -88,13 +91,14 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
             axis.annotate(f"{rank:.2f}", (rank, place), (8, 0), **where)
         _draw_critical_difference(axis, ranking)
         for group, level in zip(ranking.groups, _group_levels(ranking), strict=True):
+            shift = ScaledTranslation((8 + 7 * level) / 72, 0, figure.dpi_scale_trans)
             axis.plot(
-                [1.03 + 0.03 * level] * 2,
+                [1, 1],
                 [group[0] - 0.3, group[-1] + 0.3],
                 color=INK,
                 linewidth=4.5,
                 solid_capstyle="butt",
-                transform=axis.get_yaxis_transform(),
+                transform=axis.get_yaxis_transform() + shift,
                 clip_on=False,
             )
     return figure
