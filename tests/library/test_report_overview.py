@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from overlaps import overlaps
 from report_samples import (
     METHODS,
     base_error,
@@ -28,6 +29,7 @@ from workflow_lib.report.overview import (
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures.overview import (
     MIDDLE,
+    NAMES,
     color_of,
     curve_points,
     curves_in_words,
@@ -197,6 +199,20 @@ def test_curves_are_those_of_the_best_and_of_the_reference(paths, found):
     figure = draw_curves(points, EXPERIMENTS, METHODS)
     assert len(figure.axes) == 2
     assert "First data: OFER-GMM" in curves_in_words(points)
+
+
+def test_long_names_do_not_reach_into_cells_and_lines(paths):
+    scores = {name: read_scores(path) for name, path in paths.items()}
+    methods = {
+        name: keys | {"label": f"{'many words ' * 5}{name}"} for name, keys in METHODS.items()
+    }
+    found = overview(scores, EXPERIMENTS, methods)
+    points = curve_points(scores, EXPERIMENTS, found)
+    assert overlaps(draw_curves(points, EXPERIMENTS, methods)) == []
+    figure = draw_headline(found)
+    names = [text for text in figure.axes[0].texts if ": n = 50" in text.get_text()]
+    assert len(names) == 2
+    assert all(text.get_window_extent().x1 < NAMES * figure.dpi for text in names)
 
 
 def test_accuracies_are_compared_as_error_rates_and_drawn_in_per_cent(tmp_path):

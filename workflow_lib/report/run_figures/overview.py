@@ -29,7 +29,7 @@ NAMES, COLUMN, OTHERS, DETECTABLE, ROW, HEAD = 3.1, 0.5, 1.8, 1.1, 0.4, 1.85
 SLANT, LEAST_WIDTH = 1.2, 7.2
 PANEL = (2.1, 1.75)
 PANELS_IN_A_ROW = 5
-NAME_LETTERS, LABEL_LETTERS, PANEL_LETTERS = 44, 30, 27
+NAME_LETTERS, REFERENCE_LETTERS, LABEL_LETTERS, PANEL_LETTERS = 44, 16, 30, 27
 
 
 def run(
@@ -212,7 +212,8 @@ def _write_experiment(axis, rows: pd.DataFrame, y: float) -> None:
     mark = " (stand-in)" if first["is_stand_in"] else ""
     name = shortened(first["title"], NAME_LETTERS - len(mark)) + mark
     write(axis, 0.1, y + 0.13, name)
-    text = f"n = {first['training_size']}, {first['reference']} {first['reference_error']:.2g}"
+    reference = shortened(first["reference"], REFERENCE_LETTERS)
+    text = f"n = {first['training_size']}, {reference} {first['reference_error']:.2g}"
     name = shortened(first["experiment"], NAME_LETTERS - len(text))
     write(axis, 0.1, y + 0.29, f"{name}: {text}", fontsize=8, color=GREY)
 
@@ -282,7 +283,7 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
         axis.errorbar(line["training_size"], line["mean"], yerr=bars, **look)
     ends = rows.groupby("method", sort=False).last().sort_values("mean")
     measured = QUANTITIES[first["metric"]]
-    # Errors fall and accuracies rise with the number of rows, which leaves a corner free.
+    # Errors fall and accuracies rise with the number of rows: with the room below, a corner is free.
     top = 0.30 if measured.higher_is_better else 0.98
     for number, (method, end) in enumerate(ends[::-1].iterrows()):
         look = {"color": line_style(method, methods)["color"], "fontsize": 8}
@@ -295,5 +296,8 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
     axis.set_xticks(shown, [str(size) for size in shown], fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
     axis.margins(y=0.25)
+    low, high = axis.get_ylim()
+    room = 0.2 * (high - low)
+    axis.set_ylim((low - room, high) if measured.higher_is_better else (low, high + room))
     unit = "accuracy (%)" if measured.is_accuracy else measured.name
     axis.set_ylabel(unit, fontsize=8)
