@@ -283,7 +283,7 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
         axis.errorbar(line["training_size"], line["mean"], yerr=bars, **look)
     ends = rows.groupby("method", sort=False).last().sort_values("mean")
     measured = QUANTITIES[first["metric"]]
-    # Errors fall and accuracies rise with the number of rows: with the room below, a corner is free.
+    # Errors fall and accuracies rise with the number of rows: with the room, a corner is free.
     top = 0.30 if measured.higher_is_better else 0.98
     for number, (method, end) in enumerate(ends[::-1].iterrows()):
         look = {"color": line_style(method, methods)["color"], "fontsize": 8}
