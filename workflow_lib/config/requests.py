@@ -132,6 +132,18 @@ class TableRequest(Settings):
     """Marks of missing values in addition to the usual ones, separated by commas, such as
     `-999,unknown`; none by default."""
 
+    not_missing: Typed | None = None
+    """Usual marks of missing values that are values in this table, separated by commas, such as
+    `NA` for North America; none by default."""
+
+    decimal: Typed | None = None
+    """`point` or `comma`: the decimal mark of columns in which 12,572 may have either; by default
+    that of the other columns."""
+
+    date_order: Typed | None = None
+    """`day-first` or `month-first`: the order in the dates of `time` such as 1/02/2024; by default
+    as a day after the 12th shows."""
+
 
 _TYPED = {*TableRequest.model_fields, "rows"}
 

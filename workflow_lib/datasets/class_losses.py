@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.config.values import CLASS_VECTORS
+from workflow_lib.datasets.cell_texts import known_spelling
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import listed_names
@@ -92,8 +93,11 @@ def read_tree(path: str | Path, classes: Sequence[str]) -> dict[str, str]:
         If the file has no columns ``parent`` and ``child``, a cell is empty, a node has two
         parents, the edges have a cycle or two roots, or the leaves are not the classes.
     """
-    table = read_table(path)
-    columns = [table.strings(table.named(name)) for name in (PARENT, CHILD)]
+    # A class may be called NA.
+    table = read_table(path, missing_values=("",))
+    columns = [
+        known_spelling(table.strings(table.named(name)), classes) for name in (PARENT, CHILD)
+    ]
     parents: dict[str, str] = {}
     for row, (parent, child) in enumerate(zip(*columns)):
         if not parent or not child:
@@ -153,12 +157,14 @@ def read_costs(path: str | Path, classes: Sequence[str]) -> np.ndarray:
         If lines or columns are not the classes, a cost is missing, negative or no number, or the
         cost of a right class is not zero.
     """
-    table = read_table(path)
-    names = table.keys(table.names[0], "class")
+    table = read_table(path, missing_values=("",))
+    names = known_spelling(table.keys(table.names[0], "class"), classes)
+    columns = known_spelling(table.names[1:], classes)
     _check_classes(table, names, classes, "lines")
-    _check_classes(table, table.names[1:], classes, "columns")
+    _check_classes(table, columns, classes, "columns")
     order = [names.index(name) for name in classes]
-    costs = table.matrix(classes, complete=True)
+    named = dict(zip(columns, table.names[1:]))
+    costs = table.matrix([named[name] for name in classes], complete=True)
     for row, column in np.argwhere(costs < 0):
         found = f"the cost {costs[row, column]:g}"
         raise _wrong(table, row, found, "costs that are not negative", classes[column])

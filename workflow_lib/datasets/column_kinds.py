@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workflow_lib.datasets.tables import finite_number
+from workflow_lib.datasets.dates import date_orders, has_short_year, is_date, needs_order
+from workflow_lib.datasets.tables import finite_number, listed_names
+from workflow_lib.datasets.written_numbers import (
+    NumberFormat,
+    formats_of,
+    has_unit,
+    is_limit,
+    is_measured,
+    is_no_result,
+    shown_number,
+)
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -46,6 +57,12 @@ molecules: sample numbers such as C12 never have them."""
 MOSTLY = 0.8
 """Smallest share of numbers for which a column of texts is reported as damaged numbers."""
 
+MOST_MARKS = 3
+"""Largest number of different texts among many numbers with decimals that are reported."""
+
+LARGEST_WHOLE = 2**53
+"""Largest whole number up to which all are exact in double precision."""
+
 _ROW_NAMES = re.compile(
     r"(row|sample|record|entry|subject|specimen)?[ _.-]*(id|index|idx|name|number|no|nr)\.?"
     r"|unnamed: ?0|key|uuid|guid|sample|row|.+[ _.-](id|uuid)",
@@ -59,12 +76,8 @@ _SMILES_ATOMS = re.compile(
 )
 """Only atoms of organic molecules, bonds, branches and rings."""
 _SMILES_BONDS = re.compile(r"[A-Za-z\]0-9][(=#]|[cno]1")
-_TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
-_DATES = re.compile(
-    rf"(\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\3\d{{4}}){_TIME}"
-)
-_WITH_UNIT = re.compile(r"[-+]?(0|[1-9]\d*)([.,]\d+)?\s*([^\d\s.,:/_-]{1,6})")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+_SURELY_MEASURED = re.compile(r"[.,]\d|\d\s+\D|[%‰°$€£¥()−]")
+"""Cells that are numbers with units rather than codes such as 12a."""
 
 
 class ColumnKind(NamedTuple):
@@ -123,7 +136,7 @@ def _kind_of(name: str, table: Table) -> ColumnKind:
     if name in table.unreadable:
         return ColumnKind(EMPTY, 0, 0)
     if table.is_numeric(name):
-        kind = _kind_of_numbers(name, table.numbers(name))
+        kind = _kind_of_numbers(name, table)
     else:
         kind = _kind_of_texts(name, table)
     if name in table.categories and kind.kind in (NUMBER, STRINGS):
@@ -148,12 +161,24 @@ def n_words(values: np.ndarray) -> float:
     return float(np.mean(counts)) if counts else 0.0
 
 
-def _kind_of_numbers(name: str, values: np.ndarray) -> ColumnKind:
+def _kind_of_numbers(name: str, table: Table) -> ColumnKind:
+    values = table.numbers(name)
     present = values[~np.isnan(values)]
     n_missing = len(values) - len(present)
     if not len(present):
         return ColumnKind(EMPTY, n_missing, 0)
-    n_distinct = len(np.unique(present))
+    n_distinct, warning = len(np.unique(present)), ""
+    if np.abs(present).max() > LARGEST_WHOLE and (
+        n_distinct < (n_exact := len(set(table.strings(name)) - {""}))
+    ):
+        n_distinct = n_exact
+        if n_exact == len(values):
+            return ColumnKind(ROW_NAME, 0, n_exact, "a different whole number in every row")
+        warning = (
+            f"as numbers some of its {n_exact} different values are equal, since only whole "
+            f"numbers up to {LARGEST_WHOLE} are exact; leave identifiers out (exclude={name}), or "
+            f"take them as names (categories={name})"
+        )
     if n_distinct == 1:
         return ColumnKind(CONSTANT, n_missing, 1, f"always {present[0]:.12g}")
     whole = bool((present == np.floor(present)).all())
@@ -165,7 +190,7 @@ def _kind_of_numbers(name: str, values: np.ndarray) -> ColumnKind:
     note = ""
     if whole and n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(present):
         note = f"{n_distinct} different whole numbers, taken as numbers"
-    return ColumnKind(NUMBER, n_missing, n_distinct, note)
+    return ColumnKind(NUMBER, n_missing, n_distinct, note, warning)
 
 
 def _kind_of_texts(name: str, table: Table) -> ColumnKind:
@@ -185,16 +210,23 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
         return kind(SMILES)
     if _are_molecules(present):
         return kind(SMILES, "its texts look like the SMILES of molecules")
-    if all(_DATES.fullmatch(text) for text in present):
-        return kind(DATE)
+    if all(map(is_date, present)):
+        orders = date_orders(present)
+        is_open = needs_order(present) and not orders
+        order = ", date_order=day-first or date_order=month-first" if is_open else ""
+        return kind(DATE, f"dates are not inputs; split by them with time={name}{order}")
+    if all(map(has_short_year, present)):
+        return kind(DATE, "dates are not inputs; to split by them, write years with four digits")
+    unique = n_distinct == len(values)
+    if unique and named_like_an_identity(name):
+        return kind(ROW_NAME, "a different text in every row")
     warning = _spoiled_numbers(values, table)
     if n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(values):
         return kind(CATEGORY, warning=warning)
     if n_words(values) >= LEAST_WORDS:
-        return kind(TEXT)
-    unique = n_distinct == len(values)
+        return kind(TEXT, warning=warning)
     mean_length = sum(map(len, present)) / len(present)
-    if unique and not warning and (named_like_an_identity(name) or mean_length <= LONGEST_NAME):
+    if unique and not warning and mean_length <= LONGEST_NAME:
         return kind(ROW_NAME, "a different text in every row")
     return kind(STRINGS, warning=warning)
 
@@ -209,27 +241,55 @@ def _are_molecules(texts: list[str]) -> bool:
 def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
     """Return why a column of probable numbers is read as texts; nothing for real texts."""
     present = [row for row, text in enumerate(values) if text]
-    commas = sum(bool(_DECIMAL_COMMA.fullmatch(values[row])) for row in present)
-    if commas and all(
-        _DECIMAL_COMMA.fullmatch(values[row]) or finite_number(values[row]) is not None
-        for row in present
+    texts = list(dict.fromkeys(values[present]))
+    formats = formats_of(texts)
+    if formats:
+        return _other_format(texts, formats)
+    others = [row for row in present if not is_measured(values[row])]
+    n_numbers = len(present) - len(others)
+    if not others:
+        if not any(map(_SURELY_MEASURED.search, texts)):
+            return ""
+        shown = listed_names([texts[0], *[text for text in texts if has_unit(text)][-1:]])
+        return (
+            f"its values are numbers in several ways or units, such as {shown}, and are taken for "
+            "texts; write the numbers alone, in one unit and one way"
+        )
+    marks = list(dict.fromkeys(values[others]))
+    numbers = {text for text in texts if is_measured(text)}
+    are_known = all(is_limit(mark) or is_no_result(mark) for mark in marks)
+    are_few = len(marks) <= MOST_MARKS and any("." in text or "," in text for text in numbers)
+    if len(numbers) > 1 and (
+        len(others) <= (1 - MOSTLY) * len(present)
+        or are_known
+        or (are_few and len(numbers) > MOST_MARKS)
     ):
-        return (
-            f"its values are numbers with a decimal comma, such as '{values[present[0]]}', and are "
-            "taken for texts; write them with a point"
-        )
-    measured = [_WITH_UNIT.fullmatch(values[row]) for row in present]
-    if len(present) > 1 and all(measured) and len({found[3] for found in measured}) == 1:
-        return (
-            f"its values are numbers followed by '{measured[0][3]}', such as "
-            f"'{values[present[0]]}', and are taken for texts; write the numbers alone"
-        )
-    others = [row for row in present if finite_number(values[row]) is None]
-    if len(others) <= (1 - MOSTLY) * len(present):
         line = table.where(others[0]).rpartition(", ")[2]
+        remedy = (
+            "write a number in these cells, or leave them empty: a limit is not a measured value"
+            if is_limit(marks[0])
+            else f'fix the table, or name such marks of missing values (missing="{marks[0]}", '
+            "missing_values in the dataset's file)"
+        )
         return (
-            f"{len(present) - len(others)} of its {len(present)} values are numbers, but not "
-            f"'{values[others[0]]}' in {line}, so all are taken for texts; fix "
-            "the table, or name this mark in missing_values"
+            f"{n_numbers} of its {len(present)} values are numbers, but not "
+            f"'{marks[0]}' in {line}, so all are taken for texts; {remedy}"
         )
     return ""
+
+
+def _other_format(texts: Sequence[str], formats: Sequence[NumberFormat]) -> str:
+    """Return that numbers are not written as usual, and what to do."""
+    text = next(text for text in texts if finite_number(text) is None or len(formats) > 1)
+    if len(formats) == 1:
+        return (
+            f"its values are numbers that are not written as usual, such as '{text}', and are "
+            f"taken for texts; write {shown_number(formats[0].number(text))}, or give their format "
+            f'in number_formats, "{formats[0].example}"'
+        )
+    text = next(text for text in texts if len({each.number(text) for each in formats}) > 1)
+    readings = " or ".join(shown_number(each.number(text)) for each in formats)
+    return (
+        f"its values are taken for texts, since '{text}' may be {readings}; write it as one of "
+        "these, or add decimal=point or decimal=comma to the command, the mark before decimals"
+    )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from workflow_lib.datasets.proposal_text import dataset_text, experiment_text, summary_lines
-from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
+from workflow_lib.datasets.proposed_inputs import warn_of_marks
+from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.table_proposal import propose
-from workflow_lib.datasets.table_request import COMMAND, checked_request
+from workflow_lib.datasets.table_request import COMMAND, checked_request, missing_marks
+from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 
@@ -43,12 +45,15 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
                 expected="a name that is not taken; what you may have edited is never overwritten",
                 remedy=f"remove it (rm {' '.join(map(str, targets))}) or choose another name",
             )
-    missing = [*MISSING_VALUES, *checked.get("missing", ())]
-    table = read_table(
-        checked["data"], missing, checked.get("delimiter"), sheet=checked.get("sheet")
-    )
+
+    def read(missing: Sequence[str]) -> Table:
+        delimiter, sheet = checked.get("delimiter"), checked.get("sheet")
+        return read_table(checked["data"], missing, delimiter, sheet=sheet)
+
+    table = read(missing_marks(checked))
     proposal = propose(checked, table, Path(config_folder))
     proposal.notes[:0] = [f"{note}." for note in table.notes]
+    warn_of_marks(proposal, lambda: read([""]))
     texts = [dataset_text(proposal), experiment_text(proposal)]
     written: list[Path] = []
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from workflow_lib.datasets.column_kinds import (
 from workflow_lib.datasets.data_profile import INPUT_COLUMNS, INPUT_LISTS
 from workflow_lib.datasets.leaks import Leak
 from workflow_lib.datasets.table_request import RequestedColumns
-from workflow_lib.datasets.tables import listed_names
+from workflow_lib.datasets.tables import MISSING_VALUES, listed_names
 from workflow_lib.errors import UserError
 from workflow_lib.optional_packages import install_command, is_installed
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 INDICATOR_SHARE, LEAST_KNOWN = 0.05, 5
 """Smallest share and number of rows in which a value must be missing for an indicator, and in which
 it must be known for an input: effects in a few rows can be chance."""
+
+NAMES_OR_MARKS = [mark for mark in MISSING_VALUES if mark.isalpha()]
+"""Marks of missing values that may be names, such as those of North America and of sodium."""
 
 NOT_REQUESTED = "not among the requested inputs"
 
@@ -48,7 +52,7 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
     taken = {*requested.outputs, *single.values()} - texts
     named = {*requested.insisted, *requested.categories, *requested.encode, *texts}
     for name, (kind, why) in _requested_kinds(table, requested).items():
-        kinds[name] = kinds[name]._replace(kind=kind, note=why)
+        kinds[name] = kinds[name]._replace(kind=kind, note=why, warning="")
     free = [name for name in table.names if name not in taken]
     of_names = {name for name in free if kinds[name].kind == ROW_NAME}
     fewest, candidates = least_marked(table.n_rows), []
@@ -70,7 +74,7 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
         elif kind.kind == CONSTANT:
             left_out.append((name, f"constant: {kind.note}"))
         elif kind.kind == DATE:
-            left_out.append((name, "dates are not inputs; split by them with time=" + name))
+            left_out.append((name, kind.note))
         elif kind.kind == ROW_NAME and name not in named:
             left_out.append((name, f"it names the rows: {kind.note}"))
         else:
@@ -212,6 +216,28 @@ def treat_leaks(proposal: Proposal, leaks: Sequence[Leak]) -> None:
             f"Column '{name}' {why} the {what} '{leak.output}'. If it is not known before the "
             f"{what}, all results are too optimistic: leave it out (exclude={name})."
         )
+
+
+def warn_of_marks(proposal: Proposal, read: Callable[[], Table]) -> None:
+    """Warn of names such as ``NA`` that count as missing in columns of names.
+
+    `read` returns the table in which only empty cells are missing; it is called where a value is
+    missing in a column of groups or classes, or in a category.
+    """
+    options, kinds = proposal.options, proposal.kinds
+    names = [options.get(key) for key in ("classes", "group", "same_group", "bag")]
+    names = [*filter(None, names), *options.get("categories", ())]
+    names = [name for name in names if name in kinds and kinds[name].n_missing]
+    table = read() if names else None
+    for name in names:
+        marks = Counter(table.strings(name))
+        for mark in NAMES_OR_MARKS:
+            if marks[mark]:
+                category = name in options.get("categories", ())
+                (proposal.notes if category else proposal.warnings).append(
+                    f"Column '{name}': '{mark}' in {marks[mark]} rows counts as missing. If it is "
+                    f"a value, say not_missing={mark}."
+                )
 
 
 def check_inputs(proposal: Proposal, table: Table) -> None:

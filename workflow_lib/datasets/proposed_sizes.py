@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workflow_lib.datasets.cell_texts import known_spelling
 from workflow_lib.datasets.data_profile import (
     LEAST_FOLD_ROWS,
     TEST_SHARE,
@@ -24,7 +25,7 @@ from workflow_lib.datasets.run_costs import (
 )
 from workflow_lib.datasets.table_encoding import N_BITS, STRING_COLUMNS
 from workflow_lib.datasets.table_file import read_table
-from workflow_lib.datasets.tables import listed_names
+from workflow_lib.datasets.tables import MISSING_VALUES, listed_names
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
     if proposal.split == "grouped":
         groups = _groups(table, options["group"], labelled, proposal)
     elif proposal.split == "chronological":
-        times = row_times(table.selected(labelled | weak), options["time"])
+        times = row_times(
+            table.selected(labelled | weak), options["time"], options.get("date_order")
+        )
         times = times[labelled[labelled | weak]]
     pool = pool_size(n_labelled, groups, times)
     if times is not None:
@@ -112,7 +115,9 @@ def choose_unpaired_sizes(
         return
     check_unpaired(table, table.matrix(columns["outputs"]), kinds)
     if proposal.split == "chronological":
-        row_times(table.selected(kinds.unpaired), columns["time"])
+        row_times(
+            table.selected(kinds.unpaired), columns["time"], proposal.options.get("date_order")
+        )
     proposal.unpaired_sizes = [min(n_unpaired, MOST_UNPAIRED)]
 
 
@@ -189,8 +194,9 @@ def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
     counts = proposal.facts["classes"]
     if "class_vectors" not in proposal.options:
         return counts
-    vectors = read_table(proposal.options["class_vectors"])
-    described = set(vectors.strings(vectors.names[0]))
+    missing = proposal.options.get("missing_values", MISSING_VALUES)
+    vectors = read_table(proposal.options["class_vectors"], missing)
+    described = set(known_spelling(vectors.strings(vectors.names[0]), list(counts)))
     without = [name for name in counts if name not in described]
     if without:
         proposal.warnings.append(

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from workflow_lib.datasets.dates import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    date_orders,
+    has_short_year,
+    moment,
+    needs_order,
+)
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -178,19 +186,60 @@ def group_codes(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarra
             place=rows.where(row, name),
             found="the group is missing",
             expected="the group of every row with a known output, so that no group is split",
-            remedy="fill it in (a row that belongs to no other may have a name of its own), or "
-            "leave out the option group",
+            remedy="fill it in (a row that belongs to no other may have a name of its own; if "
+            "the cell holds a name such as NA, say not_missing=NA), or leave out the option group",
         )
     return codes, names
 
 
-def row_times(rows: Table, name: str) -> np.ndarray:
-    """Return the times (n,) in a column: numbers, or days since the year 1 of dates.
+def date_order(table: Table, name: str, order: str | None = None) -> str | None:
+    """Return the order of day and month in the dates of a column; None where they need none.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+    order : {"day-first", "month-first"} or None, default=None
+        The order that the user gave; None: the one that the dates show.
 
     Raises
     ------
     UserError
-        Naming the first line whose time is missing, or neither a number nor a date.
+        Where no order is given and the dates show none, or both.
+    """
+    if table.is_numeric(name):
+        return None
+    texts = [text for text in table.strings(name) if text]
+    if order is not None or not needs_order(texts):
+        return order
+    orders = date_orders(texts)
+    if len(orders) != 1:
+        example = next(text for text in texts if needs_order([text]))
+        raise UserError(
+            place=f"{table.place}, column '{name}'",
+            found="dates in which day and month stand in different orders"
+            if orders
+            else f"dates such as '{example}', of which no day is after the 12th, so that the order "
+            "of day and month is unclear",
+            expected="dates in one known order, or such as 2024-05-31",
+            remedy="write all dates as 2024-05-31"
+            if orders
+            else f"say date_order={DAY_FIRST} or date_order={MONTH_FIRST} (in the command new, or "
+            "in the options of the dataset)",
+        )
+    return orders.pop()
+
+
+def row_times(rows: Table, name: str, order: str | None = None) -> np.ndarray:
+    """Return the times (n,) in a column: numbers, or days since the year 1 of dates.
+
+    `order` is that of day and month, as for `date_order`.
+
+    Raises
+    ------
+    UserError
+        Naming the first line whose time is missing, or neither a number nor a date; and as
+        `date_order`.
     """
     texts = rows.strings(name)
     for row in np.flatnonzero(texts == ""):
@@ -202,19 +251,22 @@ def row_times(rows: Table, name: str) -> np.ndarray:
         )
     if rows.is_numeric(name):
         return rows.numbers(name)
+    order = date_order(rows, name, order)
     times = np.empty(len(texts))
     for row, text in enumerate(texts):
-        try:
-            moment = datetime.datetime.fromisoformat(text)
-        except ValueError as error:
+        found = moment(text, order)
+        if found is None:
+            short = has_short_year(text)
             raise UserError(
                 place=rows.where(row, name),
-                found=f"'{text}' is not a time",
+                found=f"'{text}' is not a time" + (f" that is {order}" if order else ""),
                 expected="a number in every row, or a date such as 2024-05-31 or "
                 "2024-05-31T18:30 in every row",
-                remedy="write all times in one of these forms",
-            ) from error
+                remedy="write years with four digits"
+                if short
+                else "write all times in one of these forms",
+            )
         # Not converted to UTC, which may be before the year 1 and then does not exist.
-        beginning = datetime.datetime.min.replace(tzinfo=moment.tzinfo and datetime.UTC)
-        times[row] = (moment - beginning) / datetime.timedelta(days=1) + 1
+        beginning = datetime.datetime.min.replace(tzinfo=found.tzinfo and datetime.UTC)
+        times[row] = (found - beginning) / datetime.timedelta(days=1) + 1
     return times

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workflow_lib.datasets.cell_texts import known_places
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_bags import bag_counts
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.table_sequences import table_sequences
-from workflow_lib.datasets.tables import finite_number
 from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
 from workflow_lib.features.encoded_columns import normalised_weights
@@ -67,19 +67,10 @@ class Levels:
     def places(self, texts: np.ndarray) -> np.ndarray:
         """Return the place (n,) in `all_texts` of each text, -1 for those that are no level.
 
-        1 and 1.0 are the same level: a number may be text in one table and typed in another.
+        1 and 1.0 are the same level, as are TRUE and True: see
+        `workflow_lib.datasets.cell_texts.known_places`.
         """
-        places = {text: place for place, text in enumerate(self.all_texts)}
-        by_number: dict[float, list[int]] = {}
-        for text in self.texts:
-            if (number := finite_number(text)) is not None:
-                by_number.setdefault(number, []).append(places[text])
-        found = np.full(len(texts), -1)
-        for row, text in enumerate(texts):
-            same = [places[text]] if text in places else by_number.get(finite_number(text), [])
-            if len(same) == 1:
-                found[row] = same[0]
-        return found
+        return known_places(texts, self.all_texts)
 
     @property
     def n_columns(self) -> int:

@@ -27,6 +27,7 @@ from workflow_lib.datasets.data_profile import (
 )
 from workflow_lib.datasets.leaks import EQUAL, Leak
 from workflow_lib.datasets.proposal import Proposal
+from workflow_lib.datasets.proposed_formats import ProposedFormats, proposed_formats
 from workflow_lib.datasets.proposed_inputs import (
     check_inputs,
     check_molecules,
@@ -44,13 +45,13 @@ from workflow_lib.datasets.proposed_sizes import (
     choose_splits,
     choose_unpaired_sizes,
 )
-from workflow_lib.datasets.row_roles import check_labelled
+from workflow_lib.datasets.row_roles import check_labelled, date_order
 from workflow_lib.datasets.table_bags import with_usable_bags
-from workflow_lib.datasets.table_file import MISSING_VALUES
 from workflow_lib.datasets.table_request import (
     COMMAND,
     RequestedColumns,
     checked_request,
+    missing_marks,
     requested_columns,
     wrong_key,
 )
@@ -98,6 +99,10 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
+    others = {*requested.categories, *requested.encode, *requested.exclude}
+    others |= set(requested.single.values())
+    written = proposed_formats(table, others, request.get("decimal"))
+    original, table = table, table.with_formats(written.formats)
     excluded, found, read = {}, None, table
     if requested.single["bag"]:
         found = _bags_of_rows(requested, table)
@@ -132,6 +137,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
         proposal.facts["sequence_lengths"] = [min(lengths), max(lengths)]
     if found is not None:
         _describe_bags(proposal, found, read)
+    _describe_cells(proposal, original, written)
     if "classes" in options:
         names = list(proposal.facts["classes"])
         check_losses(request.get("class_tree"), request.get("class_costs"), names)
@@ -167,8 +173,8 @@ def _with_inputs_chosen(
         for key in ("class_vectors", "gram", "delimiter", "sheet")
         if key in request
     }
-    if "missing" in request:
-        options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
+    if "missing" in request or "not_missing" in request:
+        options["missing_values"] = missing_marks(request)
     proposal = Proposal(request["name"], request, options, list(rows.names), kinds)
     alone = f"The kernel values of {request['gram']}" if "gram" in request else None
     if "sequence" in options:
@@ -241,6 +247,23 @@ def _describe_bags(proposal: Proposal, found: BagsOfRows, table: Table) -> None:
         proposal.notes.append(
             f"Rows of bags left out, because a number is missing: {found.n_incomplete}."
         )
+
+
+def _describe_cells(proposal: Proposal, table: Table, written: ProposedFormats) -> None:
+    """Add how cells are read to the options, and what the user should know of it."""
+    options, notes = proposal.options, proposal.notes
+    if written.formats:
+        options["number_formats"] = written.formats
+    if "time" in options and (
+        order := date_order(table, options["time"], proposal.request.get("date_order"))
+    ):
+        options["date_order"] = order
+    notes[:0] = written.notes
+    proposal.warnings[:0] = written.warnings
+    names = [options[key] for key in ("classes", "group", "same_group", "bag") if key in options]
+    for name in [*names, *options.get("categories", ())]:
+        if found := table.spellings(name):
+            notes.append(f"Column '{name}': '{found[1]}' is the same value as '{found[0]}'.")
 
 
 def _letters(table: Table, requested: RequestedColumns) -> str:

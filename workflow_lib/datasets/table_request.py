@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workflow_lib.config.requests import unquoted
 from workflow_lib.config.values import WITHOUT_BRACES
+from workflow_lib.datasets.dates import DAY_FIRST, ORDERS
+from workflow_lib.datasets.tables import MISSING_VALUES
 from workflow_lib.datasets.typed_columns import composed
+from workflow_lib.datasets.written_numbers import DECIMAL_MARKS
 from workflow_lib.errors import UserError, unknown_name
 from workflow_lib.features.encoder_registry import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
 from workflow_lib.optional_packages import is_installed, not_installed
@@ -46,7 +49,18 @@ OF_CLASSES = ("class_vectors", "class_tree", "class_costs")
 FILES = (*OF_CLASSES, "gram")
 """Keys whose value is the path of a further file."""
 
-SETTINGS = ("methods", "splits", "delimiter", "sheet", "missing", "series", "encode")
+SETTINGS = (
+    "methods",
+    "splits",
+    "delimiter",
+    "sheet",
+    "missing",
+    "not_missing",
+    "decimal",
+    "date_order",
+    "series",
+    "encode",
+)
 """Keys that name neither columns nor files."""
 
 REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, *SETTINGS)
@@ -136,8 +150,9 @@ class RequestedColumns(NamedTuple):
 def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request with texts stripped, and without empty values.
 
-    ``series`` becomes a bool, ``splits`` a number, ``delimiter`` a character, ``methods`` and
-    ``missing`` lists of texts, and ``encode`` a mapping from names or patterns to encoders.
+    ``series`` becomes a bool, ``splits`` a number, ``delimiter`` and ``decimal`` a character,
+    ``methods``, ``missing`` and ``not_missing`` lists of texts, and ``encode`` a mapping from names
+    or patterns to encoders.
 
     Raises
     ------
@@ -173,10 +188,18 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         raise wrong_key("series", f"'{series}'", "true or false", "write series=true")
     if series in _YES:
         checked["series"] = True
-    for key in ("methods", "missing"):
+    for key in ("methods", "missing", "not_missing"):
         if key in checked:
             items = checked[key] if isinstance(checked[key], list) else _listed(checked[key])
             checked[key] = [item.strip() for item in items if item.strip()]
+    if "decimal" in checked:
+        mark = {"point": ".", "comma": ","}.get(checked["decimal"], checked["decimal"])
+        if mark not in DECIMAL_MARKS:
+            raise wrong_key("decimal", f"'{mark}'", "point or comma", "write decimal=comma")
+        checked["decimal"] = mark
+    if checked.get("date_order", DAY_FIRST) not in ORDERS:
+        found = f"'{checked['date_order']}'"
+        raise wrong_key("date_order", found, " or ".join(ORDERS), f"write date_order={DAY_FIRST}")
     if "encode" in checked:
         checked["encode"] = _encoders(checked["encode"])
     if "splits" in checked:
@@ -214,6 +237,12 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
             found = f"there is no file '{checked[key]}'"
             raise wrong_key(key, found, "the path of a table", "fix the path")
     return checked
+
+
+def missing_marks(request: Mapping[str, Any]) -> list[str]:
+    """Return the cells that count as missing, by a checked request."""
+    marks = dict.fromkeys([*MISSING_VALUES, *request.get("missing", ())])
+    return [mark for mark in marks if mark not in request.get("not_missing", ())]
 
 
 def wrong_key(key: str, found: str, expected: str, remedy: str) -> UserError:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 import io
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from workflow_lib.datasets.archives import most_unpacked
+from workflow_lib.datasets.cell_texts import composed
 from workflow_lib.datasets.tables import finite_number, no_table
 from workflow_lib.errors import UserError
 from workflow_lib.optional_packages import not_installed
@@ -25,11 +25,6 @@ CATEGORICAL = "categorical"
 
 COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
-
-
-def composed(name: str) -> str:
-    """Return a name without surrounding space, in the Unicode normal form NFC."""
-    return unicodedata.normalize("NFC", name.strip())
 
 
 def checked_names(place: str, names: Sequence[str]) -> list[str]:
@@ -125,9 +120,9 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
 
 
 def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
-    """Return the stripped texts (n,), an array of objects, "" for those in `missing`."""
-    stripped = map(str.strip, texts)
-    return np.array(["" if text in missing else text for text in stripped], dtype=object)
+    """Return the `composed` texts (n,), an array of objects, "" for those in `missing`."""
+    marks = set(map(composed, missing))
+    return np.array(["" if text in marks else text for text in map(composed, texts)], dtype=object)
 
 
 def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:

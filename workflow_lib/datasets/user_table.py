@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import fnmatch
 from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from workflow_lib.datasets.cell_texts import composed, one_spelling
 from workflow_lib.datasets.tables import MISSING_VALUES, NO_ROWS, finite_number, listed, no_table
 from workflow_lib.datasets.typed_columns import (
     checked_names,
     cleaned,
     column_of,
-    composed,
     without_marks,
+)
+from workflow_lib.datasets.written_numbers import (
+    NumberFormat,
+    formats_of,
+    is_limit,
+    shown_number,
 )
 from workflow_lib.errors import UserError, nearest_name
 
@@ -57,11 +65,14 @@ class Table:
         notes: Sequence[str] = (),
         categories: Collection[str] = (),
         unreadable: Mapping[str, UserError] | None = None,
+        typed: Collection[str] = (),
+        formats: Mapping[str, NumberFormat] | None = None,
     ) -> None:
         """Keep the columns that are known to be numbers, and a function that returns texts.
 
         `numbers` are float64 arrays (n_rows,), NaN where missing; other columns may be numbers too.
         `strings` returns the texts (n_rows,) of a column, an array of objects, "" where missing.
+        Columns that are `typed` hold numbers that are no texts; `formats`: see `with_formats`.
         """
         self.place = place
         self.names = list(names)
@@ -69,12 +80,14 @@ class Table:
         self.lines.flags.writeable = False
         self._numbers: dict[str, np.ndarray | None] = dict(numbers)
         self._strings: dict[str, np.ndarray] = {}
+        self._spellings: dict[str, tuple[str, str]] = {}
         self._read_strings = strings
         self._known = frozenset(names)
         self.unit = unit
         self.notes = list(notes)
         self.categories = frozenset(categories)
         self.unreadable = dict(unreadable or {})
+        self.typed, self._formats = frozenset(typed), dict(formats or {})
 
     @property
     def n_rows(self) -> int:
@@ -141,10 +154,16 @@ class Table:
         def strings(name: str) -> np.ndarray:
             if name not in numbers:
                 return cleaned(by_name[name], missing_values)
-            texts = np.array(list(map(repr, by_name[name].tolist())), dtype=object)
+            # Not by tolist(): 0.1 in single precision is not 0.1 in double precision.
+            texts = np.array(list(map(str, by_name[name])), dtype=object)
             return np.where(np.isnan(numbers[name]), "", texts)
 
         finite = {name: values for name, values in numbers.items() if not np.isinf(values).any()}
+        typed = [
+            name
+            for name, given in zip(names, mapping)
+            if name in numbers or (name in by_name and _are_typed(mapping[given]))
+        ]
         return cls(
             place,
             names,
@@ -153,7 +172,41 @@ class Table:
             range(1, length + 1),
             categories={composed(name) for name in categories},
             unreadable=unreadable,
+            typed=typed,
         )
+
+    def with_formats(self, formats: Mapping[str, str]) -> Table:
+        """Return the table that reads the numbers of some columns as they are written there.
+
+        Parameters
+        ----------
+        formats : mapping from str to str
+            How the number 1234.5 is written in a column, such as ``1.234,5 mg``
+            (`workflow_lib.datasets.written_numbers`). Columns that the table does not have are
+            ignored. A column whose values are all usual numbers, but not all in this format, is
+            read as usual, and so are values that are no texts (of a DataFrame, for example).
+
+        Raises
+        ------
+        UserError
+            For an example that is not the number 1234.5.
+        """
+        read = {}
+        for name, example in formats.items():
+            try:
+                read[composed(name)] = NumberFormat.of(example)
+            except ValueError as error:
+                raise UserError(
+                    place=f"{self.place}, option number_formats.{name}",
+                    found=f"'{example}'",
+                    expected="how the number 1234.5 is written in this column, such as '1.234,5'",
+                    remedy="write these digits with the marks and the unit of the column",
+                ) from error
+        read = {name: read[name] for name in read if name in self._known - self.typed}
+        table = copy.copy(self)
+        table._numbers = {n: v for n, v in self._numbers.items() if v is not None and n not in read}
+        table._formats = read
+        return table
 
     def where(self, row: int, name: str | None = None) -> str:
         """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
@@ -163,7 +216,9 @@ class Table:
     def strings(self, name: str) -> np.ndarray:
         """Return the texts (n_rows,) of a column, an array of objects; "" where missing.
 
-        Numbers of a table that is not text are formatted by Python's `repr`.
+        Numbers of a table that is not text are formatted by Python's `repr`. A value that is
+        written in several ways has the first of them in all rows
+        (`workflow_lib.datasets.cell_texts.one_spelling`).
 
         Raises
         ------
@@ -171,6 +226,11 @@ class Table:
             When there is no such column, naming the most similar name.
         """
         return self._texts(name).copy()
+
+    def spellings(self, name: str) -> tuple[str, str] | None:
+        """Return two spellings of the same value in a column, the first of them; None without."""
+        self._texts(name)
+        return self._spellings.get(name)
 
     def numbers(self, name: str) -> np.ndarray:
         """Return the numbers (n_rows,) of a column, float64; NaN where missing.
@@ -302,6 +362,8 @@ class Table:
             self.notes,
             self.categories,
             self.unreadable,
+            self.typed,
+            self._formats,
         )
 
     def _texts(self, name: str) -> np.ndarray:
@@ -309,7 +371,10 @@ class Table:
         if name in self.unreadable:
             raise self.unreadable[name]
         if name not in self._strings:
-            self._strings[name] = self._read_strings(name)
+            read = self._read_strings(name)
+            self._strings[name] = one_spelling(read)
+            for row in np.flatnonzero(self._strings[name] != read)[:1]:
+                self._spellings[name] = self._strings[name][row], read[row]
         return self._strings[name]
 
     def _parsed(self, name: str) -> np.ndarray | None:
@@ -318,6 +383,12 @@ class Table:
         if name not in self._numbers:
             texts = self._texts(name)
             missing = texts == ""
+            if name in self._formats:
+                found = self._formats[name].numbers(texts)
+                if found is not None:
+                    found[""] = np.nan
+                    self._numbers[name] = np.array([found[text] for text in texts], dtype=float)
+                    return self._numbers[name]
             try:
                 values = np.where(missing, "nan", texts).astype(np.float64)
                 finite = "_" not in "".join(texts) and np.isfinite(values[~missing]).all()
@@ -327,20 +398,33 @@ class Table:
         return self._numbers[name]
 
     def _no_number(self, name: str, row: int, text: str) -> UserError:
-        remedy = "fix the value, list it in missing_values if it marks a missing value, or leave "
-        remedy += "this column out"
+        remedy = "fix the value, list it in missing_values (in the command new: missing) if it "
+        remedy += "marks a missing value, or leave this column out"
         shown = text if len(text) <= 60 else f"{text[:57]}..."
-        if finite_number(text.replace(",", ".", 1)) is not None:
-            remedy = f"write decimal points instead of commas (3.5, not 3,5), here {shown!r}"
-        elif finite_number(text.replace(",", "")) is not None:
-            remedy = f"write numbers without marks between thousands, here {shown!r}"
-        elif text[:1] in "<>≤≥~" and finite_number(text.lstrip("<>≤≥~= ")) is not None:
+        formats = formats_of([text])
+        if formats and name in self._formats:
+            remedy = f"write it as the others of this column, as {self._formats[name].example!r}"
+        elif formats:
+            readings = " or ".join(shown_number(format_.number(text)) for format_ in formats)
+            examples = " or ".join(f'"{format_.example}"' for format_ in formats)
+            remedy = (
+                f"write {readings}; or, if all numbers of this column are written so, give their "
+                f"format in the dataset's file, number_formats: {{{name}: {examples}}}"
+                + " (in the command new, say decimal=point or decimal=comma)"
+                * bool(formats[1:])
+            )
+        elif is_limit(text):
             remedy = "write a number, or leave the cell empty: a limit is not a measured value"
-        elif text.endswith("%"):
-            remedy = "write the numbers without the sign % in all rows"
         return UserError(
             place=self.where(row, name),
             found=f"'{shown}' is not a finite number",
             expected="a decimal number such as 3.25, or an empty cell where it is missing",
             remedy=remedy,
         )
+
+
+def _are_typed(values: Sequence[Any]) -> bool:
+    """Return whether some values are numbers with decimals, or none is a text."""
+    if any(isinstance(v, (float, Decimal)) and v == v and v % 1 for v in values):
+        return True
+    return not any(isinstance(value, (str, bytes)) for value in values)

@@ -54,6 +54,7 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     """
     missing = options.get("missing_values") or MISSING_VALUES
     table = read_table(file, missing, options.get("delimiter"), sheet=options.get("sheet"))
+    table = table.with_formats(options.get("number_formats") or {})
     if "bag" in options:
         bags, roles = profiled(table, options)
         facts = data_profile(bags, roles) | {"bag_rows": table.n_rows}

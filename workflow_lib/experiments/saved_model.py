@@ -236,6 +236,7 @@ class SavedModel:
         self.row_name: str | None = reading["row_name"]
         self._missing_values = tuple(reading["missing_values"] or MISSING_VALUES)
         # The usual delimiters are detected in the header, and new rows may have another.
+        self._formats: dict[str, str] = reading.get("number_formats") or {}
         given = reading["delimiter"]
         self._delimiter = None if given in DELIMITERS else given
         self._sheet: str | None = reading.get("sheet")
@@ -271,15 +272,17 @@ class SavedModel:
     def as_table(self, table: Any) -> Table:
         """Return `table` of any kind that `predict` takes as a Table."""
         if isinstance(table, Table):
-            return table
+            return table.with_formats(self._formats)
         if isinstance(table, (str, Path)):
             # Rows without any value are kept, so that predictions match the rows of the file.
-            return read_table(
+            read = read_table(
                 table, self._missing_values, self._delimiter, keep_empty=True, sheet=self._sheet
             )
+            return read.with_formats(self._formats)
         names = getattr(table, "columns", table)
         columns = {str(name): table[name] for name in names}
-        return Table.from_columns(columns, "the given table", self._missing_values)
+        given = Table.from_columns(columns, "the given table", self._missing_values)
+        return given.with_formats(self._formats)
 
     def columns_used(self, table: Table) -> list[str]:
         """Return the columns of a table that the model uses, in the order of the table.

@@ -43,7 +43,7 @@ _CHOSEN = ("training_size", "n_components", "projected")
 
 _PACKAGES = ("numpy", "scipy", "h5py", "scikit-learn")
 
-_READING = ("row_name", "missing_values", "delimiter", "sheet")
+_READING = ("row_name", "missing_values", "delimiter", "sheet", "number_formats")
 
 # Test rows whose predictions the saved model must reproduce: all of up to 4000 rows, because matrix
 # products of the same shape are equal to the last bit; of more rows the first 200.

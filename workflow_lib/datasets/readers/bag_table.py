@@ -39,6 +39,11 @@ class Options(Settings):
     numbers: Annotated[tuple[Name, ...], Field(min_length=1)]
     """Columns of numbers that describe a row, or patterns of them such as ``x_*``."""
 
+    number_formats: dict[Name, Name] = {}
+    """For columns of numbers that are not written as usual, how the number 1234.5 is written there:
+    `"1.234,5"`, `"1'234.5"`, `"$1,234.5"` or `"1234,5 mg"`. In these columns a minus may have any
+    form, numbers in brackets are negative, and Fortran's exponents (1.5D+03) are read."""
+
     missing_values: tuple[str, ...] = MISSING_VALUES
     """Cells that count as missing, in addition to empty cells. A row with one among `numbers` is
     left out and counted."""
@@ -84,6 +89,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     else:
         check_sources(sources, "bag_table")
     table = read_table(path, options.missing_values, options.delimiter, sheet=options.sheet)
+    table = table.with_formats(options.number_formats)
     names = table.matching(options.numbers, "numbers")
     found = labelled_bags(table, options.bag, options.classes, names)
     labels = found.table.strings(options.classes)

@@ -127,6 +127,15 @@ class Options(Settings):
     """For outputs, or patterns of them, the range of possible values, as `y1: {least: 0, largest:
     100, whole: true}`, each of which may be left out: it limits prediction intervals."""
 
+    number_formats: dict[Name, Name] = {}
+    """For columns of numbers that are not written as usual, how the number 1234.5 is written there:
+    `"1.234,5"`, `"1'234.5"`, `"$1,234.5"` or `"1234,5 mg"`. In these columns a minus may have any
+    form, numbers in brackets are negative, and Fortran's exponents (1.5D+03) are read."""
+
+    date_order: Literal["day-first", "month-first"] | None = None
+    """The order of day and month in the dates of `time` that are written as 31/05/2024; null: as a
+    day after the 12th shows."""
+
     missing_values: tuple[str, ...] = MISSING_VALUES
     """Cells that count as missing, in addition to empty cells."""
 
@@ -204,6 +213,9 @@ def dataset_of(table: Table, options: Options) -> dict[str, Any]:
 
     from workflow_lib.datasets.row_roles import check_labelled, check_unpaired
 
+    for name in options.number_formats:
+        table.named(name, "number_formats")
+    table = table.with_formats(options.number_formats)
     columns = _columns(table, options)
     if options.sequence is not None or options.bags:
         return _item_tree(table, options, columns)
@@ -483,6 +495,7 @@ def _class_vectors(
     """Return names and vectors of all classes, NaN for those without, and names of components."""
     import numpy as np
 
+    from workflow_lib.datasets.cell_texts import known_spelling
     from workflow_lib.datasets.table_file import read_table
 
     table = read_table(options.class_vectors, options.missing_values)
@@ -494,7 +507,7 @@ def _class_vectors(
             expected="the class in the first column, and its vector in the others",
             remedy="add the components of the vectors",
         )
-    names = table.keys(key, "class")
+    names = known_spelling(table.keys(key, "class"), found)
     vectors = table.matrix(components, complete=True)
     without = [name for name in found if name not in names]
     vectors = np.vstack([vectors, np.full((len(without), len(components)), np.nan)])
@@ -592,7 +605,7 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
         codes[alone] = len(names) + np.arange(len(alone))
         groups["groups"] = {"group": codes}
     if options.time is not None:
-        times = row_times(rows, options.time)
+        times = row_times(rows, options.time, options.date_order)
         company = np.arange(rows.n_rows)
         groups["order"] = {"time": times, "begin": times, "end": times, "company": company}
     return groups
@@ -624,7 +637,7 @@ def _unpaired_tree(
         }
         tree["group"] = np.array([numbers.get(name, -1) for name in rows.strings(options.group)])
     if options.time is not None:
-        tree["time"] = row_times(rows, options.time)
+        tree["time"] = row_times(rows, options.time, options.date_order)
     return tree
 
 
