@@ -234,7 +234,7 @@ def test_times_may_be_before_the_first_year_elsewhere(tmp_path):
     [
         (8, "", {"group": "plate"}, "line 4, column 'plate': the group is missing"),
         (9, "", {"time": "day"}, "line 4, column 'day': the time is missing"),
-        (9, "03/04/2024", {"time": "day"}, "'03/04/2024' is not a time"),
+        (9, "03/04/2024", {"time": "day"}, "dates such as '03/04/2024', of which no day is after"),
         (6, "3;5", {}, "line 4, column 'y1': '3;5' is not a finite number"),
         (7, "high", {}, "line 4, column 'y2': 'high' is not a finite number"),
         (1, "inf", {}, "line 4, column 'x1': 'inf' is not a finite number"),

@@ -118,11 +118,12 @@ def test_what_is_no_finite_number_is_named_with_its_line(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("3,5", "decimal points instead of commas"),
-        ("1,234.5", "without marks between thousands"),
+        ("3,5", "write 3.5; or"),
+        ("1,234.5", "write 1234.5; or"),
         ("<0.5", "a limit is not a measured value"),
         (">= 7", "a limit is not a measured value"),
-        ("12%", "without the sign %"),
+        ("1,234", "write 1234 or 1.234; or"),
+        ("12%", "write 12; or"),
         ("n.d.", "list it in missing_values"),
     ],
 )

@@ -209,17 +209,17 @@ def date_order(table: Table, name: str, order: str | None = None) -> str | None:
     """
     if table.is_numeric(name):
         return None
-    texts = [text for text in table.strings(name) if text]
+    texts = table.strings(name)
     if order is not None or not needs_order(texts):
         return order
     orders = date_orders(texts)
     if len(orders) != 1:
-        example = next(text for text in texts if needs_order([text]))
+        row = next(row for row, text in enumerate(texts) if needs_order([text]))
         raise UserError(
-            place=f"{table.place}, column '{name}'",
+            place=table.where(row, name),
             found="dates in which day and month stand in different orders"
             if orders
-            else f"dates such as '{example}', of which no day is after the 12th, so that the order "
+            else f"dates such as '{texts[row]}', of which no day is after the 12th, so that the order "
             "of day and month is unclear",
             expected="dates in one known order, or such as 2024-05-31",
             remedy="write all dates as 2024-05-31"

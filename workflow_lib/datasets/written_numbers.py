@@ -33,7 +33,7 @@ _CELL = re.compile(
     r"(?P<suffix>(?:[^\W\d_]|[%‰°$€£¥₹₩₽₺₪])[^\s()<>=,;]{0,9}"
     r"(?: [^\W\d_][^\s()<>=,;]{0,5})?)?\s*(?P<close>\))?"
 )
-_LIMIT = re.compile(r"(<|>|≤|≥|~|<=|>=|ca\.?)\s*")
+_LIMIT = re.compile(r"([<>]=?|[≤≥~≈]|ca\.?)\s*")
 _NOT_DETECTED = re.compile(
     r"n\.?\s?[dqa]\.?|b\.?\s?d\.?\s?l\.?|b\.?\s?l\.?\s?o\.?\s?[dq]\.?|<?\s?lo[dq]|tr(ace)?\.?"
     r"|not detected|below (detection|lod|loq).*|nil|-+|\.+|missing|none|unknown|n\.?\s?b\.?",
