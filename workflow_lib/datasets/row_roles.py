@@ -219,8 +219,8 @@ def date_order(table: Table, name: str, order: str | None = None) -> str | None:
             place=table.where(row, name),
             found="dates in which day and month stand in different orders"
             if orders
-            else f"dates such as '{texts[row]}', of which no day is after the 12th, so that the order "
-            "of day and month is unclear",
+            else f"dates such as '{texts[row]}', of which no day is after the 12th, so that the "
+            "order of day and month is unclear",
             expected="dates in one known order, or such as 2024-05-31",
             remedy="write all dates as 2024-05-31"
             if orders
