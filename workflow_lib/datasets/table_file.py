@@ -6,14 +6,12 @@ import zlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from workflow_lib.datasets import delimited_text
 from workflow_lib.datasets.archives import unpacked_gzip
 from workflow_lib.datasets.arff_text import arff_table
 from workflow_lib.datasets.fasta_text import fasta_entries
 from workflow_lib.datasets.tables import SAVE_AS_CSV, checked_text, file_content
-from workflow_lib.datasets.typed_columns import MATLAB, hdf5_columns, parquet_columns
+from workflow_lib.datasets.typed_columns import MATLAB, cleaned, hdf5_columns, parquet_columns
 from workflow_lib.datasets.user_table import MISSING_VALUES, Table
 from workflow_lib.datasets.workbooks import sheet_text
 from workflow_lib.errors import UserError, nearest_name
@@ -141,7 +139,7 @@ def _fasta_table(text: str, place: str) -> Table:
         "header": headers,
         "sequence": sequences,
     }
-    arrays = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    arrays = {name: cleaned(values, ()) for name, values in columns.items()}
     return Table(place, list(arrays), {}, arrays.__getitem__, lines, "line")
 
 
