@@ -200,7 +200,7 @@ def test_numbers_that_no_used_row_has_are_left_out(proposed):
         ({"y1": [""] * 60}, "column 'y1': the output has no value in any row"),
         ({"y1": ["2", ""] * 30}, "column 'y1': the output has the same value in every row"),
         ({"y1": ["high", "low"] * 30}, "classes=y1"),
-        ({"y1": ["<1", "2.5"] * 30}, "a limit is not a measured value"),
+        ({"y1": ["<1", "2", "3"] * 20}, "a limit is not a measured value"),
         ({"y1": ["1", "2"] * 4 + [""] * 52}, "8 of 60 rows have a known output"),
     ],
 )
