@@ -14,6 +14,7 @@ from workflow_lib import load_model
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import table_predictions_stage
+from workflow_lib.experiments.saved_model import SavedModel
 
 ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
 
@@ -192,22 +193,40 @@ def test_classes_have_probabilities_and_sets_where_their_scores_were_calibrated(
         assert names == (first if is_sure[row] else f"{first}|{other}")
 
 
-def test_an_output_may_have_the_name_of_another_column(tmp_path):
-    columns = small_table()
-    dataset = table_dataset(columns, **ROLES)
-    dataset["names"]["outputs"] = json.dumps(["note", "line"])
-    final = Final(tmp_path, dataset)
-    final.of_outputs("mean", "training_mean")
-    final.saved("mean")
-    table = predicted(final, tmp_path, columns)
-    np.testing.assert_allclose(table.numbers("note"), dataset["outputs"][:, 0].mean())
-    np.testing.assert_allclose(table.numbers("line"), dataset["outputs"][:, 1].mean())
-    assert table.names == [
-        "line (of the row)",
-        "note",
-        "line",
-        "novelty",
-        "unlike_training",
-        "note (of the row)",
-        "method",
-    ]
+OF_ROW, OF_INTERVAL = " (of the row)", " (of the interval)"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "row_name", "others"),
+    [
+        (("note", "line"), None, ["line" + OF_ROW, "note" + OF_ROW]),
+        (("y lower", "y"), None, ["line", "y lower" + OF_INTERVAL, "y lower lower", "y upper"]),
+        (("y", "y upper"), None, ["line", "y lower", "y upper" + OF_INTERVAL, "y upper upper"]),
+        (
+            ("y", "y lower" + OF_INTERVAL),
+            "y lower",
+            ["y lower" + OF_ROW, "line", "y lower", "y lower" + OF_INTERVAL + " lower"],
+        ),
+        (("y lower" + OF_INTERVAL, "y lower"), "line", ["line", "line" + OF_ROW]),
+        (("novelty", "novelty" + OF_ROW), "novelty" + OF_ROW * 2, ["novelty" + OF_ROW * 2]),
+        (("class", "set"), "method", ["method" + OF_ROW, "line", "method", "class upper"]),
+        (("unlike_training", "probability"), "note", ["note", "note" + OF_ROW]),
+    ],
+)
+def test_columns_have_different_names_and_outputs_keep_theirs(
+    final, tmp_path, monkeypatch, outputs, row_name, others
+):
+    model = load_model(final.path("model"))
+    model.output_names, model.row_name = list(outputs), row_name
+    monkeypatch.setattr(SavedModel, "load", lambda path: model)
+    names = list("abcd")
+    new = small_table(n_rows=4) | ({row_name: names} if row_name else {})
+    table = predicted(final, tmp_path, new)
+    predictions = model.predict(tmp_path / "new.csv")
+    for name, values in zip(outputs, predictions.outputs.T, strict=True):
+        np.testing.assert_array_equal(table.numbers(name), values)
+    n_rows = 1 + (row_name is not None)
+    assert list(predictions.to_frame().columns) == table.names[n_rows:]
+    assert set(others) <= set(table.names) and len(table.names) == 10 + n_rows
+    if row_name:
+        assert table.strings(table.names[0]).tolist() == names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 SEPARATOR = "|"
 """Separates the classes of a set."""
 
-OF_THE_ROW = " (of the row)"
-"""Appended to the name of a column if an output has the same name."""
+OF_THE_INTERVAL, OF_THE_ROW = " (of the interval)", " (of the row)"
+"""Appended to the name of a column, of an end of an interval and of any other, as often as an
+earlier column has that name."""
 
 # Kernel values of one block of new rows (128 MB).
 BLOCK_NUMBERS = 2**24
@@ -107,25 +108,31 @@ class Predictions:
         Each output, with ``NAME lower`` and ``NAME upper`` if intervals are calibrated; or
         ``class``, with its ``probability`` and the ``set`` if sets of classes are calibrated,
         classes joined by ``|``, the most probable first; then ``novelty``, ``unlike_training``,
-        ``note`` and ``method``.
+        ``note`` and ``method``. Outputs keep their names; any other column whose name is taken has
+        an addition (`OF_THE_INTERVAL`, `OF_THE_ROW`).
         """
         outputs: dict[str, Any] = {} if self.classes is None else {"class": self.classes}
         if self.class_probabilities is not None:
             outputs["probability"] = self.class_probabilities.max(axis=1)
         if self.class_sets is not None:
             outputs["set"] = [SEPARATOR.join(names) for names in self.class_sets]
-        for position, name in enumerate(self.output_names if self.classes is None else []):
+        names = self.output_names if self.classes is None else []
+        taken = {*outputs, *names}
+        for position, name in enumerate(names):
             outputs[name] = self.outputs[:, position]
             if self.level is not None:
-                outputs[f"{name} lower"] = self.lower[:, position]
-                outputs[f"{name} upper"] = self.upper[:, position]
+                ends = {"lower": self.lower[:, position], "upper": self.upper[:, position]}
+                ends = {f"{name} {end}": values for end, values in ends.items()}
+                ends = with_distinct_names(ends, taken, OF_THE_INTERVAL)
+                outputs |= ends
+                taken |= set(ends)
         of_rows = {
             "novelty": self.novelty,
             "unlike_training": self.is_novel,
             "note": self.notes,
             "method": [self.method] * len(self.notes),
         }
-        return outputs | with_distinct_names(of_rows, outputs)
+        return outputs | with_distinct_names(of_rows, taken)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the predictions as a frame of pandas, one line per row, with the `columns`.
@@ -145,9 +152,16 @@ def with_codes(encoded: EncodedRows, encoders: EncodedColumns | None) -> Encoded
     return replace(encoded, inputs=inputs, names=[*encoded.names, *encoders.names])
 
 
-def with_distinct_names(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns under names that the `others` do not have."""
-    return {f"{name}{OF_THE_ROW * (name in others)}": part for name, part in columns.items()}
+def with_distinct_names(
+    columns: Mapping[str, Any], taken: Collection[str], addition: str = OF_THE_ROW
+) -> dict[str, Any]:
+    """Return columns under names that are not `taken`, with as many additions as that needs."""
+    named: dict[str, Any] = {}
+    for name, values in columns.items():
+        while name in taken or name in named:
+            name += addition
+        named[name] = values
+    return named
 
 
 class SavedModel:

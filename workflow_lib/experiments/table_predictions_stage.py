@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +29,9 @@ def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> N
     its ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``,
     the most probable first; ``novelty``, the distance to the nearest training row in units of a
     typical distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
-    ``note``, the missing and unknown values; ``method``, the method that predicts. Numbers are
-    written so that they are read back exactly.
+    ``note``, the missing and unknown values; ``method``, the method that predicts. Outputs keep
+    their names; another column whose name is taken has an addition, such as ``NAME lower (of the
+    interval)`` or ``note (of the row)``. Numbers are written so that they are read back exactly.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> N
     predictions = predictor.predict(table)
     columns = {name: _texts(values) for name, values in predictions.columns().items()}
     rows_of_table = predictor.predicted_rows(table)
-    columns = with_distinct_names(_row_columns(predictor, rows_of_table), columns) | columns
+    columns = _row_columns(predictor, rows_of_table, columns) | columns
     _write(Path(output), columns)
     print("\n".join(closing_lines(predictor, predictions, ignored, output)))
     for note in table.notes:
@@ -101,11 +102,16 @@ def closing_lines(
     return lines
 
 
-def _row_columns(predictor: SavedModel, table: Table) -> dict[str, list[str]]:
+def _row_columns(
+    predictor: SavedModel, table: Table, taken: Collection[str]
+) -> dict[str, list[str]]:
+    """Return the columns that say which row it is, under names that are not `taken`."""
     columns = {}
     if predictor.row_name in table.names:
-        columns[predictor.row_name] = list(table.strings(predictor.row_name))
-    return columns | {"line": [str(line) for line in table.lines]}
+        columns = {predictor.row_name: list(table.strings(predictor.row_name))}
+        columns = with_distinct_names(columns, taken)
+    lines = {"line": [str(line) for line in table.lines]}
+    return columns | with_distinct_names(lines, {*taken, *columns})
 
 
 def _texts(values: Sequence) -> list[str]:
