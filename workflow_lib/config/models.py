@@ -486,16 +486,17 @@ class ExperimentSettings(Settings):
         "random", "grouped", "chronological", "given", "per_class", "stratified", "k_fold"
     ] = "random"
     """How test rows are chosen: `random` (the default); `grouped` (whole groups of rows that belong
-    together are test rows, such as molecules of one scaffold); `chronological` (the latest rows are
-    test rows, and only rows that ended before them are training rows; splits then differ in the
-    training rows drawn); `given` (the reader assigns training, test and weak rows); `per_class`
-    (for classes: `training_sizes` are examples per class, and the share of test rows is the same in
-    every class); `stratified` (for classes: each has its share of the test rows and of the
-    `training_sizes`, which count rows, and at least one training row where there are enough);
-    `k_fold` (the test rows of `outer_folds` consecutive splits partition the rows: each row is a
-    test row once; every class has its share of each fold, and rows of a group, where the reader
-    gives groups, share a fold; `test_size` is not used). The reader must give groups, times, roles
-    or classes for it."""
+    together are test rows, such as molecules of one scaffold; of classes each has about its share
+    of the test rows and of the training rows, unless `whole_groups` is `training`); `chronological`
+    (the latest rows are test rows, and only rows that ended before them are training rows; splits
+    then differ in the training rows drawn); `given` (the reader assigns training, test and weak
+    rows); `per_class` (for classes: `training_sizes` are examples per class, and the share of test
+    rows is the same in every class); `stratified` (for classes: each has its share of the test rows
+    and of the `training_sizes`, which count rows, and at least one training row where there are
+    enough); `k_fold` (the test rows of `outer_folds` consecutive splits partition the rows: each
+    row is a test row once; every class has its share of each fold, and rows of a group, where the
+    reader gives groups, share a fold; `test_size` is not used). The reader must give groups, times,
+    roles or classes for it."""
 
     outer_folds: Annotated[int, Strict(), Field(ge=2, le=1000)] | None = None
     """Number of folds of a `k_fold` split, needed for it and for no other. Split number s tests

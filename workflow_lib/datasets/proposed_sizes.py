@@ -15,7 +15,14 @@ from workflow_lib.datasets.data_profile import (
     n_test_rows,
     training_sizes,
 )
-from workflow_lib.datasets.row_roles import RowKinds, check_unpaired, group_codes, row_times
+from workflow_lib.datasets.row_roles import (
+    RowKinds,
+    check_unpaired,
+    classes_in_groups,
+    group_codes,
+    most_test_rows,
+    row_times,
+)
 from workflow_lib.datasets.run_costs import (
     CORES,
     MOST_MINUTES,
@@ -61,21 +68,28 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
         (splits for most, splits in SPLITS_UP_TO if n_labelled <= most), FEWEST_SPLITS
     )
     if proposal.task == "classes":
-        n_labelled = _n_rows_of_classes(_classes_with_vectors(proposal), proposal, table)
+        used = _classes_with_vectors(proposal)
+        n_labelled = _n_rows_of_classes(used, proposal, table)
     if n_test_rows(n_labelled) != round(TEST_SHARE * n_labelled):
         proposal.test_size = n_test_rows(n_labelled)
+    groups = times = classes = None
     if proposal.task == "classes":
-        proposal.training_sizes = training_sizes(pool_size(n_labelled))
-        return
-    groups = times = None
+        if proposal.split != "grouped":
+            proposal.training_sizes = training_sizes(pool_size(n_labelled))
+            return
+        classes = table.strings(options["classes"])
+        labelled = labelled & np.isin(classes, list(used))
+        classes = classes[labelled]
     if proposal.split == "grouped":
         groups = _groups(table, options["group"], labelled, proposal)
+        if classes is not None:
+            _check_groups_of_classes(groups, classes, proposal, table)
     elif proposal.split == "chronological":
         times = row_times(
             table.selected(labelled | weak), options["time"], options.get("date_order")
         )
         times = times[labelled[labelled | weak]]
-    pool = pool_size(n_labelled, groups, times)
+    pool = pool_size(n_labelled, groups, times, classes)
     if times is not None:
         pool = int(EARLIER_SHARE * pool)
     proposal.training_sizes = training_sizes(pool)
@@ -166,7 +180,10 @@ def n_inputs(proposal: Proposal) -> int:
 
 
 def pool_size(
-    n_labelled: int, groups: np.ndarray | None = None, times: np.ndarray | None = None
+    n_labelled: int,
+    groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+    classes: np.ndarray | None = None,
 ) -> int:
     """Return the smallest number of labelled rows that a split leaves for training.
 
@@ -179,8 +196,12 @@ def pool_size(
     times : array (n_labelled,) or None, default=None
         Time of each row: the latest rows are test rows, and rows of the same time as any of them
         are not training rows.
+    classes : array (n_labelled,) or None, default=None
+        With `groups`, the class of each row (`workflow_lib.datasets.row_roles.most_test_rows`).
     """
     n_test = n_test_rows(n_labelled)
+    if groups is not None and classes is not None:
+        return n_labelled - most_test_rows(classes_in_groups(groups, classes)[1], n_test)
     if groups is not None:
         sizes = np.unique(groups, return_counts=True)[1]
         return n_labelled - max(n_test, int(sizes.min()))
@@ -262,3 +283,27 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
             f"Every labelled row has a group of its own in '{name}': the split is random."
         )
     return groups
+
+
+def _check_groups_of_classes(
+    groups: np.ndarray, classes: np.ndarray, proposal: Proposal, table: Table
+) -> None:
+    """Refuse classes of which whole groups cannot be tested, and warn of those in one group."""
+    name = proposal.options["group"]
+    counts = classes_in_groups(groups, classes)[1]
+    n_groups = dict(zip(np.unique(classes), (counts > 0).sum(axis=0).tolist()))
+    single = [label for label, number in n_groups.items() if number == 1]
+    is_testable = ((counts < counts.sum(axis=0)) | (counts == 0)).all(axis=1)
+    if (counts[is_testable].sum(axis=0) > 0).sum() < 2:
+        raise UserError(
+            place=f"{table.place}, columns '{proposal.options['classes']}' and '{name}'",
+            found="classes in a single group: " + listed_names(single),
+            expected="at least 2 classes with rows in 2 groups or more: one for training and one "
+            "for testing",
+            remedy=f"add rows of these classes from other groups, or leave out group={name}",
+        )
+    if single:
+        proposal.warnings.append(
+            f"Classes in a single group of '{name}', which is never a test group: "
+            f"{listed_names(single)}. How well they are predicted is unknown."
+        )

@@ -192,6 +192,36 @@ def group_codes(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarra
     return codes, names
 
 
+def classes_in_groups(groups: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number (n,) of the group of each row, and the rows (g, C) of each class in each.
+
+    `groups` and `classes` (n,) are codes; groups and classes are numbered in their order.
+    """
+    group_of_row = np.unique(groups, return_inverse=True)[1]
+    class_of_row = np.unique(classes, return_inverse=True)[1]
+    counts = np.zeros((group_of_row.max() + 1, class_of_row.max() + 1), dtype=int)
+    np.add.at(counts, (group_of_row, class_of_row), 1)
+    return group_of_row, counts
+
+
+def most_test_rows(counts: np.ndarray, n_test: int) -> int:
+    """Return how many rows whole groups with about `n_test` rows of all classes have at most.
+
+    More than `n_test` only where the smallest groups that hold every class once have more. `counts`
+    (g, C) are the rows of each class in each group; a group with all rows of a class is no test
+    group, because nothing would be left to learn this class from.
+    """
+    counts = counts[((counts < counts.sum(axis=0)) | (counts == 0)).all(axis=1)]
+    sizes, is_tested, n_rows = counts.sum(axis=1), np.zeros(counts.shape[1], dtype=bool), 0
+    for label in np.argsort((counts > 0).sum(axis=0), kind="stable"):
+        holding = np.flatnonzero(counts[:, label])
+        if len(holding) and not is_tested[label]:
+            smallest = holding[sizes[holding].argmin()]
+            is_tested |= counts[smallest] > 0
+            n_rows += int(sizes[smallest])
+    return max(n_test, n_rows)
+
+
 def date_order(table: Table, name: str, order: str | None = None) -> str | None:
     """Return the order of day and month in the dates of a column; None where they need none.
 

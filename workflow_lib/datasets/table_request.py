@@ -84,8 +84,7 @@ RESERVED_NAMES = ("datasets", "figures", "tables", "timings", "images", "reports
 CONTRADICTIONS = (
     ("classes", "outputs", "either a class is predicted, or numbers"),
     ("classes", "series", "a class is not a series"),
-    ("classes", "group", "rows with classes are split per class"),
-    ("classes", "time", "rows with classes are split per class"),
+    ("classes", "time", "every class has its share of the test rows, which the latest rows lack"),
     ("classes", "same_group", "weak rows are for numeric outputs"),
     ("series", "same_group", "weak rows are for outputs that are not series"),
     ("group", "time", "rows are split either by groups or by time"),
@@ -106,6 +105,7 @@ CONTRADICTIONS = (
         for key in ("categories", "encode", "text", "smiles", "gram", "sequence", "bags")
     ),
     ("bag", "outputs", "methods of bags predict classes"),
+    ("bag", "group", "the rows of a bag are never divided, and bags are split singly"),
     ("bag", "row_name", "the rows of predictions are bags, and have their names"),
     ("bag", "class_vectors", "classes of bags are equally far from each other"),
     ("sequence", "outputs", "methods of sequences predict classes"),

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.row_roles import row_key
+from workflow_lib.datasets.row_roles import classes_in_groups, most_test_rows, row_key
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import size_group
 from workflow_lib.fitting.wrong_labels import swapped_rows
@@ -36,6 +36,9 @@ BASES = {
     "per_class": ("classes", "labels", "classes"),
     "stratified": ("classes", "strata", "classes"),
 }
+
+# Most orders of the groups in which a test set with every class is looked for.
+MOST_ORDERS = 20
 
 # The kind of split whose test rows are one fold of a partition of the rows.
 K_FOLD = "k_fold"
@@ -71,8 +74,8 @@ def split_rows(
     a learning curve adds rows and never exchanges them. Sizes that do not fit are left out; what
     fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
     the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
-    (`grouped_rows`); with `roles` it is given, and `test_size` is ignored; `strata` then apply to
-    the training sets and the folds. With `labels` the
+    (`grouped_rows`, with `strata` `stratified_groups`); with `roles` it is given, and `test_size`
+    is ignored; `strata` then apply to the training sets and the folds. With `labels` the
     training sizes are examples per class (`split_classes`); with `strata` they are rows, and every
     class has its share of the test and of each training set (`stratified_rows`). With `held_out`
     the test set is one fold of a partition (`partition_rows`), and `test_size` is ignored; `strata`
@@ -98,7 +101,7 @@ def split_rows(
     labels : int array (n_rows,) or None, default=None
         Class of every row, counted from 0, for a split per class.
     strata : int array (n_rows,) or None, default=None
-        The same for a stratified split, one of folds or a given one.
+        The same for a stratified split, one of whole groups, one of folds or a given one.
     unpaired_sizes : sequence of int, default=()
         Increasing; the largest that does not fit is all rows that are left. With any above zero,
         the weak pool has no more rows than the largest weak size.
@@ -141,6 +144,10 @@ def split_rows(
     if order is not None:
         test, earlier = chronological_rows(order, n_test)
         pool = generator.permutation(earlier)
+    elif groups is not None and strata is not None and is_test is None:
+        tested = stratified_groups(generator, groups, strata, n_test)
+        test, others = generator.permutation(np.flatnonzero(tested)), np.flatnonzero(~tested)
+        pool = others[stratified_rows(generator, strata[others], 0)[1]]
     elif is_test is not None:
         test = np.flatnonzero(is_test)
         others = np.flatnonzero(~is_test if roles is None else roles == TRAINING)
@@ -438,6 +445,58 @@ def grouped_rows(
     return generator.permutation(np.flatnonzero(tested)), np.flatnonzero(~tested)
 
 
+def stratified_groups(
+    generator: np.random.Generator, groups: np.ndarray, strata: np.ndarray, n_test: int
+) -> np.ndarray:
+    """Return whether each row (n,) is a test row: whole groups, with a share of every class.
+
+    Groups are taken in a random order, while there are at most `most_test_rows` test rows: a group
+    with a class that is not tested yet, or by which the shares of the classes that are tested come
+    nearer to that of all rows. No group is taken without which a class has no training row. Of up
+    to `MOST_ORDERS` orders the first that tests every class is used, otherwise the one that tests
+    most classes.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    groups, strata : int arrays (n,)
+        Group and class of every row.
+    n_test : int
+
+    Raises
+    ------
+    ValueError
+        If every group holds all rows of some class, so that none can be tested.
+    """
+    group_of_row, counts = classes_in_groups(groups, strata)
+    totals, most = counts.sum(axis=0), most_test_rows(counts, n_test)
+    wanted = totals * n_test / len(groups)
+    is_testable = ((counts < totals) | (counts == 0)).all(axis=1)
+    if not is_testable.any():
+        raise ValueError("every group holds all rows of a class, which would have no training row")
+    n_classes = int((counts[is_testable].sum(axis=0) > 0).sum())
+    best, most_classes = np.zeros(len(counts), dtype=bool), 0
+    for _ in range(MOST_ORDERS):
+        chosen, tested = np.zeros(len(counts), dtype=bool), np.zeros_like(totals)
+        for group in generator.permutation(np.flatnonzero(is_testable)):
+            after, is_in = tested + counts[group], counts[group] > 0
+            if after.sum() > most or (after[is_in] == totals[is_in]).any():
+                continue
+            is_nearer = _squares(after, wanted, totals) < _squares(tested, wanted, totals)
+            if (tested[is_in] == 0).any() or is_nearer:
+                chosen[group], tested = True, after
+        if (tested > 0).sum() > most_classes:
+            best, most_classes = chosen, int((tested > 0).sum())
+        if most_classes == n_classes:
+            break
+    return best[group_of_row]
+
+
+def _squares(rows: np.ndarray, wanted: np.ndarray, totals: np.ndarray) -> float:
+    """Return the sum of the squared differences between the shares of the classes (C,)."""
+    return float((((rows - wanted) / totals) ** 2).sum())
+
+
 def chronological_rows(
     order: Mapping[str, np.ndarray], n_test: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -473,7 +532,13 @@ def _known_before(order: Mapping[str, np.ndarray], test: np.ndarray, rows: np.nd
     return known
 
 
-def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | None = None) -> dict:
+def split_all_rows(
+    n_rows: int,
+    n_folds: int,
+    seed: int,
+    labels: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> dict:
     """Return the split in which all rows train, as `split_rows` does.
 
     There is one training size, `n_rows`, and no weak pool. The test rows are the training rows, in
@@ -487,6 +552,8 @@ def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | No
     labels : int array (n_rows,) or None, default=None
         Class of every row. The folds then hold out about as many rows of every class, and
         ``examples`` is the number of rows of the largest class: 1 where nothing can be selected.
+    groups : int array (n_rows,) or None, default=None
+        Group of every row. The folds then hold out whole groups.
 
     Raises
     ------
@@ -512,6 +579,8 @@ def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | No
         folds[np.argsort(drawn, kind="stable")] = np.arange(n_rows) % n_folds
         tree["folds"] = {size_group(n_rows): folds}
         tree["examples"] = np.array([np.bincount(drawn).max()])
+    if groups is not None:
+        tree["folds"] = {size_group(n_rows): _folds(n_rows, n_folds, seed, labels, rows, groups)}
     return tree
 
 
@@ -704,7 +773,7 @@ def run(
     ``k_fold`` or ``all``. With ``k_fold`` the test rows are those of one of `outer_folds` folds:
     `fold` is the repetition, whose partition has the seed `partition_seeds` of the same number, and
     the fold. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`), and
-    `whole_groups` of `split_rows` is. Rows
+    `whole_groups` counts for the folds alone. Rows
     without any known output are weak rows, and a dataset with ``weak_groups`` has no others
     (`split_labelled_rows`). With `wrong_labels`, a share, the artifact has ``output_rows`` (n,):
     the rows whose outputs the training pool has (`training_output_rows`).
@@ -720,7 +789,7 @@ def run(
     n_rows = int(is_labelled.sum())
     weak_groups = data["weak_groups"]["codes"] if "weak_groups" in data else None
     has_weak_rows = weak_groups is not None or n_rows < len(is_labelled)
-    basis, n_available = _basis_of(kind, data, dataset, experiment), None
+    basis, n_available = _basis_of(kind, data, dataset, experiment, whole_groups), None
     if kind == K_FOLD:
         basis["held_out"], n_available = _test_fold(
             basis, is_labelled, outer_folds, fold, partition_seeds, experiment, "classes" in data
@@ -867,12 +936,15 @@ def _test_fold(
     return held_out, n_rows - int(counts.max())
 
 
-def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
+def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str, whole_groups: str) -> dict:
     """Return the arguments of `split_rows` that a kind of split needs, of those in the data."""
     if kind == "random":
         return {}
     if kind == ALL_ROWS:
-        return {"labels": data["classes"]["labels"]} if "classes" in data else {}
+        basis = {"labels": data["classes"]["labels"]} if "classes" in data else {}
+        if whole_groups != "test" and "groups" in data:
+            (basis["groups"],) = data["groups"].values()
+        return basis
     if kind == K_FOLD:
         basis = {}
         if "classes" in data:
@@ -895,6 +967,8 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
         return {argument: values["labels"]}
     (only,) = values.values()
     basis = {argument: only}
-    if kind == "given" and "classes" in data:
+    # A training set that is filled with one group after the other has no share of every class.
+    is_stratified = kind == "given" or (kind == "grouped" and whole_groups != "training")
+    if is_stratified and "classes" in data:
         basis["strata"] = data["classes"]["labels"]
     return basis

@@ -81,6 +81,11 @@ _STRATIFIED = (
     "where there are enough."
 )
 
+_GROUPED_CLASSES = (
+    "Every class has about its share of the test rows, as far as whole groups allow, and of the "
+    "training rows."
+)
+
 _K_FOLD = (
     "The test sets are the folds of a {n_folds}-fold cross-validation{repeated}: each row is a "
     "test row once{in_each}. Rows of a group, if the data have groups, share a fold, also in the "
@@ -150,6 +155,12 @@ def protocol_sentences(
         sentences.append(_k_fold_in_words(scores, settings["outer_folds"], measured.is_accuracy))
     if ALL in settings["training_sizes"]:
         sentences.append(_ALL_ROWS)
+    if (
+        measured.is_accuracy
+        and settings.get("split") == "grouped"
+        and settings.get("whole_groups") != "training"
+    ):
+        sentences.append(_GROUPED_CLASSES)
     if settings.get("whole_groups") in _WHOLE_GROUPS:
         sentences.append(_WHOLE_GROUPS[settings["whole_groups"]])
     if settings.get("wrong_labels"):
