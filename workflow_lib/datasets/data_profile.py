@@ -24,6 +24,7 @@ from workflow_lib.datasets.column_kinds import (
     STRINGS,
     ColumnKind,
     column_kinds,
+    named_like_an_identity,
 )
 from workflow_lib.datasets.leaks import (
     Leak,
@@ -32,7 +33,8 @@ from workflow_lib.datasets.leaks import (
     numeric_leaks,
     rank_correlation,
 )
-from workflow_lib.datasets.row_roles import RowKinds, row_kinds, rows_with_inputs
+from workflow_lib.datasets.replicates import Column, find_replicates, names_samples
+from workflow_lib.datasets.row_roles import RowKinds, codes_of, row_kinds, rows_with_inputs
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -86,6 +88,7 @@ def data_profile(
     options: Mapping[str, Any],
     kinds: Mapping[str, ColumnKind] | None = None,
     leaks: Sequence[Leak] | None = None,
+    replicates: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return facts about a table as values that JSON can hold.
 
@@ -98,6 +101,8 @@ def data_profile(
         Result of `column_kinds`, if known.
     leaks : sequence of Leak or None, default=None
         Result of `leaks_of`, if known.
+    replicates : dict or None, default=None
+        Result of `replicates_of`, if known.
 
     Returns
     -------
@@ -108,7 +113,8 @@ def data_profile(
         ``row_names``: such columns; ``duplicate_rows``: rows that repeat an earlier row in every
         column; ``contradictions``: labelled rows with the same inputs as another labelled row but
         other outputs; ``leaks``: see `workflow_lib.datasets.leaks` (with ``used``: whether
-        the column is an input); ``row_order``: outputs by which the rows seem sorted;
+        the column is an input); ``replicates``: see `replicates_of`, empty without any;
+        ``row_order``: outputs by which the rows seem sorted;
         ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30 outputs;
         ``outputs``: number of known values, mean, deviation, least and largest value of each;
         ``rows_labelled``, ``rows_weak``, ``rows_unpaired`` (outputs and no input),
@@ -150,6 +156,7 @@ def data_profile(
             {**leak._asdict(), "used": leak.column in inputs}
             for leak in (leaks_of(table, columns, kinds) if leaks is None else leaks)
         ],
+        "replicates": replicates_of(table, columns, kinds) if replicates is None else replicates,
         "row_order": _sorted_outputs(outputs, columns["outputs"]),
         "output_correlations": _output_correlations(outputs, columns["outputs"]),
         "outputs": _summaries(outputs, columns["outputs"]),
@@ -296,6 +303,62 @@ def leaks_of(
         *numeric_leaks(table.matrix(numbers), outputs, numbers, columns["outputs"]),
         *level_leaks(levels, outputs, columns["outputs"]),
     ]
+
+
+def replicates_of(
+    table: Table, columns: Mapping[str, Any], kinds: Mapping[str, ColumnKind]
+) -> dict[str, Any]:
+    """Return the labelled rows that share all outputs (`workflow_lib.datasets.replicates`).
+
+    Empty without such rows. Otherwise ``rows``, ``samples``, ``columns``, ``beginning`` and
+    ``is_of_column`` as of `Replicates`; ``what`` they share, outputs or class; ``used``: which of
+    the columns are inputs; and ``kept_together``: whether the column ``group`` keeps the rows of
+    every sample together.
+    """
+    rows = table.selected(kinds_of_rows(table, columns).labelled)
+    classes, group = columns["classes"], columns["group"]
+    if rows.n_rows < 2:
+        return {}
+    if classes:
+        outputs = codes_of(rows.strings(classes))[0][:, None].astype(np.float64)
+    else:
+        outputs = rows.matrix(columns["outputs"])
+    taken = {
+        *columns["outputs"],
+        *(columns[option] for option in ("classes", "time", "same_group")),
+    }
+    known = {
+        name: _column(rows, name, kinds[name])
+        for name in rows.names
+        if name not in taken and kinds[name].kind not in (CONSTANT, EMPTY)
+    }
+    found = find_replicates(outputs, rows.matrix(columns["numbers"]), known, bool(classes))
+    if found is None:
+        return {}
+    replicates, samples = found
+    inputs = {*input_names(columns)}
+    return {
+        "rows": replicates.n_rows,
+        "samples": replicates.n_samples,
+        "columns": replicates.columns,
+        "beginning": replicates.beginning,
+        "is_of_column": replicates.is_of_column,
+        "what": "class" if classes else "outputs",
+        "used": [name for name in replicates.columns if name in inputs],
+        "kept_together": group in known and names_samples(known[group].codes, samples, 2),
+    }
+
+
+def _column(rows: Table, name: str, kind: ColumnKind) -> Column:
+    """Return a column that may name the samples."""
+    is_identity = named_like_an_identity(name)
+    if not rows.is_numeric(name):
+        texts = rows.strings(name)
+        return Column(codes_of(texts)[0], 1 - is_identity, False, texts)
+    values = rows.numbers(name)
+    is_missing, is_whole = np.isnan(values), bool((values == np.floor(values)).all())
+    codes = np.where(is_missing, -1, np.unique(values, return_inverse=True)[1])
+    return Column(codes, 0 if is_identity else 3 - is_whole, not is_identity, values)
 
 
 def _sorted_outputs(outputs: np.ndarray, names: Sequence[str]) -> list[dict[str, Any]]:

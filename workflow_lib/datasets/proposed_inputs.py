@@ -189,8 +189,12 @@ def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) 
         )
 
 
-def treat_leaks(proposal: Proposal, leaks: Sequence[Leak]) -> None:
-    """Remove copies of an output from the inputs, and warn of the other suspicious columns."""
+def treat_leaks(proposal: Proposal, leaks: Sequence[Leak], replicates: Mapping[str, Any]) -> None:
+    """Remove copies of an output from the inputs, and warn of the other suspicious columns.
+
+    Not of those that name the samples of `replicates`, the result of `replicates_of`: to leave them
+    out does not keep the rows of a sample together.
+    """
     options, warnings = proposal.options, proposal.warnings
     by_column: dict[str, Leak] = {}
     for leak in leaks:
@@ -198,7 +202,8 @@ def treat_leaks(proposal: Proposal, leaks: Sequence[Leak]) -> None:
             by_column[leak.column] = leak
     lists = {name: key for key in INPUT_LISTS for name in options.get(key, ())}
     for name, leak in by_column.items():
-        if name not in lists:
+        names_samples = name in replicates.get("columns", ()) and not replicates["kept_together"]
+        if name not in lists or (leak.kind == "levels" and names_samples):
             continue
         if leak.kind == "equal":
             options[lists[name]].remove(name)

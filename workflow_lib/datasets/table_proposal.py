@@ -22,6 +22,7 @@ from workflow_lib.datasets.data_profile import (
     data_profile,
     kinds_of_rows,
     leaks_of,
+    replicates_of,
     resolved,
     with_inputs,
 )
@@ -45,6 +46,7 @@ from workflow_lib.datasets.proposed_sizes import (
     choose_splits,
     choose_unpaired_sizes,
 )
+from workflow_lib.datasets.replicates import replicates_remedy, replicates_sentence
 from workflow_lib.datasets.row_roles import check_labelled, date_order
 from workflow_lib.datasets.table_bags import with_usable_bags
 from workflow_lib.datasets.table_request import (
@@ -119,18 +121,18 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
             requested.single["classes"],
             _letters(table, requested),
         )
-    rows, proposal, leaks = table, *_with_inputs_chosen(request, requested, table, table)
+    rows, proposal, found_before = table, *_with_inputs_chosen(request, requested, table, table)
     # Without the rows that have no input the columns may be of other kinds, and others are left
     # out, which may leave further rows without any.
     while (kept := with_inputs(rows, resolved(rows, proposal.options))) is not rows:
         rows = kept
-        proposal, leaks = _with_inputs_chosen(request, requested, rows, table)
+        proposal, found_before = _with_inputs_chosen(request, requested, rows, table)
     options = proposal.options
     columns = resolved(table, options)
     proposal.levels = {
         name: sorted(set(rows.strings(name)) - {""}) for name in options.get("categories", ())
     }
-    proposal.facts = data_profile(table, options, proposal.kinds, leaks)
+    proposal.facts = data_profile(table, options, proposal.kinds, *found_before)
     labelled, weak, _ = kinds_of_rows(rows, columns)
     if "sequence" in options:
         lengths = [len(text) for text in rows.strings(options["sequence"])[labelled]]
@@ -159,8 +161,10 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
 
 def _with_inputs_chosen(
     request: Mapping[str, Any], requested: RequestedColumns, rows: Table, table: Table
-) -> tuple[Proposal, list[Leak]]:
-    """Return a proposal with the inputs and the use of incomplete rows, and suspicious columns.
+) -> tuple[Proposal, tuple[list[Leak], dict[str, Any]]]:
+    """Return a proposal with the inputs and the use of incomplete rows, and what is suspicious.
+
+    The last are columns and rows: the results of `leaks_of` and `replicates_of`.
 
     It is about some `rows` of the `table`; ranges hold for the outputs of all.
     """
@@ -204,11 +208,11 @@ def _with_inputs_chosen(
     check_labelled(table, int(labelled.sum()), what, n_unpaired)
     treat_missing(proposal, rows, labelled | weak, requested.insisted)
     check_molecules(rows, labelled | weak, options)
-    leaks = leaks_of(rows, columns, kinds)
-    treat_leaks(proposal, leaks)
+    leaks, replicates = leaks_of(rows, columns, kinds), replicates_of(rows, columns, kinds)
+    treat_leaks(proposal, leaks, replicates)
     check_inputs(proposal, rows)
     keep_encoders_of_inputs(options)
-    return proposal, leaks
+    return proposal, (leaks, replicates)
 
 
 def _bags_of_rows(requested: RequestedColumns, table: Table) -> BagsOfRows:
@@ -348,6 +352,17 @@ def _choose_task(proposal: Proposal) -> None:
 def _note_facts(proposal: Proposal) -> None:
     """Add notes and warnings about facts on which the user should decide."""
     facts = proposal.facts
+    replicates = facts["replicates"]
+    if replicates and not replicates["kept_together"] and proposal.split != "chronological":
+        group = proposal.options.get("group")
+        divides = f" group={group} divides them." if group else ""
+        used = [f" '{name}' is an input now." for name in replicates["used"][:1]]
+        proposal.warnings.insert(
+            0,
+            f"{replicates_sentence(replicates, facts['rows_labelled'])}{divides} With some of them "
+            "in the training and others in the test set, all results are too optimistic: "
+            f"{replicates_remedy(replicates)}.{''.join(used)}",
+        )
     if facts["duplicate_rows"]:
         proposal.warnings.append(
             f"Rows that repeat an earlier row in every column: {facts['duplicate_rows']}. Copies "
