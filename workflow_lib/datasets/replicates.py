@@ -21,10 +21,17 @@ LEAST_SHARE, FEWEST_ROWS = 0.05, 4
 """Smallest share and number of labelled rows that share their outputs with others."""
 
 BEYOND_CHANCE = 10.0
-"""Smallest number of pairs of rows that share all outputs, relative to that expected by chance."""
+"""Smallest number of pairs of rows that share all outputs, relative to that expected by chance.
+Single values that many rows share, such as 0 or a limit of detection, hardly count: of a sample
+with more than twice the median number of rows only so many do."""
 
-FEWEST_SAMPLES, FEWEST_OF_ONE_OUTPUT = 5, 8
-"""Smallest number of different samples; of a single output, where no column names the samples."""
+FEWEST_NAMED, FEWEST_SAMPLES, FEWEST_OF_ONE_OUTPUT = 3, 5, 8
+"""Smallest number of samples with several rows: where a column names them, where none does, and
+where none does and there is one output."""
+
+PURE = 0.95
+"""Smallest share of rows of a sample (or group) that are of one group (or sample): names may be
+misspelt, and a row that lacks outputs may be taken for one of another sample."""
 
 CHANCE = 1e-4
 """Largest probability that the levels of a column determine outputs of few values by chance."""
@@ -113,20 +120,23 @@ def find_replicates(
     first = np.unique(samples, return_index=True)[1]
     expected = n_rows * (n_rows - 1) / 2
     expected *= 1.0 if is_class else chance_of_sharing(outputs[first])
-    n_pairs = float((sizes * (sizes - 1.0) / 2).sum())
-    whole = is_class or bool(
-        (outputs[first] == np.floor(outputs[first]))[~np.isnan(outputs[first])].all()
+    n_repeated = int((sizes > 1).sum())
+    counted = np.minimum(sizes, 2 * np.median(sizes[sizes > 1]))
+    is_beyond = n_repeated >= FEWEST_NAMED and (
+        (counted * (counted - 1) / 2).sum() >= BEYOND_CHANCE * expected
     )
+    values = outputs[~np.isnan(outputs)]
+    may_be_words = is_class or (outputs.shape[1] == 1 and bool((values == np.floor(values)).all()))
     for beginnings in (False, True):
         known = _beginnings(columns) if beginnings else columns
-        if n_pairs >= BEYOND_CHANCE * expected and len(sizes) >= FEWEST_SAMPLES:
+        if is_beyond:
             names = [name for name, column in known.items() if names_samples(column.codes, samples)]
             is_of_column = False
         else:
             names = [
                 name
                 for name, column in known.items()
-                if _determines_by_no_chance(column, samples, whole)
+                if _determines_by_no_chance(column, samples, may_be_words)
             ]
             is_of_column = True
         if names:
@@ -139,7 +149,7 @@ def find_replicates(
         sizes = np.bincount(samples)
         n_shared = int((sizes[samples] > 1).sum())
     elif not names:
-        if outputs.shape[1] == 1 and len(sizes) < FEWEST_OF_ONE_OUTPUT:
+        if n_repeated < (FEWEST_OF_ONE_OUTPUT if outputs.shape[1] == 1 else FEWEST_SAMPLES):
             return None
         if not (_are_neighbours(outputs, samples) or _are_nearest(inputs, samples)):
             return None
@@ -180,7 +190,7 @@ def chance_of_sharing(outputs: np.ndarray) -> float:
 
     Of one output: its unit relative to the spread of its values, or the share of pairs of samples
     with equal values if that is larger. Outputs are combined, the finest first, as far as they are
-    not linear functions of earlier ones.
+    not quadratic functions of earlier ones, or these of them.
     """
     chances, scaled = [], []
     for column in outputs.T:
@@ -196,15 +206,22 @@ def chance_of_sharing(outputs: np.ndarray) -> float:
         scaled.append(
             (np.where(np.isnan(column), values.mean(), column) - values.mean()) / np.std(values)
         )
-    probability, used = 1.0, [np.ones(len(outputs))]
+    probability, used = 1.0, []
     for number in np.argsort(chances, kind="stable")[:MOST_OUTPUTS]:
-        if len(outputs) < 3 * len(used):
+        if len(outputs) < 3 * (2 * len(used) + 1):
             break
-        earlier = np.column_stack(used)
-        rest = scaled[number] - earlier @ np.linalg.lstsq(earlier, scaled[number], rcond=None)[0]
-        probability *= min(chances[number] / max(float(rest.std()), 1e-12), 1.0)
-        used.append(scaled[number])
+        own = scaled[number]
+        rest = min(_rest(own, used), *(_rest(other, [own]) for other in used), 1.0)
+        probability *= min(chances[number] / max(rest, 1e-12), 1.0)
+        used.append(own)
     return probability
+
+
+def _rest(values: np.ndarray, others: list[np.ndarray]) -> float:
+    """Return the deviation of values (D,) from a quadratic function of each of `others`."""
+    terms = [np.ones(len(values)), *others, *(other**2 for other in others)]
+    terms = np.column_stack(terms)
+    return float(np.std(values - terms @ np.linalg.lstsq(terms, values, rcond=None)[0]))
 
 
 def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = FEWEST_SAMPLES) -> bool:
@@ -218,23 +235,23 @@ def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = FEWEST_S
     if codes.min() < 0 or n_groups < 2 or n_groups == len(codes):
         return False
     is_shared = np.bincount(samples)[samples] > 1
-    n_divided = _n_pairs(codes[is_shared], samples[is_shared])
-    if n_divided == len(np.unique(samples[is_shared])) and n_groups >= fewest:
+    is_divided = _purity(codes[is_shared], samples[is_shared]) < PURE
+    if not is_divided and n_groups >= fewest and np.bincount(codes).max() <= len(codes) / 2:
         return True
     has_companion = np.bincount(codes)[codes[is_shared]] > 1
-    return _n_pairs(codes, samples) == n_groups and has_companion.mean() >= 0.8
+    return _purity(samples, codes) >= PURE and has_companion.mean() >= 0.8
 
 
-def _determines_by_no_chance(column: Column, samples: np.ndarray, is_whole: bool) -> bool:
+def _determines_by_no_chance(column: Column, samples: np.ndarray, may_be_words: bool) -> bool:
     """Return whether the levels of a column determine outputs of few values (or the class).
 
-    A column with as many levels as there are different outputs may be these outputs in words.
+    With `may_be_words` a column with as many levels as there are outputs may be these in words.
     """
     codes = column.codes
     n_levels, n_different = len(np.unique(codes)), int(samples.max()) + 1
-    if codes.min() < 0 or n_levels < FEWEST_SAMPLES or n_levels < n_different + is_whole:
+    if codes.min() < 0 or n_levels < FEWEST_SAMPLES or n_levels < n_different + may_be_words:
         return False
-    if _n_pairs(codes, samples) != n_levels:
+    if _purity(samples, codes) < 1.0:
         return False
     sizes = np.bincount(codes)
     equal = float(((np.bincount(samples) / len(samples)) ** 2).sum())
@@ -265,12 +282,16 @@ def _beginnings(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _order(column: Column, samples: np.ndarray) -> tuple:
-    n_groups = len(np.unique(column.codes))
-    return _n_pairs(column.codes, samples) != n_groups, column.rank, -n_groups
+    is_coarser = _purity(samples, column.codes) < PURE
+    return is_coarser, column.rank, -len(np.unique(column.codes))
 
 
-def _n_pairs(codes: np.ndarray, samples: np.ndarray) -> int:
-    return len(np.unique(codes * (samples.max(initial=0) + 1) + samples))
+def _purity(parts: np.ndarray, wholes: np.ndarray) -> float:
+    """Return the share of rows that are in the largest of the `parts` (n,) of their whole (n,)."""
+    pairs, counts = np.unique(np.column_stack([wholes, parts]), axis=0, return_counts=True)
+    largest = np.zeros(int(wholes.max()) + 1, dtype=int)
+    np.maximum.at(largest, pairs[:, 0], counts)
+    return float(largest.sum() / len(wholes))
 
 
 def _levels(values: np.ndarray) -> np.ndarray:
