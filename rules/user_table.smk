@@ -60,6 +60,7 @@ rule leaderboard:
         scores="results/{experiment}/scores.csv",
         choices="results/{experiment}/choices.csv",
         timings=time_records,
+        data_profile="results/{experiment}/data-profile.json",
         code=code("leaderboard.py", "report.leaderboard"),
     output:
         answer=shown_result("results/{experiment}/answer.json", "leaderboard", "answer"),

@@ -9,6 +9,7 @@ with job(snakemake):
         scores=snakemake.input.scores,
         choices=snakemake.input.choices,
         timings=snakemake.input.timings,
+        data_profile=snakemake.input.data_profile,
         methods=snakemake.params.methods,
         experiment_settings=snakemake.params.experiment,
         n_folds=snakemake.params.n_folds,

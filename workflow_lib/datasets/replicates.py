@@ -393,10 +393,16 @@ def replicates_sentence(facts: Mapping[str, Any], n_labelled: int) -> str:
     )
 
 
+AGAIN = "(remove the two files that 'new' wrote, and run it again with this key)"
+"""What is to be done with `replicates_remedy` once `new` has run."""
+
+
 def replicates_remedy(facts: Mapping[str, Any]) -> str:
     """Return how the rows of a sample are kept together, from the same facts."""
     if facts["columns"]:
-        return f"keep the rows of a sample together: group={facts['columns'][0]}"
+        column = facts["columns"][0]
+        written = column if re.fullmatch(r"[\w.-]+", column) else f'"{column}"'
+        return f"keep the rows of a sample together: group={written}"
     if facts["beginning"]:
         return (
             f"'{facts['beginning']}' seems to begin with the name of the sample: add a column with "

@@ -421,11 +421,12 @@ def _measured(calibrated: Mapping, name: str, entry: str) -> dict[str, float]:
 
 
 def _warning(answered: Mapping) -> dict[str, str]:
-    """Return the headline of the answer if no method beats the training mean.
+    """Return the headline of the answer if no method beats the training mean, or rows leak.
 
     The user who predicts new rows may not have read the report.
     """
-    if answered.get("beats_mean") is False and answered.get("sentences"):
+    is_doubtful = answered.get("beats_mean") is False or answered.get("leak")
+    if is_doubtful and answered.get("sentences"):
         return {"warning": str(answered["sentences"][0])}
     return {}
 

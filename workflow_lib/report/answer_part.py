@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.replicates import AGAIN, replicates_remedy, replicates_sentence
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.closing_lines import HOLDS_ROWS
 from workflow_lib.report.labels import (
@@ -477,7 +478,7 @@ def _novelty_sentence(
 
 
 def _warnings(facts: Mapping) -> list[str]:
-    """Return a sentence for each column that reveals an output, for order and for repeated rows."""
+    """Return a sentence for each suspicious column, for the order of rows and for equal rows."""
     sentences = []
     for leak in facts.get("leaks") or ():
         words = _LEAKS.get(leak.get("kind"), "predicts it too well")
@@ -494,6 +495,15 @@ def _warnings(facts: Mapping) -> list[str]:
             f"The table seems sorted by {_names(ordered)}. If the rows are in order of time, name "
             f"the time column, so that the later rows are the test rows."
         )
+    if replicates := facts.get("replicates"):
+        text = replicates_sentence(replicates, facts["rows_labelled"])
+        end = "The column of groups keeps the rows of a sample together."
+        if not replicates["kept_together"]:
+            end = (
+                "With some of them in the training and others in the test set, errors are too "
+                f"small: {replicates_remedy(replicates)} {AGAIN}."
+            )
+        sentences.append(f"{text} {end}")
     repeats, contradicts = facts.get("duplicate_rows"), facts.get("contradictions")
     if repeats:
         sentences.append(

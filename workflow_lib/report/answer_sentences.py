@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workflow_lib.datasets.replicates import AGAIN, replicates_remedy, replicates_sentence
 from workflow_lib.report.error_parts import ERROR_NAMES, error_parts_sentence
 from workflow_lib.report.labels import (
     ceiling_sentence,
@@ -118,6 +119,25 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
                 f"{row.why_not_saved}."
             )
     return notes
+
+
+def leak_sentence(facts: Mapping, split: str, metric: str) -> str:
+    """Return that rows of one sample both train and test; empty where they do not.
+
+    `facts` are the data profile of the table, and `split` is the kind of split of the experiment.
+    """
+    replicates = facts.get("replicates")
+    is_together = split in ("grouped", "k_fold") and replicates and replicates["kept_together"]
+    if not replicates or is_together or split in _DEPENDENT_SPLITS:
+        return ""
+    drawn = "whole groups that divide samples" if split == "grouped" else "drawn at random"
+    measured = QUANTITIES[metric]
+    wrong = "high" if measured.higher_is_better else "low"
+    return (
+        f"{replicates_sentence(replicates, facts['rows_labelled'])} The test rows were {drawn}: "
+        f"the {ERROR_NAMES[metric]} is far too {wrong} for new samples. To measure it, "
+        f"{replicates_remedy(replicates)} {AGAIN}."
+    )
 
 
 def headline(board: Leaderboard) -> str:

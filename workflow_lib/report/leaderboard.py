@@ -18,7 +18,7 @@ import pandas as pd
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
+from workflow_lib.report.answer_sentences import answer_notes, answer_sentences, leak_sentence
 from workflow_lib.report.error_parts import error_parts, is_training_mean
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
@@ -35,6 +35,7 @@ from workflow_lib.report.results import (
     by_size,
     outside_studies,
     read_choices,
+    read_json,
     read_scores,
     read_timings,
     rows_of_sizes,
@@ -73,6 +74,7 @@ def run(
     n_folds: int,
     output: str | Path,
     output_with_seconds: str | Path,
+    data_profile: str | Path | None = None,
 ) -> None:
     """Write the answer of an experiment as JSON: the winner, the leaderboard and sentences.
 
@@ -86,7 +88,9 @@ def run(
     shown. `methods`, in the order of the experiment, have ``label`` and, where they are known,
     ``regressor``, ``weak_outputs``, ``members`` and what `is_kernel_ridge_by_theory` needs;
     `experiment_settings` have ``metric`` (default ``arrmse``), ``split`` (default ``random``) and
-    ``title``; `n_folds` is that of the cross-validation that chose the hyper-parameters.
+    ``title``; `n_folds` is that of the cross-validation that chose the hyper-parameters. The
+    headline says where, by the JSON `data_profile`, rows of one sample both train and test; this
+    sentence alone is ``leak``, null without it.
 
     Raises UserError if a file is damaged, the scores lack the metric, or no method can win.
     """
@@ -95,10 +99,15 @@ def run(
     measured = read_timings(timings[0]) if timings else None
     on_edges = edge_sentence(outside_studies(errors), outside_studies(chosen), methods)
     names = {name: errors[name].iloc[0] for name in ("experiment", "dataset")}
+    facts = read_json(data_profile) if data_profile else {}
+    leak = leak_sentence(facts, experiment_settings.get("split") or "random", metric)
     for times, path in ((None, output), (measured, output_with_seconds)):
         board = leaderboard(errors, methods=methods, timings=times, metric=metric, choices=chosen)
         tree = names | answer_tree(board, experiment_settings, n_folds)
         tree["notes"] += [on_edges] if on_edges else []
+        tree["leak"] = leak or None
+        if leak:
+            tree["sentences"][0] += f" WARNING: {leak}"
         text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
         write_text(path, text + "\n")
     print("\n".join(tree["sentences"]))
