@@ -310,10 +310,9 @@ def replicates_of(
 ) -> dict[str, Any]:
     """Return the labelled rows that share all outputs (`workflow_lib.datasets.replicates`).
 
-    Empty without such rows. Otherwise ``rows``, ``samples``, ``columns``, ``beginning`` and
-    ``is_of_column`` as of `Replicates`; ``what`` they share, outputs or class; ``used``: which of
-    the columns are inputs; and ``kept_together``: whether the column ``group`` keeps the rows of
-    every sample together.
+    Empty without such rows. Otherwise the result of `find_replicates`; ``what`` they share, outputs
+    or class; ``used``: which of the columns are inputs; and ``kept_together``: whether the column
+    ``group`` keeps the rows of every sample together.
     """
     rows = table.selected(kinds_of_rows(table, columns).labelled)
     classes, group = columns["classes"], columns["group"]
@@ -335,16 +334,10 @@ def replicates_of(
     found = find_replicates(outputs, rows.matrix(columns["numbers"]), known, bool(classes))
     if found is None:
         return {}
-    replicates, samples = found
-    inputs = {*input_names(columns)}
-    return {
-        "rows": replicates.n_rows,
-        "samples": replicates.n_samples,
-        "columns": replicates.columns,
-        "beginning": replicates.beginning,
-        "is_of_column": replicates.is_of_column,
+    facts, samples = found
+    return facts | {
         "what": "class" if classes else "outputs",
-        "used": [name for name in replicates.columns if name in inputs],
+        "used": [name for name in input_names(columns) if name in facts["columns"]],
         "kept_together": group in known and names_samples(known[group].codes, samples, 2),
     }
 
@@ -354,11 +347,11 @@ def _column(rows: Table, name: str, kind: ColumnKind) -> Column:
     is_identity = named_like_an_identity(name)
     if not rows.is_numeric(name):
         texts = rows.strings(name)
-        return Column(codes_of(texts)[0], 1 - is_identity, False, texts)
+        return Column(codes_of(texts)[0], texts, 1 - is_identity, False)
     values = rows.numbers(name)
     is_missing, is_whole = np.isnan(values), bool((values == np.floor(values)).all())
     codes = np.where(is_missing, -1, np.unique(values, return_inverse=True)[1])
-    return Column(codes, 0 if is_identity else 3 - is_whole, not is_identity, values)
+    return Column(codes, values, 0 if is_identity else 3 - is_whole, not is_identity)
 
 
 def _sorted_outputs(outputs: np.ndarray, names: Sequence[str]) -> list[dict[str, Any]]:

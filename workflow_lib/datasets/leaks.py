@@ -55,8 +55,8 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Each pair is compared in the rows where both are known (NaN marks a missing value). The
     correlation is 0 with fewer than `LEAST_COMMON_ROWS` such rows, or if a column does not vary.
     """
-    known_first, values_first = _standardised(first)
-    known_second, values_second = _standardised(second)
+    known_first, values_first = standardised(first)
+    known_second, values_second = standardised(second)
     counts = known_first.T @ known_second
     sums_first = values_first.T @ known_second
     sums_second = known_first.T @ values_second
@@ -157,7 +157,7 @@ def level_leaks(
     return found
 
 
-def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which values (n, q) are known, as 0 and 1, and the standardised values.
 
     Each column is standardised by itself without overflow; missing values are 0.

@@ -1,9 +1,9 @@
 """Rows that share all their outputs, as repeated measurements of one sample do.
 
 With some of them in the training and others in the test set, every method that recognises the
-sample predicts it, on whatever inputs. Outputs that take few values are shared by chance; so rows
-count only where they share more than chance explains, and either a column, the order of the rows or
-the inputs tell the samples apart.
+sample predicts it. Outputs that take few values are shared by chance; so rows count only where they
+share more than chance explains, and either a column, the order of the rows or the inputs tell the
+samples apart.
 """
 
 from __future__ import annotations
@@ -15,86 +15,57 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workflow_lib.datasets.leaks import rank_correlation
+from workflow_lib.datasets.leaks import rank_correlation, standardised
 
 LEAST_SHARE, FEWEST_ROWS = 0.05, 4
 """Smallest share and number of labelled rows that share their outputs with others."""
 
 BEYOND_CHANCE = 10.0
-"""Smallest number of pairs of rows that share all outputs, relative to that expected by chance.
-Single values that many rows share, such as 0 or a limit of detection, hardly count: of a sample
-with more than twice the median number of rows only so many do."""
+"""Smallest number of pairs of rows that share all outputs, relative to that expected by chance. Of
+a sample only twice the median number of rows count: many rows may share a limit of detection."""
 
 FEWEST_NAMED, FEWEST_SAMPLES, FEWEST_OF_ONE_OUTPUT = 3, 5, 8
 """Smallest number of samples with several rows: where a column names them, where none does, and
 where none does and there is one output."""
 
 PURE = 0.95
-"""Smallest share of rows of a sample (or group) that are of one group (or sample): names may be
-misspelt, and a row that lacks outputs may be taken for one of another sample."""
+"""Smallest share of rows of a sample (or group) in one group (or sample): names may be misspelt."""
 
 CHANCE = 1e-4
 """Largest probability that the levels of a column determine outputs of few values by chance."""
 
 FILLED = 0.3
-"""Smallest gap between the values of an output, relative to the mean gap, from which on they are
-those of a scale with few values."""
+"""Smallest gap between values, relative to the mean gap, of a scale of which most are used."""
 
-MOST_COMPARED, MOST_OTHERS, MOST_COLUMNS, MOST_OUTPUTS = 300, 5000, 200, 4
-"""Rows whose nearest row is searched, rows and columns of inputs in which it is, and outputs that
-are combined to the probability of sharing all."""
+MOST_COMPARED, MOST_OUTPUTS = 300, 4
+"""Rows whose nearest row is searched, and outputs that are combined to a probability."""
 
 _ENDINGS = (re.compile(r"[ _.\-/:#]+[^ _.\-/:#]*$"), re.compile(r"(?<=\d)[A-Za-z]$"))
 """What may follow the name of the sample in the name of a row: ``S01_2``, ``S01b``."""
 
+AGAIN = "(remove the two files that 'new' wrote, and run it again with this key)"
+"""What is to be done with `replicates_remedy` once `new` has run."""
+
 
 class Column(NamedTuple):
-    """A column that may name the samples.
-
-    Attributes
-    ----------
-    codes : int array (n,)
-        Number of the value of each row; negative where missing.
-    rank : int
-        Of two columns that name the same samples, the one with the lower rank is proposed.
-    is_ordered : bool
-        Whether it is a number that is not named like an identifier: outputs may be a function of
-        it.
-    values : array (n,)
-        Its values, numbers or texts.
-    """
+    """A column that may name the samples."""
 
     codes: np.ndarray
-    rank: int
-    is_ordered: bool
+    """Number (n,) of the value of each row; negative where missing."""
+
     values: np.ndarray
+    """Its values (n,), numbers or texts."""
 
+    rank: int
+    """Of two columns that name the samples the one with the lower rank is proposed."""
 
-class Replicates(NamedTuple):
-    """Rows that belong to samples with several rows.
-
-    Attributes
-    ----------
-    n_rows, n_samples : int
-        The rows that share all outputs with others, and their samples.
-    columns : list of str
-        Columns that keep the rows of a sample together, the best first; empty where none does.
-    beginning : str
-        Without such a column, the column of names of rows that begin with the sample, or "".
-    is_of_column : bool
-        Whether the outputs take few values, so that only the column tells the samples apart.
-    """
-
-    n_rows: int
-    n_samples: int
-    columns: list[str]
-    beginning: str
-    is_of_column: bool
+    is_ordered: bool
+    """Whether it is a number that may be an input, of which outputs are a function."""
 
 
 def find_replicates(
     outputs: np.ndarray, inputs: np.ndarray, columns: Mapping[str, Column], is_class: bool = False
-) -> tuple[Replicates, np.ndarray] | None:
+) -> tuple[dict[str, Any], np.ndarray] | None:
     """Return the rows that share all outputs beyond chance, and the sample (n,) of each row.
 
     Parameters
@@ -109,55 +80,52 @@ def find_replicates(
     Returns
     -------
     tuple or None
-        None where rows share outputs by chance only, or nothing tells the samples apart.
+        ``rows`` and ``samples``: numbers of rows that share all outputs with others, and of their
+        samples; ``columns``: those that keep the rows of a sample together, the best first;
+        ``beginning``: without such a column the one whose texts begin with the sample, or "";
+        ``is_of_column``: whether outputs take few values, so that only the column tells samples
+        apart. None where rows share outputs by chance, or nothing tells the samples apart.
     """
     samples = equal_outputs(outputs)
-    sizes = np.bincount(samples)
-    is_shared = sizes[samples] > 1
-    n_rows, n_shared = len(samples), int(is_shared.sum())
-    if n_shared < max(FEWEST_ROWS, LEAST_SHARE * n_rows):
+    n_rows, sizes = len(samples), np.bincount(samples)
+    repeated = sizes[sizes > 1]
+    if repeated.sum() < max(FEWEST_ROWS, LEAST_SHARE * n_rows):
         return None
     first = np.unique(samples, return_index=True)[1]
-    expected = n_rows * (n_rows - 1) / 2
-    expected *= 1.0 if is_class else chance_of_sharing(outputs[first])
-    n_repeated = int((sizes > 1).sum())
-    counted = np.minimum(sizes, 2 * np.median(sizes[sizes > 1]))
-    is_beyond = n_repeated >= FEWEST_NAMED and (
+    counted = np.minimum(repeated, 2 * np.median(repeated))
+    chance = 1.0 if is_class else chance_of_sharing(outputs[first])
+    expected = n_rows * (n_rows - 1) / 2 * chance
+    is_beyond = len(repeated) >= FEWEST_NAMED and (
         (counted * (counted - 1) / 2).sum() >= BEYOND_CHANCE * expected
     )
     values = outputs[~np.isnan(outputs)]
     may_be_words = is_class or (outputs.shape[1] == 1 and bool((values == np.floor(values)).all()))
-    for beginnings in (False, True):
-        known = _beginnings(columns) if beginnings else columns
-        if is_beyond:
-            names = [name for name, column in known.items() if names_samples(column.codes, samples)]
-            is_of_column = False
-        else:
-            names = [
-                name
-                for name, column in known.items()
-                if _determines_by_no_chance(column, samples, may_be_words)
-            ]
-            is_of_column = True
-        if names:
-            break
-    names.sort(key=lambda name: _order(known[name], samples))
-    if is_of_column:
-        if not names:
-            return None
-        samples = known[names[0]].codes
-        sizes = np.bincount(samples)
-        n_shared = int((sizes[samples] > 1).sum())
-    elif not names:
-        if n_repeated < (FEWEST_OF_ONE_OUTPUT if outputs.shape[1] == 1 else FEWEST_SAMPLES):
-            return None
-        if not (_are_neighbours(outputs, samples) or _are_nearest(inputs, samples)):
-            return None
-    beginning = names[0] if names and beginnings else ""
-    found = Replicates(
-        n_shared, int((sizes > 1).sum()), [] if beginnings else names, beginning, is_of_column
-    )
-    return found, samples
+    names: list[str] = []
+    for known in (columns, _beginnings(columns)):
+        names = names or [
+            name
+            for name, column in known.items()
+            if (is_beyond and names_samples(column.codes, samples))
+            or (not is_beyond and _determines_by_no_chance(column, samples, may_be_words))
+        ]
+    is_beginning = bool(names) and names_of_rows(columns[names[0]])
+    if names and not is_beginning:
+        names.sort(key=lambda name: _order(columns[name], samples))
+    if not is_beyond and not names:
+        return None
+    if not is_beyond:
+        samples = (_beginnings(columns) if is_beginning else columns)[names[0]].codes
+        repeated = (sizes := np.bincount(samples))[sizes > 1]
+    fewest = FEWEST_OF_ONE_OUTPUT if outputs.shape[1] == 1 else FEWEST_SAMPLES
+    if not names and (len(repeated) < fewest or not _are_alike(outputs, inputs, samples)):
+        return None
+    return {
+        "rows": int(repeated.sum()),
+        "samples": len(repeated),
+        "columns": [] if is_beginning else names,
+        "beginning": names[0] if is_beginning else "",
+        "is_of_column": not is_beyond,
+    }, samples
 
 
 def equal_outputs(outputs: np.ndarray) -> np.ndarray:
@@ -166,20 +134,20 @@ def equal_outputs(outputs: np.ndarray) -> np.ndarray:
     Values are equal up to rounding. A row that lacks some values belongs to the only rows that have
     all and share those that it has.
     """
-    codes = np.column_stack([_levels(column) for column in outputs.T])
-    is_complete = (codes >= 0).all(axis=1)
-    numbers = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
-    full = np.flatnonzero(is_complete)
-    patterns, pattern_of = np.unique(codes < 0, axis=0, return_inverse=True)
-    for number, is_missing in enumerate(patterns):
-        rows = np.flatnonzero(pattern_of.reshape(-1) == number)
-        if not is_missing.any() or is_missing.all() or len(patterns) > MOST_COLUMNS:
+    known = ~np.isnan(outputs)
+    # Adding zero makes -0.0 and 0.0 the same.
+    values = np.round(standardised(outputs)[1], 6) + 0.0
+    numbers = np.unique(np.hstack([values, known]), axis=0, return_inverse=True)[1].reshape(-1)
+    full = np.flatnonzero(known.all(axis=1))
+    patterns, pattern_of = np.unique(known, axis=0, return_inverse=True)
+    for number, has in enumerate(patterns):
+        if has.all() or not has.any() or len(patterns) > MOST_COMPARED:
             continue
         matches: dict[bytes, set[int]] = {}
         for row in full:
-            matches.setdefault(codes[row, ~is_missing].tobytes(), set()).add(int(numbers[row]))
-        for row in rows:
-            found = matches.get(codes[row, ~is_missing].tobytes(), ())
+            matches.setdefault(values[row, has].tobytes(), set()).add(int(numbers[row]))
+        for row in np.flatnonzero(pattern_of.reshape(-1) == number):
+            found = matches.get(values[row, has].tobytes(), ())
             if len(found) == 1:
                 (numbers[row],) = found
     return np.unique(numbers, return_inverse=True)[1]
@@ -193,19 +161,16 @@ def chance_of_sharing(outputs: np.ndarray) -> float:
     not quadratic functions of earlier ones, or these of them.
     """
     chances, scaled = [], []
-    for column in outputs.T:
-        values = np.sort(column[~np.isnan(column)])
-        different = np.unique(_levels(values), return_index=True)[1]
-        low, high = np.quantile(values, [0.1, 0.9]) if len(values) else (0.0, 0.0)
-        if len(different) < 3 or not high > low:
+    for column, own in zip(outputs.T, standardised(outputs)[1].T):
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        if len(values) < 3:
             continue
-        counts = np.diff([*different, len(values)])
-        n_pairs = len(values) * (len(values) - 1)
-        repeated = float((counts * (counts - 1)).sum()) / n_pairs
-        chances.append(max(repeated, min(0.8 * _unit(values[different]) / (high - low), 1.0)))
-        scaled.append(
-            (np.where(np.isnan(column), values.mean(), column) - values.mean()) / np.std(values)
-        )
+        low, high = np.quantile(np.repeat(values, counts), [0.1, 0.9])
+        n_pairs = counts.sum() * (counts.sum() - 1)
+        equal = float((counts * (counts - 1)).sum() / n_pairs)
+        unit = 0.8 * _unit(values) / (high - low) if high > low else 1.0
+        chances.append(min(max(equal, unit), 1.0))
+        scaled.append(own)
     probability, used = 1.0, []
     for number in np.argsort(chances, kind="stable")[:MOST_OUTPUTS]:
         if len(outputs) < 3 * (2 * len(used) + 1):
@@ -215,13 +180,6 @@ def chance_of_sharing(outputs: np.ndarray) -> float:
         probability *= min(chances[number] / max(rest, 1e-12), 1.0)
         used.append(own)
     return probability
-
-
-def _rest(values: np.ndarray, others: list[np.ndarray]) -> float:
-    """Return the deviation of values (D,) from a quadratic function of each of `others`."""
-    terms = [np.ones(len(values)), *others, *(other**2 for other in others)]
-    terms = np.column_stack(terms)
-    return float(np.std(values - terms @ np.linalg.lstsq(terms, values, rcond=None)[0]))
 
 
 def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = FEWEST_SAMPLES) -> bool:
@@ -242,6 +200,11 @@ def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = FEWEST_S
     return _purity(samples, codes) >= PURE and has_companion.mean() >= 0.8
 
 
+def names_of_rows(column: Column) -> bool:
+    """Return whether a column holds a different text in every row."""
+    return column.values.dtype.kind == "O" and len(np.unique(column.codes)) == len(column.codes)
+
+
 def _determines_by_no_chance(column: Column, samples: np.ndarray, may_be_words: bool) -> bool:
     """Return whether the levels of a column determine outputs of few values (or the class).
 
@@ -249,14 +212,12 @@ def _determines_by_no_chance(column: Column, samples: np.ndarray, may_be_words: 
     """
     codes = column.codes
     n_levels, n_different = len(np.unique(codes)), int(samples.max()) + 1
-    if codes.min() < 0 or n_levels < FEWEST_SAMPLES or n_levels < n_different + may_be_words:
+    if codes.min() < 0 or n_levels < max(FEWEST_SAMPLES, n_different + may_be_words):
         return False
-    if _purity(samples, codes) < 1.0:
-        return False
-    sizes = np.bincount(codes)
     equal = float(((np.bincount(samples) / len(samples)) ** 2).sum())
-    n_companions = len(codes) - n_levels
-    if (sizes[codes] > 1).mean() < 0.5 or n_companions * math.log(equal) > math.log(CHANCE):
+    is_chance = (len(codes) - n_levels) * math.log(equal) > math.log(CHANCE)
+    has_companion = np.bincount(codes)[codes] > 1
+    if _purity(samples, codes) < 1.0 or is_chance or has_companion.mean() < 0.5:
         return False
     if not column.is_ordered:
         return True
@@ -268,12 +229,10 @@ def _determines_by_no_chance(column: Column, samples: np.ndarray, may_be_words: 
 
 
 def _beginnings(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Return the columns of texts that differ in every row, without the ends of their texts."""
+    """Return the columns of names of rows without the ends of their texts, where some agree."""
     found = {}
     for name, column in columns.items():
-        if column.values.dtype.kind != "O" or len(np.unique(column.codes)) < len(column.codes):
-            continue
-        for ending in _ENDINGS:
+        for ending in _ENDINGS if names_of_rows(column) else ():
             texts = [ending.sub("", text) for text in column.values]
             if all(texts) and len(set(texts)) < len(texts):
                 codes = np.unique(np.array(texts), return_inverse=True)[1]
@@ -294,19 +253,10 @@ def _purity(parts: np.ndarray, wholes: np.ndarray) -> float:
     return float(largest.sum() / len(wholes))
 
 
-def _levels(values: np.ndarray) -> np.ndarray:
-    """Return the number (n,) of each value among the different ones, -1 where it is NaN.
-
-    Values nearer than a millionth of their deviation are equal.
-    """
-    codes = np.full(len(values), -1)
-    known = np.flatnonzero(~np.isnan(values))
-    # Divided by the largest, because squares of huge numbers can overflow.
-    scaled = values[known] / (np.abs(values[known]).max(initial=0.0) or 1.0)
-    order = np.argsort(scaled, kind="stable")
-    steps = np.diff(scaled[order]) > 1e-6 * (scaled.std() if len(scaled) else 0.0)
-    codes[known[order]] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
-    return codes
+def _rest(values: np.ndarray, others: list[np.ndarray]) -> float:
+    """Return the deviation of values (D,) from a quadratic function of each of `others`."""
+    terms = np.column_stack([np.ones(len(values)), *others, *(other**2 for other in others)])
+    return float(np.std(values - terms @ np.linalg.lstsq(terms, values, rcond=None)[0]))
 
 
 def _unit(values: np.ndarray) -> float:
@@ -320,61 +270,35 @@ def _unit(values: np.ndarray) -> float:
         return float(gaps.min())
     scale = 10.0 ** math.floor(math.log10(np.abs(values).max()))
     for digits in range(8):
-        steps = np.diff(values - values[0]) / scale * 10**digits
+        steps = gaps / scale * 10**digits
         if (np.abs(steps - np.round(steps)) < 1e-6 * 10**digits).all():
             break
-    step = np.gcd.reduce(np.round(steps).astype(np.int64))
-    return float(step) * scale / 10**digits
+    return float(np.gcd.reduce(np.round(steps).astype(np.int64))) * scale / 10**digits
 
 
-def _are_neighbours(outputs: np.ndarray, samples: np.ndarray) -> bool:
-    """Return whether most rows of a sample follow each other, in a table not sorted by outputs."""
-    numbers = np.arange(len(samples), dtype=np.float64)
-    if any(abs(rank_correlation(numbers, column)) > 0.95 for column in outputs.T):
-        return False
-    same = samples[1:] == samples[:-1]
-    follows = np.append(same, False) | np.insert(same, 0, False)
-    return _exceeds_chance(follows, samples, 2)
+def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> bool:
+    """Return whether most rows of a sample follow each other, or have the nearest inputs.
 
-
-def _are_nearest(inputs: np.ndarray, samples: np.ndarray) -> bool:
-    """Return whether the inputs of most rows are nearest to those of a row of the same sample."""
-    inputs = inputs[:, :: max(inputs.shape[1] // MOST_COLUMNS, 1)]
-    known = ~np.isnan(inputs)
-    largest = np.where(known, np.abs(inputs), 0.0).max(axis=0, initial=0.0)
-    scaled = np.where(known, inputs, np.nan) / np.where(largest > 0, largest, 1.0)
-    scaled = scaled[:, known.any(axis=0)]
-    if not scaled.shape[1]:
-        return False
-    scaled = scaled - np.nanmean(scaled, axis=0)
-    deviation = np.nanstd(scaled, axis=0)
-    scaled = np.nan_to_num(scaled[:, deviation > 1e-12] / deviation[deviation > 1e-12])
-    if not scaled.shape[1]:
-        return False
-    shared = np.flatnonzero(np.bincount(samples)[samples] > 1)
-    shared = shared[:: max(len(shared) // MOST_COMPARED, 1)]
-    others = np.arange(0, len(samples), max(len(samples) // MOST_OTHERS, 1))
-    others = np.union1d(others, np.flatnonzero(np.isin(samples, samples[shared])))
-    is_nearest = np.zeros(len(samples), dtype=bool)
-    for row in shared:
-        distances = ((scaled[others] - scaled[row]) ** 2).sum(axis=1)
-        distances[others == row] = np.inf
-        is_nearest[row] = samples[others[distances.argmin()]] == samples[row]
-    return _exceeds_chance(is_nearest, samples, 1, shared)
-
-
-def _exceeds_chance(
-    has_companion: np.ndarray, samples: np.ndarray, n_tries: int, rows: np.ndarray | None = None
-) -> bool:
-    """Return whether rows have a companion of their sample much more often than by chance.
-
-    `rows` are those that count, by default all of samples with several rows, and `n_tries` is the
-    number of rows among which a companion was looked for.
+    Much more often than by chance, and not because the table is sorted by an output.
     """
-    sizes = np.bincount(samples)[samples]
-    rows = np.flatnonzero(sizes > 1) if rows is None else rows
-    by_chance = 1 - (1 - (sizes[rows] - 1) / (len(samples) - 1)) ** n_tries
-    return bool(has_companion[rows].mean() >= 0.5 + 0.5 * by_chance.mean())
+    from sklearn.neighbors import NearestNeighbors
+
+    same = np.append(samples[1:] == samples[:-1], False)
+    numbers = np.arange(len(samples), dtype=np.float64)
+    is_sorted = any(abs(rank_correlation(numbers, column)) > 0.95 for column in outputs.T)
+    shared = np.flatnonzero(np.bincount(samples)[samples] > 1)
+    by_chance = (np.bincount(samples)[samples[shared]] - 1) / (len(samples) - 1)
+    follows = (same | np.roll(same, 1))[shared].mean()
+    if not is_sorted and follows >= 0.5 + by_chance.mean():
+        return True
+    if not inputs.shape[1]:
+        return False
+    shared = shared[:: max(len(shared) // MOST_COMPARED, 1)]
+    values = standardised(inputs)[1]
+    neighbours = NearestNeighbors(n_neighbors=2).fit(values).kneighbors(values[shared])[1]
+    # Of equal rows the row itself may come second.
+    nearest = np.where(neighbours[:, 0] == shared, neighbours[:, 1], neighbours[:, 0])
+    return bool((samples[nearest] == samples[shared]).mean() >= 0.5 + 0.5 * by_chance.mean())
 
 
 def replicates_sentence(facts: Mapping[str, Any], n_labelled: int) -> str:
@@ -382,9 +306,9 @@ def replicates_sentence(facts: Mapping[str, Any], n_labelled: int) -> str:
     rows, samples = facts["rows"], facts["samples"]
     if facts["is_of_column"]:
         column = facts["beginning"] or facts["columns"][0]
-        beginning = "names that begin alike" if facts["beginning"] else "the same value"
+        alike = "names that begin alike" if facts["beginning"] else "the same value"
         return (
-            f"Rows with {beginning} in '{column}' always have the same {facts['what']} ({rows} of "
+            f"Rows with {alike} in '{column}' always have the same {facts['what']} ({rows} of "
             f"{n_labelled} labelled rows, {samples} values), as rows of one sample or patient do."
         )
     return (
@@ -393,22 +317,14 @@ def replicates_sentence(facts: Mapping[str, Any], n_labelled: int) -> str:
     )
 
 
-AGAIN = "(remove the two files that 'new' wrote, and run it again with this key)"
-"""What is to be done with `replicates_remedy` once `new` has run."""
-
-
 def replicates_remedy(facts: Mapping[str, Any]) -> str:
     """Return how the rows of a sample are kept together, from the same facts."""
     if facts["columns"]:
         column = facts["columns"][0]
         written = column if re.fullmatch(r"[\w.-]+", column) else f'"{column}"'
         return f"keep the rows of a sample together: group={written}"
+    found = "no column names the sample: add one with the same number in all rows of a sample"
     if facts["beginning"]:
-        return (
-            f"'{facts['beginning']}' seems to begin with the name of the sample: add a column with "
-            "this part alone, and name it in group=COLUMN"
-        )
-    return (
-        "no column names the sample: add one with the same number in all rows of a sample, and "
-        "name it in group=COLUMN"
-    )
+        found = f"'{facts['beginning']}' seems to begin with the name of the sample: add a column "
+        found += "with this part alone"
+    return f"{found}, and name it in group=COLUMN"
