@@ -279,7 +279,8 @@ def _unit(values: np.ndarray) -> float:
 def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> bool:
     """Return whether most rows of a sample follow each other, or have the nearest inputs.
 
-    Much more often than by chance, and not because the table is sorted by an output.
+    Much more often than by chance, and not because the table is sorted by an output. All samples
+    have the same weight: many rows may share a limit of detection.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -287,9 +288,10 @@ def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> 
     numbers = np.arange(len(samples), dtype=np.float64)
     is_sorted = any(abs(rank_correlation(numbers, column)) > 0.95 for column in outputs.T)
     shared = np.flatnonzero(np.bincount(samples)[samples] > 1)
-    by_chance = (np.bincount(samples)[samples[shared]] - 1) / (len(samples) - 1)
-    follows = (same | np.roll(same, 1))[shared].mean()
-    if not is_sorted and follows >= 0.5 + by_chance.mean():
+    sizes = np.bincount(samples)[samples]
+    by_chance = np.average((sizes[shared] - 1) / (len(samples) - 1), weights=1 / sizes[shared])
+    follows = np.average((same | np.roll(same, 1))[shared], weights=1 / sizes[shared])
+    if not is_sorted and follows >= 0.5 + by_chance:
         return True
     if not inputs.shape[1]:
         return False
@@ -298,7 +300,8 @@ def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> 
     neighbours = NearestNeighbors(n_neighbors=2).fit(values).kneighbors(values[shared])[1]
     # Of equal rows the row itself may come second.
     nearest = np.where(neighbours[:, 0] == shared, neighbours[:, 1], neighbours[:, 0])
-    return bool((samples[nearest] == samples[shared]).mean() >= 0.5 + 0.5 * by_chance.mean())
+    is_same = samples[nearest] == samples[shared]
+    return bool(np.average(is_same, weights=1 / sizes[shared]) >= 0.5 + 0.5 * by_chance)
 
 
 def replicates_sentence(facts: Mapping[str, Any], n_labelled: int) -> str:
