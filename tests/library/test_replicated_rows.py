@@ -125,9 +125,10 @@ def test_samples_in_a_few_rows_of_a_table_are_found(proposed):
 def test_a_group_keeps_the_rows_of_a_sample_together_or_is_said_not_to(proposed):
     columns, sample = scans()
     columns |= {"lab": sample, "site": sample // 3, "day": np.tile([1, 2, 3], 14)}
-    for group in ("lab", "site"):
+    for group, other in (("lab", "site"), ("site", "lab")):
         proposal = proposed(columns, group=group)
         assert warned(proposal) == "" and proposal.facts["replicates"]["kept_together"]
+        assert any(f"exclude={other}" in note for note in proposal.notes)
     assert "group=day divides them" in warned(proposed(columns, group="day"))
     experiment = experiment_text(proposed(columns, group="lab"))
     assert "split: grouped\nwhole_groups: folds\n" in experiment

@@ -197,7 +197,7 @@ def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = FEWEST_S
     if not is_divided and n_groups >= fewest and np.bincount(codes).max() <= len(codes) / 2:
         return True
     has_companion = np.bincount(codes)[codes[is_shared]] > 1
-    return _purity(samples, codes) >= PURE and has_companion.mean() >= 0.8
+    return bool(_purity(samples, codes) >= PURE and has_companion.mean() >= 0.8)
 
 
 def names_of_rows(column: Column) -> bool:

@@ -363,6 +363,12 @@ def _note_facts(proposal: Proposal) -> None:
             "in the training and others in the test set, all results are too optimistic: "
             f"{replicates_remedy(replicates)}.{''.join(used)}",
         )
+    elif replicates and replicates["used"]:
+        name = replicates["used"][0]
+        proposal.notes.append(
+            f"The input '{name}' tells the samples apart. If it only numbers or names them, leave "
+            f"it out: exclude={name}."
+        )
     if facts["duplicate_rows"]:
         proposal.warnings.append(
             f"Rows that repeat an earlier row in every column: {facts['duplicate_rows']}. Copies "
