@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,14 @@ from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
 from workflow_lib.datasets.table_proposal import propose
 from workflow_lib.datasets.table_request import COMMAND, checked_request
 from workflow_lib.errors import UserError
+from workflow_lib.whole_files import remove_leftovers, write_text
 
 
 def run(request: Mapping[str, Any], config_folder: Path) -> None:
     """Write ``datasets/NAME.yaml`` and ``experiments/NAME.yaml`` and print a summary.
 
-    Existing files are never changed, and both files are written or none.
+    Existing files are never changed, and both files are written or none. After a kill between the
+    two, the same request adds the second.
 
     Parameters
     ----------
@@ -35,32 +40,42 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
     checked = checked_request(request)
     name = checked["name"]
     targets = [Path(config_folder) / kind / f"{name}.yaml" for kind in ("datasets", "experiments")]
-    for path in targets:
-        if path.exists():
-            raise UserError(
-                place=f"{COMMAND}, key name",
-                found=f"{path} exists already",
-                expected="a name that is not taken; what you may have edited is never overwritten",
-                remedy=f"remove it (rm {' '.join(map(str, targets))}) or choose another name",
-            )
     missing = [*MISSING_VALUES, *checked.get("missing", ())]
     table = read_table(checked["data"], missing, checked.get("delimiter"))
     proposal = propose(checked, table, Path(config_folder))
     texts = [dataset_text(proposal), experiment_text(proposal)]
-    written: list[Path] = []
-    try:
-        for path, text in zip(targets, texts):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "x", encoding="utf-8") as file:
-                written.append(path)
-                file.write(text)
-    except OSError as error:
-        for path in written:
-            path.unlink(missing_ok=True)
-        raise UserError(
-            place=str(path),
-            found=f"the file cannot be written ({error})",
-            expected="a folder that may be written to, with free space",
-            remedy="fix the permissions or free space, then run the same command again",
-        ) from error
+    with _locked(Path(config_folder)):
+        present = [path for path in targets if path.exists()]
+        is_half = present == targets[:1] and targets[0].read_bytes() == texts[0].encode()
+        if present and not is_half:
+            raise UserError(
+                place=f"{COMMAND}, key name",
+                found=f"{present[0]} exists already",
+                expected="a name that is not taken; what you may have edited is never overwritten",
+                remedy=f"remove it (rm {' '.join(map(str, present))}) or choose another name",
+            )
+        written: list[Path] = []
+        try:
+            for path, text in zip(targets, texts):
+                remove_leftovers(path)
+                if path not in present:
+                    write_text(path, text)
+                    written.append(path)
+        except UserError:
+            for path in written:
+                path.unlink()
+            raise
     print("\n".join(summary_lines(proposal)))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let no other request write in a folder of configuration during the block."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Some network file systems have no locks.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
