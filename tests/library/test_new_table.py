@@ -146,6 +146,23 @@ def test_what_exists_is_never_overwritten(folder, capsys):
     assert not (folder / "datasets" / "assay.yaml").exists()
 
 
+def test_a_request_that_was_killed_between_its_files_is_completed(folder, capsys):
+    _, _, summary = written(folder, capsys)
+    dataset, experiment = (folder / part / "assay.yaml" for part in ("datasets", "experiments"))
+    texts = [dataset.read_text(), experiment.read_text()]
+    experiment.unlink()
+    leftover = experiment.with_name(".assay.yaml.abc.tmp")
+    leftover.write_text(texts[1][:100])
+    _, _, again = written(folder, capsys)
+    assert again == summary and not leftover.exists()
+    assert [dataset.read_text(), experiment.read_text()] == texts
+    experiment.unlink()
+    dataset.write_text(f"{texts[0]}# edited\n")
+    with pytest.raises(UserError, match=rf"exists already.*\(rm {dataset}\)"):
+        written(folder, capsys)
+    assert not experiment.exists()
+
+
 def test_a_fault_writes_nothing(folder):
     write_table(folder.parent / "assay.csv", assay_columns())
     with pytest.raises(UserError):
@@ -189,7 +206,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
 def test_a_disk_that_refuses_the_second_file_keeps_none(folder):
     write_table(folder.parent / "assay.csv", assay_columns())
     (folder / "experiments").write_text("a file where the folder should be")
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="could not be written"):
         run({"name": "assay", "data": "assay.csv", "outputs": "y1"}, folder)
     assert not (folder / "datasets" / "assay.yaml").exists()
 

@@ -25,15 +25,17 @@ LONGEST_STEP = 1.5
 
 
 class RunAtWork:
-    """The smoke run, started in `folder`, in a separate session."""
+    """The smoke run, or another command, started in `folder`, in a separate session."""
 
-    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
+    def __init__(
+        self, folder: Path, *options: str, command: list[str] | None = None, **variables: str
+    ) -> None:
         self.folder = folder
         # Outside of the folder of the run, and separate for each run in it.
         with NamedTemporaryFile(dir=folder.parent, suffix=".txt", delete=False) as words:
             self.words = Path(words.name)
             self.process = subprocess.Popen(
-                smoke.command(*options),
+                command or smoke.command(*options),
                 cwd=folder,
                 env=smoke.environment(folder, **variables),
                 stdin=subprocess.DEVNULL,

@@ -94,8 +94,8 @@ def results(folder: Path) -> dict[str, str]:
 
 def shows_time(name: str) -> bool:
     """Return whether a result shows measured times, which differ from run to run."""
-    shown = ("results/timings/", "results/tables/clusters-time.", "results/report.html")
-    return name.startswith(shown)
+    shown = ("results/timings/", "results/tables/clusters-time.")
+    return name.startswith(shown) or name.endswith("/report.html")
 
 
 def copy_of(folder: Path, target: Path) -> Path:

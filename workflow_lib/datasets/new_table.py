@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from workflow_lib.datasets.table_proposal import propose
 from workflow_lib.datasets.table_request import COMMAND, checked_request, missing_marks
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
+from workflow_lib.whole_files import remove_leftovers, write_text
 
 
 def run(request: Mapping[str, Any], config_folder: Path) -> None:
@@ -37,15 +41,6 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
     checked = checked_request(request)
     name = checked["name"]
     targets = [Path(config_folder) / kind / f"{name}.yaml" for kind in ("datasets", "experiments")]
-    for path in targets:
-        if path.exists():
-            raise UserError(
-                place=f"{COMMAND}, key name",
-                found=f"{path} exists already",
-                expected="a name that is not taken; what you may have edited is never overwritten",
-                remedy=f"remove it (rm {' '.join(map(str, targets))}) or choose another name",
-            )
-
     def read(missing: Sequence[str]) -> Table:
         delimiter, sheet = checked.get("delimiter"), checked.get("sheet")
         return read_table(checked["data"], missing, delimiter, sheet=sheet)
@@ -55,25 +50,28 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
     proposal.notes[:0] = [f"{note}." for note in table.notes]
     warn_of_marks(proposal, lambda: read([""]))
     texts = [dataset_text(proposal), experiment_text(proposal)]
-    written: list[Path] = []
-    try:
-        for path, text in zip(targets, texts):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "x", encoding="utf-8") as file:
-                written.append(path)
-                file.write(text)
-        _check_written(Path(config_folder), name)
-    except (OSError, UserError) as error:
-        for path in written:
-            path.unlink(missing_ok=True)
-        if isinstance(error, UserError):
+    with _locked(Path(config_folder)):
+        present = [path for path in targets if path.exists()]
+        is_half = present == targets[:1] and targets[0].read_bytes() == texts[0].encode()
+        if present and not is_half:
+            raise UserError(
+                place=f"{COMMAND}, key name",
+                found=f"{present[0]} exists already",
+                expected="a name that is not taken; what you may have edited is never overwritten",
+                remedy=f"remove it (rm {' '.join(map(str, present))}) or choose another name",
+            )
+        written: list[Path] = []
+        try:
+            for path, text in zip(targets, texts):
+                remove_leftovers(path)
+                if path not in present:
+                    write_text(path, text)
+                    written.append(path)
+            _check_written(Path(config_folder), name)
+        except UserError:
+            for path in written:
+                path.unlink()
             raise
-        raise UserError(
-            place=str(path),
-            found=f"the file cannot be written ({error})",
-            expected="a folder that may be written to, with free space",
-            remedy="fix the permissions or free space, then run the same command again",
-        ) from error
     print("\n".join(summary_lines(proposal)))
 
 
@@ -96,3 +94,16 @@ def _check_written(config_folder: Path, name: str) -> None:
         place = f"{COMMAND}, the files of {name}"
         files.errors += [UserError(place, reason) for reason in check_experiment(*found)]
     raise_errors(files.errors)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let no other request write in a folder of configuration during the block."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Some network file systems have no locks.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
