@@ -196,7 +196,7 @@ DISKS = [
     *(("answer", "results", share) for share in (0.0, 0.2, 0.8)),
     ("answer", ".", 0.7),
 ]
-"""The command, the folder on a disk of its own, and when it is full: the share of what is written."""
+"""The command, the folder on a disk of its own, and the share of what is written that fits."""
 
 
 @pytest.mark.fault("a disk that fills during new, answer or predict")

@@ -41,6 +41,7 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
     checked = checked_request(request)
     name = checked["name"]
     targets = [Path(config_folder) / kind / f"{name}.yaml" for kind in ("datasets", "experiments")]
+
     def read(missing: Sequence[str]) -> Table:
         delimiter, sheet = checked.get("delimiter"), checked.get("sheet")
         return read_table(checked["data"], missing, delimiter, sheet=sheet)
