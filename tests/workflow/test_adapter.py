@@ -36,7 +36,7 @@ def run(body, tmp_path, log=("logs/job.log",), inputs=(), outputs=(), **variable
         "from types import SimpleNamespace\n"
         "from adapter import job\n"
         f"snakemake = SimpleNamespace(threads=3, log={list(log)!r},\n"
-        f"    input={list(inputs)!r}, output={list(outputs)!r})\n"
+        f"    input={list(inputs)!r}, output={list(outputs)!r}, params={{}})\n"
         f"with job(snakemake):\n    {body}\n"
     )
     return subprocess.run(
