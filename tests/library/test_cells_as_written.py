@@ -63,6 +63,7 @@ WARNED = [
     (["1.5", "2.5", "<0.05", ">= 100"], "a limit is not a measured value"),
     (["1", "2", "<1"], "a limit is not a measured value"),
     (["1,5", "2,5", "n.d."], 'missing="n.d."'),
+    (["0.1", "0.2", "0.3", "0.4", "#ERR"], r"missing='\#ERR'"),
     (["1", "2", "b.d.l.", "<LOD"], "not 'b.d.l.' in row 3"),
     (["0.1", "0.2", "0.3", "0.4", "bad", "bad", "bad"], 'missing="bad"'),
 ]

@@ -268,7 +268,7 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
         remedy = (
             "write a number in these cells, or leave them empty: a limit is not a measured value"
             if is_limit(marks[0])
-            else f'fix the table, or name such marks of missing values (missing="{marks[0]}", '
+            else f"fix the table, or name such marks of missing values ({_as_key(marks[0])}, "
             "missing_values in the dataset's file)"
         )
         return (
@@ -293,3 +293,8 @@ def _other_format(texts: Sequence[str], formats: Sequence[NumberFormat]) -> str:
         f"its values are taken for texts, since '{text}' may be {readings}; write it as one of "
         "these, or add decimal=point or decimal=comma to the command, the mark before decimals"
     )
+
+
+def _as_key(mark: str) -> str:
+    """Return a mark of missing values as it is typed: Snakemake takes ``#`` for a comment."""
+    return f"missing='\\{mark}'" if mark.startswith("#") else f'missing="{mark}"'
