@@ -86,7 +86,7 @@ ODD_NAMES = [
 
 def test_a_request_reaches_its_job_as_it_was_typed(finished):
     quoted = ['"' + name.replace('"', '""') + '"' for name in ("x", *ODD_NAMES)]
-    rows = [",".join(str((3 * row + at) % 7) for at in range(len(quoted))) for row in range(20)]
+    rows = [",".join(str((row * (at + 2)) % 23) for at in range(len(quoted))) for row in range(22)]
     (finished / "odd.csv").write_text("\n".join([",".join(quoted), *rows]) + "\n")
     request = ["name=odd", "data=odd.csv", f"outputs={','.join(ODD_NAMES)}", "methods=m-mean"]
     outcome = snakemake(finished, "new", "--config", *request, cores=1)
