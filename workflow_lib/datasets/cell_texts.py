@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
@@ -12,12 +11,6 @@ import numpy as np
 _WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 _LEADING_ZERO = re.compile(r"[-+]?0\d")
-
-
-def composed(text: str) -> str:
-    """Return a text without surrounding space, in the Unicode normal form NFC."""
-    text = text.strip()
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def one_spelling(texts: np.ndarray) -> np.ndarray:

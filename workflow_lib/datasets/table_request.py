@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workflow_lib.config.requests import unquoted
 from workflow_lib.config.values import WITHOUT_BRACES
 from workflow_lib.datasets.dates import DAY_FIRST, ORDERS
-from workflow_lib.datasets.tables import MISSING_VALUES
-from workflow_lib.datasets.typed_columns import composed
+from workflow_lib.datasets.tables import MISSING_VALUES, composed
 from workflow_lib.datasets.written_numbers import DECIMAL_MARKS
 from workflow_lib.errors import UserError, unknown_name
 from workflow_lib.features.encoder_registry import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,12 @@ def wrong_source(place: str, found: str, expected: str) -> UserError:
 def no_table(place: str, found: str) -> UserError:
     """Return the error for a table without columns or without rows."""
     return UserError(place, found, "a header and at least one row", "write the file again")
+
+
+def composed(text: str) -> str:
+    """Return a text without surrounding space, in the Unicode normal form NFC."""
+    text = text.strip()
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def finite_number(text: str) -> float | None:

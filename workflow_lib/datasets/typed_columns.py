@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.datasets.archives import most_unpacked
-from workflow_lib.datasets.cell_texts import composed
-from workflow_lib.datasets.tables import finite_number, no_table
+from workflow_lib.datasets.tables import composed, finite_number, no_table
 from workflow_lib.errors import UserError
 from workflow_lib.optional_packages import not_installed
 

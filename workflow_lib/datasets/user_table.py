@@ -10,8 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.datasets.cell_texts import composed, one_spelling
-from workflow_lib.datasets.tables import MISSING_VALUES, NO_ROWS, finite_number, listed, no_table
+from workflow_lib.datasets.cell_texts import one_spelling
+from workflow_lib.datasets.tables import (
+    MISSING_VALUES,
+    NO_ROWS,
+    composed,
+    finite_number,
+    listed,
+    no_table,
+)
 from workflow_lib.datasets.typed_columns import (
     checked_names,
     cleaned,
