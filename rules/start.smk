@@ -3,13 +3,41 @@
 Snakemake's own message about a file that is no YAML, or has no keys, does not name the file.
 """
 
+import ctypes
+import mmap
+import resource
+
 from workflow_lib.config.files import check_base_file
 from workflow_lib.errors import UserError
+
+THREADS = 400 << 20
+"""Bytes of address space that Snakemake takes for its threads, one for each job."""
+
+
+def refuse_low_memory_limit():
+    """End the run where a limit of memory is too low: a thread that cannot start would hang it."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    # M_ARENA_MAX: otherwise each thread reserves 128 MiB for what it allocates.
+    if hasattr(ctypes.CDLL(None), "mallopt"):
+        ctypes.CDLL(None).mallopt(-8, 1)
+    try:
+        mmap.mmap(-1, THREADS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        raise WorkflowError(
+            f"the limit of memory: {limit >> 20} MiB, not enough memory for Snakemake. Expected "
+            "about 1 GiB or more for each process. "
+            "To fix it: raise the limit (ulimit -v), and run the same snakemake command again."
+        ) from None
+
 
 if not IS_MODULE:
     import terminal
 
     terminal.install(workflow)
+    if workflow.is_main_process:
+        refuse_low_memory_limit()
     try:
         check_base_file(Path(OWN_SETTINGS))
     except UserError as error:

@@ -543,7 +543,9 @@ def remedy_for_place(message: str) -> str:
         return MAKE_ROOM
     if numbers & {errno.EROFS, errno.EACCES, errno.EPERM}:
         return ALLOW_WRITING
-    return GIVE_MEMORY if errno.ENOMEM in numbers else ""
+    words = ("MemoryError", "can't start new thread")
+    is_of_memory = errno.ENOMEM in numbers or any(word in message for word in words)
+    return GIVE_MEMORY if is_of_memory else ""
 
 
 def what_was_refused(message: str, name: str) -> str:

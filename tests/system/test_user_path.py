@@ -196,7 +196,7 @@ DISKS = [
     *(("answer", "results", share) for share in (0.0, 0.2, 0.8)),
     ("answer", ".", 0.7),
 ]
-"""The command, the folder on a disk of its own, and the share of what is written that fits."""
+"""The command, the folder on a separate disk, and the share of what it writes that has room."""
 
 
 @pytest.mark.fault("a disk that fills during new, answer or predict")
@@ -223,8 +223,8 @@ def blocks(folder: Path) -> int:
     return sum(-(-path.stat().st_size // BLOCK) + 1 for path in paths)
 
 
-MEMORY = [("answer", 700), ("new", 400), ("predict", 600)]
-MEMORY += [("answer", mib) for mib in (300, 500, 900, 1100, 1300, 1600, 2000)]
+MEMORY = [("answer", 850), ("new", 500), ("predict", 600)]
+MEMORY += [("answer", mib) for mib in (450, 550, 650, 750, 1000, 1300, 2000)]
 """The command, and the MiB of address space of each of its processes."""
 
 
