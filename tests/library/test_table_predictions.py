@@ -218,7 +218,7 @@ def test_columns_have_different_names_and_outputs_keep_theirs(
 ):
     model = load_model(final.path("model"))
     model.output_names, model.row_name = list(outputs), row_name
-    monkeypatch.setattr(SavedModel, "load", lambda path: model)
+    monkeypatch.setattr(SavedModel, "load", lambda path, trusted: model)
     names = list("abcd")
     new = small_table(n_rows=4) | ({row_name: names} if row_name else {})
     table = predicted(final, tmp_path, new)
