@@ -223,7 +223,7 @@ def blocks(folder: Path) -> int:
     return sum(-(-path.stat().st_size // BLOCK) + 1 for path in paths)
 
 
-MEMORY = [("answer", 850), ("new", 500), ("predict", 600)]
+MEMORY = [("new", 500), ("answer", 850), ("predict", 600)]
 MEMORY += [("answer", mib) for mib in (450, 550, 650, 750, 1000, 1300, 2000)]
 """The command, and the MiB of address space of each of its processes."""
 
@@ -242,7 +242,7 @@ def test_a_command_with_little_memory_says_so_or_ends_well(number, folder_before
 
 
 PLACES = [("Proben Straße 1", 61001, 1, 2), ("side by side", 61002, 2, 1)]
-"""The folders of two users: its name, the number of the user, cores, threads."""
+"""Of two users: the name of the folder, the number of the user, who has no name, cores, threads."""
 
 
 @pytest.mark.fault("two users, folders with odd names, other cores and threads")
@@ -259,7 +259,7 @@ def whole_path(stages, parent: Path, name: str, user: int, cores: int, threads: 
     folder, home = parent / name, parent / f"home-{user}"
     copy_folder(stages["new"], folder)
     home.mkdir()
-    prefix = []
+    prefix: list[str] = []
     if os.geteuid() == 0:
         prefix = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         for path in [home, folder, *folder.rglob("*")]:
@@ -279,9 +279,10 @@ def whole_path(stages, parent: Path, name: str, user: int, cores: int, threads: 
 
 @pytest.mark.fault("two commands at once on a table")
 def test_a_second_command_is_refused_or_does_no_harm(folder_before, stages):
-    folder = folder_before("answer")
+    folder = folder_before("predict")
+    (folder / f"results/{NAME}/scores.csv").unlink()
     with RunAtWork(folder, command=typed("answer")) as first:
-        first.wait_until(lambda: first.n_finished)
+        first.wait_until(lambda: first.n_jobs)
         first.hold()
         for command in ("answer", "predict"):
             outcome = run(folder, command)
