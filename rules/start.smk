@@ -4,7 +4,9 @@ Snakemake's own message about a file that is no YAML, or has no keys, does not n
 """
 
 import ctypes
+import getpass
 import mmap
+import os
 import resource
 
 from workflow_lib.config.files import check_base_file
@@ -31,6 +33,12 @@ def refuse_low_memory_limit():
             "To fix it: raise the limit (ulimit -v), and run the same snakemake command again."
         ) from None
 
+
+# A container is often run under the number of a user who has no name; Snakemake asks for it.
+try:
+    getpass.getuser()
+except (KeyError, OSError):
+    os.environ["LOGNAME"] = str(os.getuid())
 
 if not IS_MODULE:
     import terminal
