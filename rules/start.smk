@@ -38,7 +38,7 @@ def refuse_low_memory_limit():
 try:
     getpass.getuser()
 except (KeyError, OSError):
-    os.environ["LOGNAME"] = str(os.getuid())
+    os.environ.update(LOGNAME=str(os.getuid()))
 
 if not IS_MODULE:
     import terminal

@@ -77,9 +77,7 @@ def job(snakemake) -> Iterator[None]:
         prepare_memory()
         check_inputs(snakemake)
         if not snakemake.params.get("spreadsheet_safe", True):
-            from workflow_lib.result_cells import quote_formulas
-
-            quote_formulas(False)
+            os.environ["SPREADSHEET_SAFE"] = "no"
         yield
         record_outputs(snakemake)
     except Exception as error:

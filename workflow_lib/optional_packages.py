@@ -44,10 +44,11 @@ def not_installed(
     instead : str, default=""
         What may be done without the package.
     """
-    state = f"cannot be imported ({error})" if error else "is not installed"
     return UserError(
         place=place,
-        found=f"the package {package} {state}",
+        found=f"the package {package} cannot be imported ({error})"
+        if error
+        else f"the package {package} is not installed",
         expected=f"the optional dependencies '{EXTRAS[package]}'",
         remedy=f"run {install_command(package)}" + (f", or {instead}" if instead else ""),
     )

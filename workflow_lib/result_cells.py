@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ takes the wide signs of East Asian keyboards for the usual ones."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.ASCII)
 
-_quotes = True
+SPREADSHEET_SAFE = "SPREADSHEET_SAFE"
+"""Environment variable that a job sets to ``no`` where its texts are to be written as they are."""
 
 
 class _Lines(io.StringIO):
@@ -38,16 +40,10 @@ class _Lines(io.StringIO):
         return super().write(line.removesuffix(self.END) + "\n")
 
 
-def quote_formulas(is_on: bool) -> None:
-    """Let this process quote texts that look like formulas, as it does by default, or not."""
-    global _quotes
-    _quotes = is_on
-
-
 def cell_of(value: Any) -> Any:
     """Return a value as it is written: a text that looks like a formula after an apostrophe."""
     is_formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
-    return f"'{value}" if is_formula and _quotes else value
+    return f"'{value}" if is_formula and os.environ.get(SPREADSHEET_SAFE) != "no" else value
 
 
 def text_of(cell: str) -> str:

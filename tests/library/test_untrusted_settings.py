@@ -18,7 +18,13 @@ from workflow_lib.experiments.evaluation import write_rows
 from workflow_lib.methods.estimator import Parameters
 from workflow_lib.named_class import new_estimator
 from workflow_lib.report.results import read_coordinates
-from workflow_lib.result_cells import cell_of, frame_as_csv, quote_formulas, rows_as_csv, text_of
+from workflow_lib.result_cells import (
+    SPREADSHEET_SAFE,
+    cell_of,
+    frame_as_csv,
+    rows_as_csv,
+    text_of,
+)
 from workflow_lib.result_columns import COORDINATES
 
 SK = "sklearn.linear_model.Ridge"
@@ -192,14 +198,11 @@ NO_FORMULAS = ["", "a=1", "a-b", "'quoted'", "-0.5", "+3", "-1e-05", "-inf", "na
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_no_cell_is_a_formula_and_all_are_read_back(text):
+def test_no_cell_is_a_formula_and_all_are_read_back(text, monkeypatch):
     assert cell_of(text) == f"'{text}"
     assert text_of(cell_of(text)) == text
-    quote_formulas(False)
-    try:
-        assert cell_of(text) == text
-    finally:
-        quote_formulas(True)
+    monkeypatch.setenv(SPREADSHEET_SAFE, "no")
+    assert cell_of(text) == text
 
 
 @pytest.mark.parametrize("value", [False, "false", "False"])

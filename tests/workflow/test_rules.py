@@ -201,10 +201,7 @@ IMPORTS_BY_NAME = {
     "workflow_lib/__init__.py",
     "workflow_lib/datasets/reading.py",
     "workflow_lib/named_class.py",
-    "workflow_lib/embeddings/score_spaces/registry.py",
-    "workflow_lib/features/encoder_registry.py",
-    "workflow_lib/methods/registry.py",
-    "workflow_lib/output_models/registry.py",
+    "workflow_lib/named_module.py",
     "workflow_lib/report/figures/registry.py",
 }
 
