@@ -76,7 +76,7 @@ def job(snakemake) -> Iterator[None]:
     try:
         prepare_memory()
         check_inputs(snakemake)
-        if not snakemake.params.get("spreadsheet_safe", True):
+        if not getattr(snakemake.params, "spreadsheet_safe", True):
             os.environ["SPREADSHEET_SAFE"] = "no"
         yield
         record_outputs(snakemake)

@@ -269,7 +269,8 @@ def whole_path(stages, parent: Path, name: str, user: int, cores: int, threads: 
         prefix = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         for path in [home, folder, *folder.rglob("*")]:
             os.chown(path, user, user, follow_symlinks=False)
-        probe = [*prefix, sys.executable, "-c", "import numpy"]
+        # By a shell of the user: setpriv itself may still enter all folders.
+        probe = [*prefix, "sh", "-c", '"$0" -c "import numpy"', sys.executable]
         if not shutil.which("setpriv") or subprocess.run(probe, capture_output=True).returncode:
             pytest.skip("another user cannot use the Python of the tests")
     variables = {f"{library}_NUM_THREADS": str(threads) for library in ("OPENBLAS", "OMP")}
