@@ -13,6 +13,7 @@ EXTRAS = {
     "rdkit": "chem",
     "torch": "deep",
     "skrub": "encoders",
+    "openpyxl": "excel",
     "pillow": "images",
     "pyarrow": "parquet",
     "tslearn": "series",

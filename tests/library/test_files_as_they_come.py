@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
+import sys
 
 import h5py
 import numpy as np
@@ -352,3 +353,10 @@ def test_every_file_of_new_rows_has_a_result_of_its_own(tmp_path, monkeypatch):
     results = [result_name(file) for file in files]
     assert results[:3] == ["rows", "rows.xlsx", "b1/rows"] and len(set(results)) == len(files)
     assert result_name(tmp_path / "b1" / ".." / "rows.csv") == "rows"
+
+
+def test_without_the_package_for_workbooks_the_remedy_is_named(tmp_path, monkeypatch):
+    path = book_of(tmp_path / "t.xlsx", {"only": [["x", "y"], [1, 2]]})
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(UserError, match=r"openpyxl cannot be imported .*pip install '.\[excel\]'"):
+        read_table(path)

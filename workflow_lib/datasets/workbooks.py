@@ -13,6 +13,7 @@ from typing import Any
 from workflow_lib.datasets.archives import DAMAGE, opened_zip
 from workflow_lib.datasets.tables import listed_names, no_table
 from workflow_lib.errors import UserError, nearest_name
+from workflow_lib.optional_packages import not_installed
 
 MOST_CELLS, MOST_ROWS = 20_000_000, 1 << 20
 """Cells of a sheet, also those that are empty: one filled cell far away makes millions of them; and
@@ -60,13 +61,8 @@ def sheet_text(
     try:
         import openpyxl
     except ImportError as error:
-        raise UserError(
-            place=place,
-            found=f"the package openpyxl, which reads workbooks, cannot be imported ({error})",
-            expected="the optional dependencies 'excel'",
-            remedy="run pip install '.[excel]' in the folder of the project, or save the table as "
-            "CSV UTF-8",
-        ) from error
+        instead = "save the table as CSV UTF-8"
+        raise not_installed("openpyxl", place, error, instead) from error
     try:
         with opened_zip(io.BytesIO(content)) as archive, warnings.catch_warnings():
             warnings.simplefilter("ignore")
