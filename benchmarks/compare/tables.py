@@ -91,8 +91,8 @@ def _no_table_of_numbers(settings: Mapping[str, Any]) -> str:
     inputs, options = settings.get("inputs", {}), settings.get("options", {})
     if settings.get("drawn_as"):
         return "it is a version of another dataset"
-    if settings.get("task") == "classes":
-        return "it predicts classes"
+    if settings.get("task") in ("classes", "boxes"):
+        return f"it predicts {settings['task']}"
     if options.get("encode") or options.get("encoder"):
         return "it has columns of names"
     if inputs.get("scale") in TEXT_SCALES:
