@@ -14,6 +14,7 @@ from workflow_lib.config.files import ConfigurationFiles, check_run_files, valid
 from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.job_needs import most_gram_rows
+from workflow_lib.config.line_styles import with_line_styles
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
@@ -331,7 +332,7 @@ def load_configuration(
         run=run,
         experiments=experiments,
         datasets={name: files.get("dataset", name, place) for name in datasets},
-        methods={name: methods[name] for name in sorted(methods)},
+        methods=with_line_styles(methods),
         models={name: files.get("model", name, place) for name in models},
         input_models={
             name: files.get("input_model", name, place)

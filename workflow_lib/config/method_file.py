@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, Strict, model_validator
 from workflow_lib.config.base import Settings
 from workflow_lib.config.feature_learner import FeatureLearner
 from workflow_lib.config.grids import MachineExample, MachineGrid
+from workflow_lib.config.line_styles import MARKERS
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.score_space import ScoreSpaceSettings
 from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures, without_repeats
@@ -68,11 +69,12 @@ class MethodFile(Settings):
     summary: Text
     """What the method does, in one sentence."""
 
-    color: Annotated[str, Field(pattern=COLOR)]
-    """Colour in figures, written '#RRGGBB'."""
+    color: Annotated[str, Field(pattern=COLOR)] | None = None
+    """Colour in figures, written '#RRGGBB'; null (the default): one that no other method of the run
+    has."""
 
-    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8", "H"]
-    """Marker in figures, in Matplotlib's notation."""
+    marker: Literal[MARKERS] | None = None
+    """Marker in figures, in Matplotlib's notation; null (the default): as of `color`."""
 
     in_default: Flag = False
     """Whether it belongs to `methods: default`. Off by default, so that a new file does not change
