@@ -312,8 +312,9 @@ _PROCEDURE = """
 Our methods run through the workflow, with the settings in `config/methods`. The others are tuned by
 the same five folds of the training rows and by the same score, unless their entry says otherwise.
 All get the same inputs: missing values are replaced by the training mean, and inputs standardised
-(and cut at 8 standard deviations) unless the columns of the table share a unit. Test rows are a
-quarter of the table (of `linnerud`, half of its 20 rows), drawn at random. The members of
+(and cut at 8 standard deviations where most training rows have one value) unless the columns of the
+table share a unit. Test rows are a quarter of the table (of `linnerud`, half of its 20 rows), drawn
+at random. The members of
 OFER-stack, the kernels of OFER-GMM and the grids of the forests were chosen on other splits of ten
 of these tables (the nine Mulan sets and `digits-completion`), so that part of its lead on them is a
 result of that choice; the other six tables were not used for it. The averaging of its weights over

@@ -91,7 +91,7 @@ def small_features(X, folds, scale):
             "fill": preparation.fill,
             "offset": preparation.offset,
             "scale": preparation.scale,
-            "standardised": preparation.standardised,
+            "is_cut": preparation.is_cut,
         }
     inputs = {"train": X, "weak": X[:0], "test": X[:0]}
     group = {"learns": scale != "none"} | stored

@@ -69,11 +69,42 @@ def test_columns_without_any_value_or_variation_leave_something_to_use():
     np.testing.assert_allclose(prepared, [[0.0, 1.0]])
 
 
-def test_extreme_values_are_clipped_only_where_standardised():
+def test_extreme_values_are_clipped_only_where_most_rows_have_one_value():
     X = inputs()
+    X[:, 0] = 0.0
+    X[0, 0] = 1e-3
     far = X[:1] + 1e9
-    assert fit_preparation(X, "standard").apply(far).max() == LARGEST_STANDARD_VALUE
+    prepared = fit_preparation(X, "standard").apply(far)
+    assert (
+        prepared[0, 0] == LARGEST_STANDARD_VALUE and prepared[0, 1:].min() > LARGEST_STANDARD_VALUE
+    )
     np.testing.assert_array_equal(fit_preparation(X, "none").apply(far), far)
+    # Half of the rows are not most of them.
+    halves = np.repeat([0.0, 1.0], 4)[:, None]
+    assert not fit_preparation(halves, "standard").is_cut.any()
+    assert fit_preparation(halves[:7], "standard").is_cut.all()
+
+
+def test_a_linear_method_follows_a_row_far_out():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(40, 3))
+    X[:4, 0] += 1000.0
+    preparation = fit_preparation(X, "standard")
+    y = X @ [0.1, 1.0, -1.0]
+    Z = preparation.apply(X)
+    coefficients = np.linalg.lstsq(Z - Z.mean(axis=0), y - y.mean())[0]
+    new = np.array([[1500.0, 0.5, 0.5]])
+    predicted = y.mean() + (preparation.apply(new) - Z.mean(axis=0)) @ coefficients
+    np.testing.assert_allclose(predicted, new @ [0.1, 1.0, -1.0])
+
+
+def test_the_preparation_of_an_earlier_version_cuts_all_columns_or_none():
+    preparation = fit_preparation(inputs(), "standard")
+    tree = preparation.tree()
+    del tree["is_cut"]
+    for standardised in (True, False):
+        again = InputPreparation.from_tree(tree | {"standardised": standardised})
+        assert again.is_cut.tolist() == [standardised] * len(preparation.fill)
 
 
 def test_one_row_can_be_prepared():
@@ -102,7 +133,7 @@ def test_unknown_scale_is_named():
 
 
 def test_columns_are_weighted_after_clipping():
-    X = np.array([[0.0, 1.0, 5.0], [2.0, 3.0, 5.0], [4.0, np.nan, 5.0]])
+    X = np.array([[0.0, 1.0, 5.0], [0.0, 3.0, 5.0], [4.0, np.nan, 5.0]])
     weights = np.array([0.5, 2.0, 1.0])
     plain, weighted = fit_preparation(X, "standard"), fit_preparation(X, "standard", weights)
     far = np.array([[1000.0, 2.0, 5.0]])

@@ -9,9 +9,10 @@ import numpy as np
 
 from workflow_lib.features.scales import ROW_SCALES
 
-# Standardised inputs beyond this are cut: with few training rows, the standard deviation
-# of a rare feature can be tiny and one test value would dominate every distance.
 LARGEST_STANDARD_VALUE = 8.0
+"""Standardised values of rare features are cut there: where most training rows have one value, the
+standard deviation can be tiny, and one test value would dominate every distance. Other columns are
+not cut: a row far out may be what a linear relation is learned from."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,9 @@ class InputPreparation:
         Replacement of missing values: the column's training mean.
     offset, scale : array (q,)
         Prepared value = (value - offset) / scale; a scale of zero marks a column that is dropped.
-    standardised : bool
-        Whether values are cut at LARGEST_STANDARD_VALUE.
+    is_cut : bool array (q,)
+        Whether prepared values are cut at `LARGEST_STANDARD_VALUE`: of standardised columns of
+        which more than half of the training rows have the same value.
     weights : array (q,) or None, default=None
         Factors of the prepared values, after the cut; None for 1.
     """
@@ -33,19 +35,16 @@ class InputPreparation:
     fill: np.ndarray
     offset: np.ndarray
     scale: np.ndarray
-    standardised: bool
+    is_cut: np.ndarray
     weights: np.ndarray | None = None
 
     @classmethod
     def from_tree(cls, tree: Mapping) -> InputPreparation:
         """Return the preparation that `tree` stores."""
-        return cls(
-            tree["fill"],
-            tree["offset"],
-            tree["scale"],
-            bool(tree["standardised"]),
-            tree.get("weights"),
-        )
+        fill = tree["fill"]
+        # Models that an earlier version saved cut all columns or none.
+        is_cut = tree.get("is_cut", np.full(len(fill), bool(tree.get("standardised"))))
+        return cls(fill, tree["offset"], tree["scale"], is_cut, tree.get("weights"))
 
     def tree(self) -> dict:
         """Return the preparation as a group of an artifact."""
@@ -53,7 +52,7 @@ class InputPreparation:
             "fill": self.fill,
             "offset": self.offset,
             "scale": self.scale,
-            "standardised": self.standardised,
+            "is_cut": self.is_cut,
         }
         return stored if self.weights is None else stored | {"weights": self.weights}
 
@@ -67,8 +66,9 @@ class InputPreparation:
         kept = self.scale > 0
         X = np.where(np.isnan(X), self.fill, X)[:, kept]
         prepared = (X - self.offset[kept]) / self.scale[kept]
-        if self.standardised:
-            prepared = np.clip(prepared, -LARGEST_STANDARD_VALUE, LARGEST_STANDARD_VALUE)
+        if self.is_cut.any():
+            limits = np.where(self.is_cut[kept], LARGEST_STANDARD_VALUE, np.inf)
+            prepared = np.clip(prepared, -limits, limits)
         return prepared if self.weights is None else prepared * self.weights[kept]
 
 
@@ -99,15 +99,19 @@ def fit_preparation(
     fill = np.where(present, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
     n_columns = X.shape[1]
     if scale == "none":
-        return InputPreparation(fill, np.zeros(n_columns), np.ones(n_columns), False)
+        uncut = np.zeros(n_columns, dtype=bool)
+        return InputPreparation(fill, np.zeros(n_columns), np.ones(n_columns), uncut)
     filled = np.where(present, X, fill)
+    # What more than half of the rows have is the median.
+    median = np.sort(filled, axis=0)[len(X) // 2]
+    is_cut = np.count_nonzero(filled == median, axis=0) > len(X) / 2
     deviation = filled.std(axis=0)
     # Rounding leaves a constant column a deviation of a few units in the last place.
     constant = deviation <= 1e-12 * np.abs(filled).max(axis=0)
     if constant.all():
         # Nothing varies: keep the columns unscaled, so that there is still an input to use.
-        return InputPreparation(fill, fill, np.ones(n_columns), True, weights)
-    return InputPreparation(fill, fill, np.where(constant, 0.0, deviation), True, weights)
+        return InputPreparation(fill, fill, np.ones(n_columns), is_cut, weights)
+    return InputPreparation(fill, fill, np.where(constant, 0.0, deviation), is_cut, weights)
 
 
 def preparation_learns(X: np.ndarray, scale: str) -> bool:
