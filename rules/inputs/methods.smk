@@ -204,6 +204,7 @@ SETTINGS_OF_METHODS = {
     "n_trees": lambda wildcards: method_of(wildcards).grid_values("n_trees")[0],
     "neighbours": grid_of("neighbours"),
     "one_example": lambda wildcards: settings.one_example_of(wildcards.method),
+    "output_scale": lambda wildcards: settings.dataset_of(wildcards.experiment).outputs.scale,
     "output_widths": grid_of("output_width"),
     "alphas": grid_of("alpha"),
     "precision": lambda wildcards: settings.run.selection_precision,

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from small_data import regression_data
 
-from workflow_lib.baselines.forest import FORESTS, select_max_features
+from workflow_lib.baselines.forest import (
+    FORESTS,
+    fitted_forest,
+    forest_predictions,
+    select_max_features,
+)
 from workflow_lib.metrics import average_relative_error, reference_errors
 
 
@@ -32,3 +37,18 @@ def test_missing_outputs_are_filled_for_training_and_left_out_of_errors(kind):
     choice = select_max_features(kind, parts, folds, Y, targets, reference, [0.5], 5, 1)
     assert choice.max_features == 0.5
     assert choice.score == pytest.approx(average_relative_error(errors, reference), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_units_of_outputs_do_not_decide_a_forest(kind):
+    X, Y = regression_data(60)
+    # Powers of two, so that scaling rounds nothing.
+    units = np.array([1024.0, 1.0, 1.0 / 1024])
+
+    def predictions(Y, scale):
+        return forest_predictions(fitted_forest(kind, X[:40], Y[:40], 5, 0.5, 1, scale), X[40:])
+
+    expected = predictions(Y, "standard")
+    np.testing.assert_array_equal(predictions(Y * units, "standard"), expected * units)
+    changed = predictions(Y * units, "none") / units - predictions(Y, "none")
+    assert np.abs(changed).max() > 1e-3

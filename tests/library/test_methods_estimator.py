@@ -10,8 +10,13 @@ from configuration_example import EMBEDDED
 from fit_methods import run_method
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import ElasticNet, LogisticRegression, MultiTaskElasticNet
+from sklearn.neighbors import KNeighborsRegressor
 from small_data import regression_data
 from small_pipeline import Stages
 from test_methods_class_ridge import Classes
@@ -24,6 +29,7 @@ from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.generative.storage import model_from_tree
 from workflow_lib.methods.estimator import Parameters
+from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
 
 PLS = "sklearn.cross_decomposition.PLSRegression"
 RIDGE = "sklearn.linear_model.Ridge"
@@ -192,6 +198,23 @@ class Stored:
 
     def fit(self, Y):
         return self.model
+
+
+def test_units_of_outputs_do_not_decide_an_estimator():
+    X, Y = regression_data(40)
+    units = np.array([1024.0, 1.0, 1.0 / 1024])
+    for estimator in (
+        ExtraTreesRegressor(4, random_state=0),
+        ElasticNet(alpha=0.1),
+        MultiTaskElasticNet(alpha=0.1),
+        HistGradientBoostingRegressor(max_iter=3),
+        KNeighborsRegressor(),
+    ):
+        expected = predict_outputs(fit_outputs(estimator, X, Y, output_scale="standard"), X)
+        scaled = fit_outputs(estimator, X, Y * units, output_scale="standard")
+        np.testing.assert_allclose(predict_outputs(scaled, X), expected * units, rtol=1e-9)
+    one = fit_outputs(ElasticNet(), X, Y[:, :1], output_scale="standard")
+    assert predict_outputs(one, X).shape == (40, 1)
 
 
 def test_with_weak_rows_it_is_the_estimator_of_the_library(tmp_path):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
+from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.metrics import relative_error, squared_error_sums
 
 FORESTS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
@@ -26,11 +27,30 @@ def new_forest(kind: str, n_trees: int, max_features: float, seed: int):
 
 
 def fitted_forest(
-    kind: str, X: np.ndarray, Y: np.ndarray, n_trees: int, max_features: float, seed: int
+    kind: str,
+    X: np.ndarray,
+    Y: np.ndarray,
+    n_trees: int,
+    max_features: float,
+    seed: int,
+    output_scale: str = "none",
 ):
-    """Return a forest fitted to inputs `X` (n, q) and outputs `Y` (n, d)."""
+    """Return a forest fitted to inputs `X` (n, q) and outputs `Y` (n, d).
+
+    A cut minimises the sum of the squared errors of all outputs: without `output_scale`, as of
+    `workflow_lib.generative.output_scaling.fit_output_scaling`, the output with the largest numbers
+    decides it. Predictions have the units of `Y`.
+    """
     forest = new_forest(kind, n_trees, max_features, seed)
-    return forest.fit(X, Y if Y.shape[1] > 1 else Y[:, 0])
+    if Y.shape[1] == 1:
+        return forest.fit(X, Y[:, 0])
+    scaling = fit_output_scaling(Y, output_scale)
+    forest.fit(X, scaling.apply(Y))
+    for estimator in forest.estimators_:
+        # Predictions are means of the values of leaves.
+        values = estimator.tree_.value
+        values[:, :, 0] = scaling.inverse_transform(values[:, :, 0])
+    return forest
 
 
 def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
@@ -63,6 +83,7 @@ def select_max_features(
     n_trees: int,
     seed: int,
     metric: str = "arrmse",
+    output_scale: str = "none",
 ) -> ForestChoice:
     """Return the share of candidate features per split of a node with the lowest error.
 
@@ -84,6 +105,8 @@ def select_max_features(
         Grid of max_features, as fractions.
     n_trees, seed : int
     metric : {"arrmse", "rrmse"}, default="arrmse"
+    output_scale : {"none", "center", "standard"}, default="none"
+        As of `fitted_forest`, on the training rows of each fold.
     """
     best, scores = None, []
     for max_features in choices:
@@ -91,7 +114,8 @@ def select_max_features(
         for fold, (X_train, X_heldout) in enumerate(folds_of_inputs):
             heldout = folds == fold
             known = targets[fold][~heldout]
-            forest = fitted_forest(kind, X_train, known, n_trees, max_features, seed)
+            settings = n_trees, max_features, seed, output_scale
+            forest = fitted_forest(kind, X_train, known, *settings)
             predictions[heldout] = forest_predictions(forest, X_heldout)
         errors = squared_error_sums(outputs, predictions)
         score = float(relative_error(errors, reference, metric))

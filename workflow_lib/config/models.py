@@ -361,8 +361,8 @@ class InputSettings(Settings):
 
 
 class OutputSettings(Settings):
-    """The scale of the outputs in the generative models; errors are always in the original
-    units."""
+    """The scale of the outputs in the generative models, in forests and in estimators of other
+    packages; errors are always in the original units."""
 
     scale: Literal["none", "center", "standard"] = "standard"
     """`standard` (the default, right for columns of different units): each output gets mean 0 and

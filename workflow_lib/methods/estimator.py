@@ -246,6 +246,9 @@ class Method(base.Method):
         Whether weak rows join the block `pi` (`fit_embeddings`), with the "weak_labels" artifact.
     weak_weights : sequence of float, default=()
         Weights of a weak row relative to a labelled one, which compete.
+    output_scale : {"none", "center", "standard"}, default="none"
+        The units of the outputs that a regressor is fitted to (`fit_outputs`); embeddings have
+        those of their model, and class vectors their own.
     """
 
     estimator: str
@@ -261,6 +264,7 @@ class Method(base.Method):
     covariance_block: str | None = None
     weak: bool = False
     weak_weights: Sequence[float] = ()
+    output_scale: str = "none"
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, and of each fixed number of components."""
@@ -328,7 +332,10 @@ class Method(base.Method):
         if is_classifier(found):
             targets: _Outputs | _Labels = _Labels(data)
         else:
-            targets = _Outputs(data, self.metric, self.projections[-1], self.covariance_block)
+            scale = "none" if data.has_classes else self.output_scale
+            targets = _Outputs(
+                data, self.metric, self.projections[-1], self.covariance_block, scale
+            )
         return _Search(data, targets, found, self.settings, self.seed, self.method_file)
 
 
@@ -524,9 +531,14 @@ class _Outputs:
     n_classes = None
 
     def __init__(
-        self, data: FitData, metric: str, projected: bool, covariance_block: str | None
+        self,
+        data: FitData,
+        metric: str,
+        projected: bool,
+        covariance_block: str | None,
+        output_scale: str,
     ) -> None:
-        self._data, self._metric = data, metric
+        self._data, self._metric, self._output_scale = data, metric, output_scale
         self._preimage = "projected" if projected else "closed_form"
         self._covariance_block = covariance_block or "constrained"
         self._without_weak: tuple[tuple, dict] = ((), {})
@@ -543,7 +555,8 @@ class _Outputs:
         split, size = self._data.split, self._data.size
         if count is None:
             known = slice(None) if fold is None else self._data.folds != fold
-            return fit_outputs(estimator, X, self._data.targets(fold)[known])
+            targets = self._data.targets(fold)[known]
+            return fit_outputs(estimator, X, targets, output_scale=self._output_scale)
         embedded = split.embedded(size, count, fold)
         if weak_weight is None:
             return fit_outputs(estimator, X, embedded)

@@ -47,6 +47,8 @@ class Method(base.Method):
     seed : int
     regressor : str, default="random_forest"
         A key of `workflow_lib.baselines.forest.FORESTS`.
+    output_scale : {"none", "center", "standard"}, default="none"
+        The units in which a cut compares outputs.
     """
 
     max_features: Sequence[float]
@@ -54,6 +56,7 @@ class Method(base.Method):
     metric: str
     seed: int
     regressor: str = "random_forest"
+    output_scale: str = "none"
 
     def select(self, data: FitData) -> base.Selection:
         """Return the best share; held-out rows are predicted by the forests of the folds."""
@@ -70,6 +73,7 @@ class Method(base.Method):
             self.n_trees,
             self.seed,
             self.metric,
+            self.output_scale,
         )
         entries = {"score": choice.score, "max_features": choice.max_features}
         curves = GridErrors()
@@ -81,7 +85,6 @@ class Method(base.Method):
         from workflow_lib.baselines.forest import fitted_forest
 
         share = float(selection.entries["max_features"])
-        forest = fitted_forest(
-            self.regressor, data.vectors[0], data.targets(), self.n_trees, share, self.seed
-        )
+        settings = self.n_trees, share, self.seed, self.output_scale
+        forest = fitted_forest(self.regressor, data.vectors[0], data.targets(), *settings)
         return Fitted(forest, data.directions)

@@ -107,7 +107,7 @@ class Method(base.Method):
         Their names, in the order of the artifacts.
     columns : {"inputs", "lagged_values", "none"}
         The other columns.
-    estimator, settings, grid, metric, seed, method_file
+    estimator, settings, grid, metric, seed, method_file, output_scale
         As of `workflow_lib.methods.estimator.Method`.
     """
 
@@ -119,6 +119,7 @@ class Method(base.Method):
     metric: str
     seed: int
     method_file: str
+    output_scale: str = "none"
 
     def select(self, data: FitData) -> base.Selection:
         members = self._stored(data)
@@ -142,7 +143,7 @@ class Method(base.Method):
     @property
     def _estimator(self) -> estimator.Method:
         settings = self.settings, self.grid, self.metric, self.seed, self.method_file
-        return estimator.Method(self.estimator, *settings)
+        return estimator.Method(self.estimator, *settings, output_scale=self.output_scale)
 
 
 class Fitted(base.Fitted):

@@ -25,7 +25,13 @@ def predicts_several_outputs(estimator) -> bool:
         return False
 
 
-def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None = None):
+def fit_outputs(
+    estimator,
+    X: np.ndarray,
+    Y: np.ndarray,
+    weights: np.ndarray | None = None,
+    output_scale: str = "none",
+):
     """Return a fitted clone of a regressor; one of single outputs is fitted once per output.
 
     Parameters
@@ -35,16 +41,25 @@ def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | N
     Y : array (n, d)
     weights : array (n,) or None, default=None
         Weights of the rows, for a regressor whose `fit` takes ``sample_weight``.
+    output_scale : {"none", "center", "standard"}, default="none"
+        With ``standard`` the regressor is fitted to outputs of mean 0 and variance 1, so that none
+        decides by its unit, and a penalty means the same for each; its predictions have the units
+        of `Y`.
     """
     from sklearn.base import clone
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.multioutput import MultiOutputRegressor
+    from sklearn.preprocessing import StandardScaler
 
     given = {} if weights is None else {"sample_weight": weights}
-    if Y.shape[1] == 1:
-        return clone(estimator).fit(X, Y[:, 0], **given)
-    if predicts_several_outputs(estimator):
-        return clone(estimator).fit(X, Y, **given)
-    return MultiOutputRegressor(clone(estimator)).fit(X, Y, **given)
+    regressor = clone(estimator)
+    if Y.shape[1] > 1 and not predicts_several_outputs(estimator):
+        regressor = MultiOutputRegressor(regressor)
+    if output_scale == "standard":
+        regressor = TransformedTargetRegressor(
+            regressor, transformer=StandardScaler(), check_inverse=False
+        )
+    return regressor.fit(X, Y if Y.shape[1] > 1 else Y[:, 0], **given)
 
 
 def fit_embeddings(
@@ -105,6 +120,7 @@ def n_used_inputs(fitted) -> int | None:
     ----------
     fitted : regressor of `fit_outputs`
     """
+    fitted = getattr(fitted, "regressor_", fitted)
     parts = getattr(fitted, "estimators_", [fitted])
     coefficients = [getattr(part, "coef_", None) for part in parts]
     if any(not isinstance(each, np.ndarray) for each in coefficients):
