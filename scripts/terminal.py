@@ -24,6 +24,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from workflow_lib.errors import UserError
 from workflow_lib.file_digests import check_digest
 
@@ -60,6 +62,7 @@ TEXT_WIDTH = 56
 
 # Beginnings of the lines that Snakemake prints in every run and that say nothing about this one.
 ROUTINE = (
+    "Config file config/config.yaml is extended",
     "Assuming unrestricted shared filesystem usage",
     "Building DAG of jobs",
     "Using shell:",
@@ -213,8 +216,10 @@ class TerminalHandler(logging.Handler):
         if submitted := re.match(SUBMITTED, message):
             return f"submitted as {submitted.group(1)}"
         if message.startswith("Terminating processes on user request"):
-            self.interrupted = True
-            return "interrupted; the running jobs are stopped and their outputs removed"
+            is_first, self.interrupted = not self.interrupted, True
+            if is_first:
+                return "interrupted; the running jobs are stopped and their outputs removed"
+            return ""
         if message.startswith("Elapsed time:"):
             return "" if self.failed or self.done < self.total else self.word_end()
         if message.startswith("Nothing to be done"):
@@ -374,7 +379,8 @@ class TerminalHandler(logging.Handler):
         return "\n".join(lines)
 
     def word_end(self) -> str:
-        spent = duration(time.monotonic() - self.first_event)
+        # What came before this handler, such as the imports, is part of what the user waits for.
+        spent = duration(time.time() - psutil.Process().create_time())
         given = f" ({self.n_submissions} submissions)" if self.n_submissions else ""
         end = f"{self.done} job{'s' * (self.done > 1)} finished in {spent}{given}"
         return "\n".join([end, *closing_lines()])

@@ -174,6 +174,9 @@ def test_outputs_that_are_one_and_the_same_are_reported(proposed):
     columns = assay_columns()
     columns["y4"] = [5 * value for value in columns["y1"]]
     assert any("'y1' and 'y4' are copies" in warning for warning in proposed(columns).warnings)
+    step = 0.05 * np.std(columns["y1"])
+    columns["y4"] = [value + step * (-1) ** row for row, value in enumerate(columns["y1"])]
+    assert any("'y1' and 'y4' have" in warning for warning in proposed(columns).warnings)
 
 
 def test_repeated_rows_are_reported(proposed):

@@ -327,6 +327,18 @@ def test_records_with_unknown_fields_are_left_to_snakemake(terminal):
     assert seen == [record]
 
 
+def test_what_says_nothing_new_is_not_shown(terminal):
+    handler = terminal.TerminalHandler(logging.StreamHandler())
+
+    def worded(message):
+        return handler.word(logging.makeLogRecord({"msg": message}))
+
+    assert worded("Config file config/config.yaml is extended by additional config.") == ""
+    assert worded("Config file other.yaml is extended by additional config.") is None
+    stop = "Terminating processes on user request, this might take some time."
+    assert [bool(worded(stop)) for _ in range(3)] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [

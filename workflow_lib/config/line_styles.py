@@ -21,8 +21,8 @@ COLORS = (
 def with_line_styles(methods: Mapping[str, MethodFile]) -> dict[str, MethodFile]:
     """Return methods, each with a colour and a marker.
 
-    A key that the file of a method leaves out becomes the first value that no other method has; once
-    all are in use, the one that fewest have.
+    A key that the file of a method leaves out becomes the first value that no other method has;
+    once all are in use, the one that fewest have.
 
     Parameters
     ----------

@@ -17,6 +17,9 @@ SUSPICIOUS = 0.999
 EQUAL = 0.9999
 """Correlation from which on a column counts as a copy of the output, in any unit."""
 
+NEARLY_EQUAL = 0.995
+"""Correlation of two outputs from which on they are reported; with two digits it is 1.00."""
+
 LEAST_COMMON_ROWS = 6
 """Rows in which both columns are known; with fewer a high correlation can be chance."""
 

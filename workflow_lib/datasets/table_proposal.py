@@ -26,7 +26,7 @@ from workflow_lib.datasets.data_profile import (
     resolved,
     with_inputs,
 )
-from workflow_lib.datasets.leaks import EQUAL, Leak
+from workflow_lib.datasets.leaks import EQUAL, NEARLY_EQUAL, Leak
 from workflow_lib.datasets.proposal import Proposal
 from workflow_lib.datasets.proposed_formats import ProposedFormats, proposed_formats
 from workflow_lib.datasets.proposed_inputs import (
@@ -374,12 +374,21 @@ def _note_facts(proposal: Proposal) -> None:
             f"Rows that repeat an earlier row in every column: {facts['duplicate_rows']}. Copies "
             "in both training and test rows make results too optimistic."
         )
-    for pair in facts["output_correlations"]["largest"]:
+    correlated = facts["output_correlations"]["largest"]
+    for pair in correlated:
         if abs(pair["correlation"]) > EQUAL:
             proposal.warnings.append(
                 f"The outputs '{pair['first']}' and '{pair['second']}' are copies of each other "
                 f"(correlation {pair['correlation']:.6f}): leave one of them out."
             )
+    nearly = [pair for pair in correlated if NEARLY_EQUAL <= abs(pair["correlation"]) <= EQUAL]
+    if nearly and proposal.task == "regression":
+        pair, others = nearly[0], f" ({len(nearly)} pairs are like that)" if nearly[1:] else ""
+        proposal.warnings.append(
+            f"The outputs '{pair['first']}' and '{pair['second']}' have the correlation "
+            f"{pair['correlation']:.4f}{others}: both count in the error, although they say nearly "
+            "the same. If one follows from the other, leave it out."
+        )
     if facts["contradictions"]:
         what = "class" if proposal.task == "classes" else "outputs"
         proposal.notes.append(
