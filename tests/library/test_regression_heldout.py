@@ -86,6 +86,24 @@ def test_separate_grams_equal_refits(name, center):
             np.testing.assert_allclose(prediction, expected, atol=1e-10)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_nearly_constant_kernel_keeps_its_digits():
+    # As narrow penalties of a wide kernel do, of which the linear kernel is the limit.
+    folds, width = FOLDS["balanced"], 1e-8
+    X, targets = inputs(), targets_of(FOLDS["balanced"])
+    pairs = [(X[folds != fold], X[folds == fold]) for fold in range(folds.max() + 1)]
+    wide = [
+        (gram_matrix(kept, gamma=width), gram_matrix(rows, kept, gamma=width))
+        for kept, rows in pairs
+    ]
+    linear = [(kept @ kept.T, rows @ kept.T) for kept, rows in pairs]
+    alphas = [1e-3, 0.1]
+    found = SeparateGrams(wide, folds).predict(targets, [2 * width * alpha for alpha in alphas])
+    expected = SeparateGrams(linear, folds).predict(targets, alphas)
+    for ours, others in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, others, atol=2e-3)
+
+
 @pytest.mark.parametrize("name", ["balanced", "uneven"])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])

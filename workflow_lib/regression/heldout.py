@@ -423,7 +423,14 @@ class SeparateGrams:
     ) -> None:
         self.heldout = fold_rows(folds)
         self.center = center
-        self._grams = [(Decomposition(K), K_heldout) for K, K_heldout in grams]
+        # Centred, a kernel that is nearly constant keeps the digits of what varies.
+        self._grams = [
+            (
+                Decomposition(K, center=center),
+                K_heldout - K.mean(axis=0) if center else K_heldout,
+            )
+            for K, K_heldout in grams
+        ]
 
     def predict(self, targets: Sequence[np.ndarray], alphas: Sequence[float]) -> list[np.ndarray]:
         """As `SharedGram.predict`."""
@@ -432,22 +439,14 @@ class SeparateGrams:
             self.heldout, targets, self._grams, strict=True
         ):
             known = np.delete(np.asarray(fold_targets, dtype=np.float64), rows, axis=0)
+            mean = known.mean(axis=0) if self.center else np.zeros(known.shape[1])
             s, Q = decomposition.eigenvalues, decomposition.eigenvectors
-            rotated, ones, heldout = Q.T @ known, Q.sum(axis=0), K_heldout @ Q
+            # No eigenvector of a centred matrix has a constant part.
+            rotated, heldout = Q.T @ (known - mean), K_heldout @ Q
             fold_predictions = _row_major(len(alphas), len(rows), known.shape[1])
             for index, alpha in enumerate(alphas):
-                if np.isinf(alpha):
-                    fold_predictions[index] = known.mean(axis=0) if self.center else 0.0
-                    continue
                 ridge = labelled_ridge(len(known), alpha)
                 decomposition.check_ridge(ridge)
-                inverse = 1.0 / (s + ridge)
-                if self.center:
-                    weighted_ones = inverse * ones
-                    intercept = (weighted_ones @ rotated) / (weighted_ones @ ones)
-                else:
-                    intercept = np.zeros(known.shape[1])
-                centred = rotated - np.outer(ones, intercept)
-                fold_predictions[index] = (heldout * inverse) @ centred + intercept
+                fold_predictions[index] = (heldout / (s + ridge)) @ rotated + mean
             predictions.append(fold_predictions)
         return predictions
