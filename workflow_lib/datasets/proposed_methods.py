@@ -174,6 +174,9 @@ def runnable_methods(
     requested = proposal.request.get("methods", [])
     candidates, unwanted = chosen_methods(requested, usual, files.names("method"))
     kept, left_out = {}, [(name, NOT_REQUESTED) for name in unwanted]
+    has_stack = STACK in files.names("method")
+    stack = files.get("method", STACK, COMMAND) if has_stack else None
+    fewest_rows = stack.member_sizes if stack else {}
     for name in candidates:
         if name not in files.names("method"):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
@@ -181,6 +184,10 @@ def runnable_methods(
         is_large = proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
         if is_large and name in SLOW_METHODS and name not in requested:
             left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
+            continue
+        fewest = fewest_rows.get(name, 0)
+        if max(proposal.training_sizes) < fewest and name in SLOW_METHODS and name not in requested:
+            left_out.append((name, f"slow, and good from {fewest} training rows on"))
             continue
         method = files.get("method", name, COMMAND)
         for key, *fault in method.faults() if name in requested else ():
