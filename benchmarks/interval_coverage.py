@@ -1,4 +1,4 @@
-"""Coverage: how many new outputs lie in the intervals of a model on a user table.
+"""Coverage: how many new outputs lie in the intervals of a model on a user table, and its claim.
 
 Tables are drawn from laws (distributions) that only this package knows, and from the rows of real
 tables. Each is processed like a user's table: inspected, configured, read, split, predicted by a
@@ -7,6 +7,11 @@ The saved model predicts 500 fresh rows of the same law, or the rows of the real
 aside, and the coverage of its intervals is counted: over all rows, and over the lowest, middle and
 highest third of them by predicted value, by novelty and by the width of their interval. Nothing is
 timed.
+
+The error that the answer states is compared with that on the fresh rows, relative to the mean of
+the outputs of the table, and so is the lowest mean over the splits, by which the method was chosen.
+The range that is stated holds for as many new rows as a split has test rows: it is counted in how
+many parts of this size of the fresh rows the error lies within it.
 
 Widths are compared with those of one half-width for all rows, not clipped at the range of an
 output; so are interval scores (Gneiting and Raftery, Journal of the American Statistical
@@ -71,6 +76,10 @@ COLUMNS = (
     "score_over_constant",
     "half_width_over_ideal",
     "measured_by_product",
+    "fresh_error",
+    "claimed_error",
+    "lowest_error",
+    "share_in_claimed_range",
 )
 """Columns of ``interval_coverage.csv``: one row per output of a simulated table."""
 
@@ -92,6 +101,10 @@ LAW_COLUMNS = (
     "score_over_constant",
     "half_width_over_ideal",
     "measured_by_product",
+    "fresh_error",
+    "claimed_over_fresh",
+    "lowest_over_fresh",
+    "share_in_claimed_range",
     "winners",
 )
 """Columns of ``interval_coverage_by_law.csv``: one row per law."""
@@ -168,6 +181,7 @@ def simulated(
     predicted = table.predict(fresh.inputs)
     measured, constant = table.measured_coverage(), table.constant_half_widths()
     half_widths = table.intervals().half_widths(predicted.outputs, predicted.novelty)
+    claim = _claim(table.answered(), predicted.outputs, fresh.outputs, known.outputs)
     return [
         {
             "output": name,
@@ -175,9 +189,33 @@ def simulated(
             "level": float(predicted.level),
             "measured_by_product": float(measured[output]),
             **_counted(predicted, half_widths, fresh, output, float(constant[output])),
+            **claim,
         }
         for output, name in enumerate(names)
     ]
+
+
+def _claim(
+    answer: Mapping[str, Any], predicted: np.ndarray, truth: np.ndarray, known: np.ndarray
+) -> dict[str, float]:
+    """Return the error on the fresh rows, what the answer says of it, and how often it holds."""
+
+    def error(rows: slice) -> float:
+        squares = (
+            (truth[rows] - each) ** 2 for each in (predicted[rows], np.nanmean(known, axis=0))
+        )
+        ours, of_mean = (np.nansum(each, axis=0) for each in squares)
+        return float(np.sqrt(ours / of_mean).mean())
+
+    low, high = answer["range_of_new_rows"]
+    size = answer["n_test"]
+    parts = [slice(begin, begin + size) for begin in range(0, len(truth) - size + 1, size)]
+    return {
+        "fresh_error": error(slice(None)),
+        "claimed_error": answer["mean"],
+        "lowest_error": min(row["mean"] for row in answer["leaderboard"]),
+        "share_in_claimed_range": float(np.mean([low <= error(part) <= high for part in parts])),
+    }
 
 
 def _counted(
@@ -240,6 +278,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     thirds = {name: float(np.mean([row[name] for row in rows])) for name in THIRDS}
     is_met = BAND[0] <= tables.mean() and (law.is_real or tables.mean() <= BAND[1])
     is_met &= min(thirds.values()) >= LEAST_OF_THIRDS
+    fresh = float(np.mean([row["fresh_error"] for row in rows]))
     return {
         "law": rows[0]["law"],
         "rows": law.n_rows,
@@ -261,6 +300,10 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for name in ("width_over_constant", "score_over_constant", "half_width_over_ideal")
         },
         "measured_by_product": float(np.mean([row["measured_by_product"] for row in rows])),
+        "fresh_error": fresh,
+        "claimed_over_fresh": float(np.mean([row["claimed_error"] for row in rows])) / fresh,
+        "lowest_over_fresh": float(np.mean([row["lowest_error"] for row in rows])) / fresh,
+        "share_in_claimed_range": float(np.mean([row["share_in_claimed_range"] for row in rows])),
         "winners": ", ".join(
             f"{winners.count(name)} {name}" for name in METHODS if name in winners
         ),
@@ -333,7 +376,9 @@ def in_words(law: Mapping[str, Any]) -> str:
         f"{_in_percent(law, 'predicted')}, by novelty {_in_percent(law, 'novelty')}, by width "
         f"{_in_percent(law, 'width')}; widths {law['width_over_constant']:.2f} and scores "
         f"{law['score_over_constant']:.2f} times those of one width; "
-        f"{ideal}winners: {law['winners']})"
+        f"{ideal}error {law['fresh_error']:.3f}, claimed {law['claimed_over_fresh']:.3f} times it, "
+        f"lowest mean {law['lowest_over_fresh']:.3f} times it, in the claimed range "
+        f"{law['share_in_claimed_range']:.0%}; winners: {law['winners']})"
     )
 
 

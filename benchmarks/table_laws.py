@@ -187,6 +187,17 @@ def draw_skewed(n: int, generator: np.random.Generator) -> Rows:
     return Rows(inputs, np.exp(logarithms + 0.5 * deviations**2), outputs)
 
 
+def draw_noise(n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of five numbers and three outputs, skewed ones among them, that depend on none.
+
+    The means are 1 and the outputs are drawn from gamma distributions with the shapes 1, 4 and 100.
+    """
+    x = generator.standard_normal((n, 5))
+    shapes = np.array([1.0, 4.0, 100.0])
+    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
+    return Rows(inputs, np.ones((n, 3)), generator.gamma(shapes, 1.0 / shapes, (n, 3)))
+
+
 def draw_counts(n: int, generator: np.random.Generator) -> Rows:
     """Return rows of five numbers whose outputs are counts, the third with many zeros.
 
@@ -328,6 +339,8 @@ LAWS = {
     "molecules": Law("structures of molecules", draw_molecules, 150, 10, "rdkit"),
     "skewed": Law("log-normal, multiplicative noise", draw_skewed, 200, 10, None, FEW_METHODS),
     "counts": Law("counts", draw_counts, 200, 10, methods=FEW_METHODS),
+    "few-counts": Law("counts, few rows", draw_counts, 50, 10),
+    "noise": Law("outputs that no input tells", draw_noise, 50, 10),
 }
 
 REAL_TABLES = {

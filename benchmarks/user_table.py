@@ -288,6 +288,7 @@ class OwnTable:
                 "n_trees": next(iter(settings.grid_values("n_trees")), None),
                 "metric": metric,
                 "seed": self._seed("training", split, method),
+                "output_scale": self.settings.datasets[self.name].outputs.scale,
             }
         landmarks = self.settings.landmarks_of(self.name)
         return {

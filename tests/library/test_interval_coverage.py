@@ -128,7 +128,10 @@ def test_a_law_draws_the_same_rows_for_the_same_seed_and_noise_without_a_mean(na
     assert (np.abs(noise.mean(axis=0)) < 4.0 * error).all()
     # The outputs have a part that can be predicted, and noise.
     share = noise.var(axis=0) / first.outputs.var(axis=0)
-    assert (share > 0.02).all() and (share < 0.7).all()
+    if name == "noise":
+        np.testing.assert_allclose(share, 1.0)
+    else:
+        assert (share > 0.02).all() and (share < 0.7).all()
 
 
 KINDS = {
@@ -137,6 +140,8 @@ KINDS = {
     "molecules": ({"smiles"}, "none", "tanimoto", "none"),
     "skewed": ({"numbers"}, "standard", "rbf", "none"),
     "counts": ({"numbers"}, "standard", "rbf", "none"),
+    "few-counts": ({"numbers"}, "standard", "rbf", "none"),
+    "noise": ({"numbers"}, "standard", "rbf", "none"),
 }
 
 
@@ -231,6 +236,10 @@ def example_rows(law, coverages):
             "score_over_constant": 0.9,
             "half_width_over_ideal": 1.0 + 0.1 * output,
             "measured_by_product": 0.92,
+            "fresh_error": 0.4,
+            "claimed_error": 0.3 + 0.1 * simulation,
+            "lowest_error": 0.3,
+            "share_in_claimed_range": 0.9,
         }
         for simulation, values in enumerate(coverages, start=1)
         for output, value in enumerate(values, start=1)
@@ -246,7 +255,25 @@ def test_the_row_of_a_law_is_over_tables_and_not_over_outputs():
     assert found["share_in_band"] == 1.0 and found["share_of_outputs_in_band"] == 0.25
     assert found["met"] == "yes" and found["winners"] == "1 ofer-gmm, 1 m-krr"
     assert found["half_width_over_ideal"] == pytest.approx(1.15)
+    assert found["claimed_over_fresh"] == pytest.approx(0.45 / 0.4)
+    assert found["lowest_over_fresh"] == pytest.approx(0.75)
     assert interval_coverage.summary(example_rows("numbers", [(0.80, 0.85)]))["met"] == "no"
+
+
+def test_a_claim_is_compared_with_the_errors_of_new_rows():
+    # Squared errors are 4 for the mean of the known rows, and ours 1, in the last three rows 9.
+    truth, known = np.full((9, 1), 3.0), np.array([[0.0], [2.0]])
+    predicted = truth - np.repeat([1.0, 3.0], (6, 3))[:, None]
+    answer = {
+        "range_of_new_rows": [0.4, 0.6],
+        "n_test": 3,
+        "mean": 0.55,
+        "leaderboard": [{"mean": 0.5}, {"mean": 0.7}],
+    }
+    found = interval_coverage._claim(answer, predicted, truth, known)
+    assert found["fresh_error"] == pytest.approx(np.sqrt((6 + 27) / 36))
+    assert (found["claimed_error"], found["lowest_error"]) == (0.55, 0.5)
+    assert found["share_in_claimed_range"] == pytest.approx(2 / 3)
 
 
 def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, capsys):
@@ -288,7 +315,7 @@ def test_a_law_whose_package_is_missing_is_left_out_with_a_message(tmp_path, mon
     monkeypatch.delenv("OFER_MIRROR", raising=False)
     monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: None)
     measured = [each.arguments["law"] for each in interval_coverage.measurements(False)]
-    assert measured == ["numbers", "texts", "skewed", "counts"]
+    assert measured == ["numbers", "texts", "skewed", "counts", "few-counts", "noise"]
     interval_coverage.run(False, tmp_path)
     printed = capsys.readouterr().out
     assert "molecules left out, rdkit is not installed" in printed

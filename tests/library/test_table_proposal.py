@@ -408,7 +408,9 @@ def test_methods_that_cannot_be_saved_are_left_out_with_the_reason(proposed, mon
     proposal = proposed()
     assert names_of(proposal) == ["ofer-stack", "ofer-gmm", "m-krr", "ridge"]
     reasons = dict(proposal.methods_left_out)
-    assert reasons["m-rf"] == reasons["extra-trees"] == "it cannot be saved: it is not kept in a file"
+    assert (
+        reasons["m-rf"] == reasons["extra-trees"] == "it cannot be saved: it is not kept in a file"
+    )
 
 
 def test_series_are_centred_and_have_three_steps_at_least(proposed):

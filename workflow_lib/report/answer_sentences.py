@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workflow_lib.datasets.replicates import AGAIN, replicates_remedy, replicates_sentence
+from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.error_parts import ERROR_NAMES, error_parts_sentence
 from workflow_lib.report.labels import (
     ceiling_sentence,
@@ -16,7 +17,7 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
-from workflow_lib.report.leaderboard_records import Equivalence, Leaderboard, Row
+from workflow_lib.report.leaderboard_records import CLAIM_LEVEL, Equivalence, Leaderboard, Row
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.rows_used import RowsUsed
 from workflow_lib.report.tables import CORRECTED_RISK, Difference
@@ -49,10 +50,14 @@ _KINDS_OF_ROWS = {
 """Kinds of rows other than labelled ones, one and several."""
 
 
-def answer_sentences(board: Leaderboard) -> list[str]:
-    """Return what a leaderboard says; the first sentence, or pair of sentences, is the headline."""
+def answer_sentences(board: Leaderboard, split: str = "random") -> list[str]:
+    """Return what a leaderboard says; the first sentence, or pair of sentences, is the headline.
+
+    `split` is the kind of split of the experiment.
+    """
     found = [
         headline(board),
+        "" if split in _DEPENDENT_SPLITS else _range_sentence(board),
         _tied_sentence(board),
         _worse_than_mean_sentence(board),
         _reference_sentence(board),
@@ -153,7 +158,8 @@ def headline(board: Leaderboard) -> str:
     if board.beats_mean is False:
         return _against_the_mean(board, best, beating)
     winner, comparison = board.winner, board.winner.versus_mean
-    start = f"Use {winner.label}: its {_number(board, winner)} ({_basis(board)})."
+    number = f"{ERROR_NAMES[board.metric]} is {_claim(board, winner)}"
+    start = f"Use {winner.label}: its {number} ({_basis(board)})."
     rivals = []
     if comparison is not None:
         rivals.append(f"{board.baseline.label} by {_by(board, winner.versus_mean)}")
@@ -170,6 +176,20 @@ def headline(board: Leaderboard) -> str:
     return text
 
 
+def _range_sentence(board: Leaderboard) -> str:
+    """Return the range of the error on new rows, as many as a split has test rows."""
+    expected, write = board.expected, QUANTITIES[board.metric].write
+    if not expected.deviation > 0:
+        return ""
+    low, high = (write(end, math.nan) for end in expected.ends)
+    if QUANTITIES[board.metric].is_accuracy:
+        low, high = high, low
+    return (
+        f"On {count_of(board.n_test, 'new row')} of the same kind, the {ERROR_NAMES[board.metric]} "
+        f"lies between {low} and {high} in {100 * CLAIM_LEVEL:.0f} % of all cases."
+    )
+
+
 def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
     """Return the headline where the winner does not beat the training mean."""
     mean, comparison = board.baseline.label, best.versus_mean
@@ -181,20 +201,23 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
         # The winner remains the method with the best mean, which is saved and used to predict.
         return (
             f"{lead.label} has the {QUANTITIES[board.metric].best} {ERROR_NAMES[board.metric]}, "
-            f"{_value(board, lead)} ({_basis(board)}), but its lead over {mean} may be chance "
+            f"{_claim(board, lead)} ({_basis(board)}), but its lead over {mean} may be chance "
             f"({format_p_value(lead.versus_mean.p_corrected)}). The best method that significantly "
             f"beats {mean} is {other.label}, with {_value(board, other)}, by "
             f"{_by(board, other.versus_mean)}."
         )
-    number, beats = _number(board, best, verb=""), "beats"
+    name, beats = ERROR_NAMES[board.metric], "beats"
+    number = f"{'an' if name[0] in 'aeiou' else 'a'} {name} of {_claim(board, best)}"
     if comparison is not None and comparison.difference < 0:
-        number += ", a lead that may be chance"
+        if board.choice is None or board.choice.mean < board.baseline.error:
+            number += ", a lead that may be chance"
         if 1 < board.n_splits < ENOUGH_SPLITS:
             beats = "is shown to beat"
             details += "; few splits give the test little power, so raise n_splits"
-    return (
+    text = (
         f"No method {beats} {mean} on this table: the best, {best.label}, has {number} ({details})."
     )
+    return f"{text} Predictions are {mean}." if board.is_mean(board.winner) else text
 
 
 def _outcome(row: Row) -> str:
@@ -202,12 +225,15 @@ def _outcome(row: Row) -> str:
     return row.versus_mean.outcome if row.versus_mean else ""
 
 
-def _number(board: Leaderboard, row: Row, verb: str = " is") -> str:
-    """Return ``relative error is 0.520 ± 0.030``, or ``a relative error of 0.520 ± 0.030``."""
-    name = ERROR_NAMES[board.metric]
-    if verb:
-        return f"{name}{verb} {_value(board, row)}"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} of {_value(board, row)}"
+def _claim(board: Leaderboard, row: Row) -> str:
+    """Return the error of the winner, or of the best method, to expect on new rows.
+
+    The best of several by its own errors looks too good; chosen on other splits it does not.
+    """
+    if board.choice is None or board.is_mean(row):
+        return _value(board, row)
+    mean, deviation = mean_and_deviation(board.choice.errors)
+    return QUANTITIES[board.metric].write(mean, deviation, unit=True)
 
 
 def _value(board: Leaderboard, row: Row) -> str:
@@ -459,19 +485,19 @@ def _seconds(value: float) -> str:
 
 
 def _choice_note(board: Leaderboard) -> str:
-    """Return how optimistic the winner's own number may be because the winner was chosen by it."""
+    """Return how optimistic the lowest error is because the best method was chosen by it."""
     choice, measured = board.choice, QUANTITIES[board.metric]
-    winner = measured.write(choice.winner_error, math.nan, unit=True)
-    chosen = measured.write(choice.chosen_error, math.nan, unit=True)
+    lowest = measured.write(choice.winner_error, math.nan, unit=True)
+    chosen = measured.write(choice.mean, math.nan, unit=True)
     gap = f"{choice.gap:.3f}" if choice.gap >= 0.001 else "less than 0.001"
     if measured.is_accuracy:
         gap = _points(choice.gap)
-    if chosen == winner:
+    if chosen == lowest:
         found = f"it is {chosen} as well"
     else:
-        found = f"it is {chosen} instead of {winner}, the better estimate for new rows"
+        found = f"it is {chosen} instead of {lowest}"
     return (
-        f"The winner is the best of {choice.n_methods} by the errors that are shown, a choice that "
-        f"makes its own number slightly too good. With the choice for every split made on the "
-        f"other splits only, {found}; the next best is {gap} behind."
+        f"The {measured.best} of {choice.n_methods} numbers of methods is slightly too good, since "
+        f"the best method was chosen by it. With the choice for every split made on the other "
+        f"splits only, {found}, which the answer states; the next best is {gap} behind."
     )

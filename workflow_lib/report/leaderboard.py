@@ -1,8 +1,9 @@
 """Which method to use on a table: the leaderboard at its largest training size, and the winner.
 
-The winner is the method with the lowest mean error over the splits. Every row is compared with it
-and with the training mean by the two paired tests of `workflow_lib.experiments.statistics`; the
-corrected test decides, two-sided, at the risk `workflow_lib.report.tables.CORRECTED_RISK`.
+The winner is the method with the lowest mean error over the splits, or the training mean where no
+method is shown to beat it. Every row is compared with the winner and with the training mean by the
+two paired tests of `workflow_lib.experiments.statistics`; the corrected test decides, two-sided, at
+the risk `workflow_lib.report.tables.CORRECTED_RISK`.
 """
 
 from __future__ import annotations
@@ -123,8 +124,10 @@ def leaderboard(
 ) -> Leaderboard:
     """Return the leaderboard of one experiment at its largest training size, best row first.
 
-    The winner is the row with the lowest mean error. Of rows that equal it in every split up to
-    rounding, which are algebraically the same method, the reference method of the metric wins, else
+    The winner is the row with the lowest mean error, unless several splits show of no row that it
+    beats the training mean: then a lower mean of some row is likely chance, and the training mean
+    wins where it was run. Of rows that equal the winner in every split up to rounding, which are
+    algebraically the same method, the reference method of the metric wins, else
     the first in `methods`. Rows that lack a split, ceilings, which learn from outputs that are not
     known in use (`weak_outputs: true`), and methods that cannot be saved
     (`workflow_lib.saved_methods`) cannot win and come last. Studies count only for
@@ -178,7 +181,7 @@ def leaderboard(
             "saved",
             remedy="add m-krr to the methods of the experiment",
         )
-    winner = _winner(rows, column, methods, metric)
+    winner = _winner(rows, column, methods, metric, baseline)
     rows = [winner] + [
         replace(row, versus_best=compared(column[row.variant], column[winner.variant]))
         for row in rows
@@ -192,7 +195,15 @@ def leaderboard(
         n_splits=len(splits),
         rows=rows,
         baseline=baseline,
-        choice=_choice({row.variant: column[row.variant] for row in rows if row.can_win}, splits),
+        choice=_choice(
+            {
+                row.variant: column[row.variant]
+                for row in rows
+                if row.can_win and (baseline is None or row.variant != baseline.variant)
+            },
+            splits,
+        ),
+        split_errors=[column[winner.variant][split] for split in sorted(splits)],
         equivalences=_equivalences(column, methods, metric, compared),
     )
     ofer = [row for row in rows if row.can_win and row.variant.method.startswith(("ofer", "wofer"))]
@@ -211,25 +222,23 @@ def leaderboard(
     )
 
 
-def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
-    """Return the mean error of winners that are chosen without the split that they are scored on.
+def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> list[float]:
+    """Return the error of each split by the winner that is chosen without it.
 
     For every split the method with the lowest mean error over the other splits is taken, and its
-    error on this split counts: sum_j e[m(-j), j] / J with m(-j) = argmin_m sum_{k != j} e[m, k].
-    The lowest of several means is biased downwards by the choice; this mean, which is never below
-    it, is not.
+    error on this split counts: e[m(-j), j] with m(-j) = argmin_m sum_{k != j} e[m, k]. The lowest
+    of several means is biased downwards by the choice; the mean of these errors, which is never
+    below it, is not.
 
     `errors` are those of M methods in each of J splits, two at least; of equally good methods the
     first is taken. Raises ValueError if there is no method, or fewer than two splits.
     """
     if not errors or len(errors[0]) < 2:
         raise ValueError("a choice on other splits needs a method and two splits")
-    n_splits = len(errors[0])
-    total = 0.0
-    for split in range(n_splits):
-        best = min(errors, key=lambda row: sum(row[:split]) + sum(row[split + 1 :]))
-        total += best[split]
-    return total / n_splits
+    return [
+        min(errors, key=lambda row: sum(row[:split]) + sum(row[split + 1 :]))[split]
+        for split in range(len(errors[0]))
+    ]
 
 
 def is_kernel_ridge_by_theory(method: Mapping) -> bool:
@@ -268,6 +277,8 @@ def is_kernel_ridge_by_theory(method: Mapping) -> bool:
 def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
     """Return the content of the JSON of an answer, with NaN and infinities not yet replaced.
 
+    ``mean`` and ``deviation`` are those of the winner's error for new rows, and
+    ``range_of_new_rows`` its ends (`workflow_lib.report.leaderboard_records.Expected`).
     ``winner`` is the method and ``training_size`` the number of its training rows, also of classes,
     whose examples per class are ``examples_per_class``; ``beats_mean`` is true or false, and null
     where nothing could be tested or compared. The first of the ``sentences`` is the headline.
@@ -288,9 +299,10 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "metric": "accuracy" if measured.is_accuracy else board.metric,
         "unit": "percent" if measured.is_accuracy else "relative error",
         "better": measured.better,
-        "mean": measured.shown(winner.mean),
-        "deviation": measured.shown_spread(winner.deviation),
-        "sentences": answer_sentences(board),
+        "mean": measured.shown(board.expected.mean),
+        "deviation": measured.shown_spread(board.expected.deviation),
+        "range_of_new_rows": sorted(map(measured.shown, board.expected.ends)),
+        "sentences": answer_sentences(board, settings.get("split") or "random"),
         "notes": answer_notes(board, settings, n_folds),
         "baseline": board.baseline
         and {
@@ -331,8 +343,8 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         and {
             "n_methods": board.choice.n_methods,
             "mean_of_winner": measured.shown(board.choice.winner_error),
-            "mean_chosen_on_other_splits": measured.shown(board.choice.chosen_error),
-            "optimism": board.choice.chosen_error - board.choice.winner_error,
+            "mean_chosen_on_other_splits": measured.shown(board.choice.mean),
+            "optimism": board.choice.mean - board.choice.winner_error,
             "gap_to_next": board.choice.gap,
         },
         "leaderboard": [
@@ -429,16 +441,21 @@ def _winner(
     column: Mapping[Variant, Errors],
     methods: Mapping[str, Mapping],
     metric: str,
+    baseline: Baseline | None,
 ) -> Row:
     """Return the winner of rows sorted by their mean."""
-    best, names = rows[0].variant, list(methods)
+    best, names = rows[0], list(methods)
+    outcomes = {row.versus_mean.outcome for row in rows if row.can_win and row.versus_mean}
+    if outcomes and not outcomes & {"lower", "untested"}:
+        means = (row for row in rows if row.can_win and row.variant == baseline.variant)
+        best = next(means, best)
 
     def order(row: Row) -> tuple:
         method = row.variant.method
         place = names.index(method) if method in names else len(names)
         return (method != QUANTITIES[metric].reference, place, row.variant)
 
-    equal = [row for row in rows if row.can_win and is_equal(column, row.variant, best)]
+    equal = [row for row in rows if row.can_win and is_equal(column, row.variant, best.variant)]
     return min(equal, key=order)
 
 

@@ -6,13 +6,18 @@ All numbers are errors, of which lower is better; an accuracy counts as its erro
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.error_parts import ErrorParts
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.rows_used import RowsUsed
 from workflow_lib.report.tables import Difference
 from workflow_lib.report.variants import Variant
+
+CLAIM_LEVEL = 0.9
+"""Share of the tables on which the error on new rows lies within the range that is stated."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +79,56 @@ class Learning:
 class Choice:
     """The optimism from choosing the winner by its own test errors.
 
-    ``winner_error`` is the lowest mean of ``n_methods`` rows, ``chosen_error`` that of the winners
-    chosen without the split that they are scored on, and ``gap`` the distance of the lowest mean
-    to the next.
+    ``winner_error`` is the lowest mean of ``n_methods`` methods, the training mean left out,
+    ``errors`` are those of each split by the method chosen without it, and ``gap`` is the distance
+    of the lowest mean to the next.
     """
 
     n_methods: int
     winner_error: float
-    chosen_error: float
+    errors: list[float]
     gap: float
+
+    @property
+    def mean(self) -> float:
+        """The mean of ``errors``."""
+        return mean_and_deviation(self.errors)[0]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The error of the winner to expect on new rows.
+
+    ``mean`` and ``deviation`` are over the splits, and ``ends`` those of the range that holds the
+    error on as many new rows as a split has test rows in `CLAIM_LEVEL` of all tables; not a number
+    with one split.
+    """
+
+    mean: float
+    deviation: float
+    ends: tuple[float, float]
+
+
+def expected_error(errors: Sequence[float], n_train: int, n_test: int) -> Expected:
+    """Return the error to expect on new rows, from those of J splits.
+
+    Of n = n_train + n_test rows, tests on m = n_test that are drawn without replacement vary by
+    v / m (1 - m / n), with v the variance of a single row's loss. Errors on m new rows vary by
+    v / m around an expectation that is known up to v / n, so that with the deviation s of splits
+
+        mean +- t s sqrt((n + m) / (n - m) + 1 / J)
+
+    holds them, with t the quantile of Student's distribution with J - 1 degrees of freedom.
+    """
+    mean, deviation = mean_and_deviation(errors)
+    if len(errors) < 2:
+        return Expected(mean, deviation, (math.nan, math.nan))
+    # Loading it takes longer than all else of this module.
+    from scipy.special import stdtrit
+
+    factor = (n_train + 2 * n_test) / n_train + 1.0 / len(errors)
+    half = stdtrit(len(errors) - 1, 0.5 + CLAIM_LEVEL / 2) * deviation * math.sqrt(factor)
+    return Expected(mean, deviation, (max(mean - half, 0.0), mean + half))
 
 
 @dataclass(frozen=True)
@@ -108,6 +154,7 @@ class Equivalence:
 class Leaderboard:
     """All methods of one experiment at its largest training size, the winner first.
 
+    ``split_errors`` are those of the winner.
     ``training_size`` counts examples per class for classes, ``n_train`` rows. ``choice`` and
     ``learning`` are None where there is one training size, one split or one method, and
     ``versus_reference`` is the best OFER row with its comparison with the reference method.
@@ -123,6 +170,7 @@ class Leaderboard:
     rows: list[Row]
     baseline: Baseline | None
     choice: Choice | None
+    split_errors: list[float]
     equivalences: list[Equivalence]
     learning: Learning | None = None
     error_parts: ErrorParts | None = None
@@ -131,8 +179,18 @@ class Leaderboard:
 
     @property
     def winner(self) -> Row:
-        """The row with the lowest mean error."""
+        """The row that is saved and used to predict."""
         return self.rows[0]
+
+    @property
+    def expected(self) -> Expected:
+        """The error of the winner to expect on new rows.
+
+        That of the winner chosen on the other splits, unless it was not chosen by its error.
+        """
+        is_chosen = self.choice is not None and not self.is_mean(self.winner)
+        errors = self.choice.errors if is_chosen else self.split_errors
+        return expected_error(errors, self.n_train, self.n_test)
 
     @property
     def reference(self) -> Row | None:
