@@ -124,6 +124,27 @@ def test_scores_by_hand(experiment):
     assert order == sorted(order)
 
 
+def test_errors_are_those_of_predictions_in_the_range(tmp_path):
+    _, Y = regression_data(30)
+    partition = write_split(tmp_path / "split.h5", np.random.default_rng(0))
+    ranges = json.dumps([{"least": 0.0}, {"largest": 0.5}, {}])
+    names = {"outputs": json.dumps(["a", "b", "c"]), "ranges": ranges}
+    write_artifact(tmp_path / "dataset.h5", {"outputs": Y, "names": names}, "dataset")
+    outputs = Y[partition["test"]] + np.random.default_rng(1).normal(size=(10, 3))
+    clipped = np.column_stack(
+        [np.maximum(outputs[:, 0], 0.0), np.minimum(outputs[:, 1], 0.5), outputs[:, 2]]
+    )
+    found = []
+    for name, values in (("raw", outputs), ("clipped", clipped)):
+        write_predictions(tmp_path / f"{name}.h5", values)
+        files = [tmp_path / f"{name}-{kind}.csv" for kind in ("scores", "choices", "coordinates")]
+        paths = {"m": [tmp_path / f"{name}.h5"]}
+        run_scores(tmp_path / "dataset.h5", [tmp_path / "split.h5"], paths, *files, "x", "x")
+        found.append(files[0].read_text())
+    assert (outputs != clipped).any()
+    assert found[0] == found[1]
+
+
 def test_errors_of_coordinates_by_hand(experiment):
     folder, splits, predictions, _, expected = experiment
     output = folder / "coordinates.csv"

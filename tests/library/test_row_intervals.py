@@ -189,8 +189,9 @@ def test_ends_are_clipped_to_the_range():
     ranges = OutputRanges.of([{"least": 0}, {"least": 0, "largest": 1.0}, {}])
     predicted = np.array([[1.0, 0.5, 1.0], [-2.0, 3.0, -2.0]])
     lower, upper = ranges.ends(predicted, np.array([1.5, 0.75, 1.5]))
-    np.testing.assert_array_equal(lower, [[0.0, 0.0, -0.5], [0.0, 1.0, -3.5]])
-    np.testing.assert_array_equal(upper, [[2.5, 1.0, 2.5], [0.0, 1.0, -0.5]])
+    # Around the predictions in the range, 0 and 1 for the first two of the second row.
+    np.testing.assert_array_equal(lower, [[0.0, 0.0, -0.5], [0.0, 0.25, -3.5]])
+    np.testing.assert_array_equal(upper, [[2.5, 1.0, 2.5], [1.5, 1.0, -0.5]])
     lower, upper = ranges.ends(predicted, np.array([np.inf, 0.1, 0.1]))
     assert (lower[:, 0] == -np.inf).all() and (upper[:, 0] == np.inf).all()
     assert (
@@ -198,21 +199,39 @@ def test_ends_are_clipped_to_the_range():
     )
 
 
+@pytest.mark.parametrize(
+    "range_",
+    [{}, {"least": 0}, {"largest": 2}, {"least": 0, "largest": 1}, {"least": 1, "whole": 1}],
+)
+def test_every_prediction_lies_in_its_interval(range_):
+    generator = np.random.default_rng(0)
+    ranges = OutputRanges.of([range_] * 3)
+    predicted = 2 * generator.normal(size=(500, 3))
+    predicted[:50] = np.rint(predicted[:50]) + generator.choice([0.5, 1e-12, 0.0], (50, 3))
+    for widths in (generator.gamma(0.5, size=(500, 3)), np.array([0.0, 0.2, np.inf])):
+        lower, upper = ranges.ends(predicted, widths)
+        points = ranges.within(predicted)
+        assert (lower <= points).all() and (points <= upper).all()
+        assert (points >= range_.get("least", -np.inf)).all()
+        assert (points <= range_.get("largest", np.inf)).all()
+        np.testing.assert_array_equal(ranges.ends(points, widths), (lower, upper))
+
+
 def test_ends_of_whole_numbers_hold_the_same_whole_numbers():
     ranges = OutputRanges.of([{"whole": True}])
     generator = np.random.default_rng(9)
     predicted, widths = generator.normal(size=(200, 1)) * 3, generator.gamma(2.0, size=(200, 1))
     lower, upper = ranges.ends(predicted, widths)
-    assert (lower == np.rint(lower)).all() and (upper == np.rint(upper)).all()
+    assert ((lower == np.rint(lower)) | (lower == predicted)).all()
+    assert ((upper == np.rint(upper)) | (upper == predicted)).all()
     numbers = np.arange(-20, 21)
     inside = (predicted - widths <= numbers) & (numbers <= predicted + widths)
     found = (lower <= numbers) & (numbers <= upper)
     np.testing.assert_array_equal(found[inside.any(axis=1)], inside[inside.any(axis=1)])
-    # Where there is none in it, the nearest one is taken.
+    # Where there is none in it, the nearest one joins.
     empty = ~inside.any(axis=1)
     assert empty.any()
-    np.testing.assert_array_equal(lower[empty], np.rint(predicted[empty]))
-    np.testing.assert_array_equal(upper[empty], np.rint(predicted[empty]))
+    np.testing.assert_array_equal(found[empty], numbers == np.rint(predicted[empty]))
     # Values next to a whole number by rounding count as this number.
     lower, upper = ranges.ends(np.array([[0.1 * 3 * 10]]), np.array([2.0]))
     assert (lower[0, 0], upper[0, 0]) == (1.0, 5.0)

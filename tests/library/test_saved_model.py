@@ -670,9 +670,10 @@ def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
     np.testing.assert_array_equal(found.lower, lower)
     np.testing.assert_array_equal(found.upper, upper)
     assert found.lower[:, 0].min() == 0.0 and np.ptp(found.upper[:, 0] - found.outputs[:, 0]) > 1.0
-    assert (found.upper[:, 1] == np.rint(found.upper[:, 1])).all()
-    # Predictions are not changed: they were compared.
-    assert found.outputs[:, 0].min() < 0.0
+    is_whole = found.upper[:, 1] == np.rint(found.upper[:, 1])
+    assert (is_whole | (found.upper[:, 1] == found.outputs[:, 1])).all()
+    assert ((found.lower <= found.outputs) & (found.outputs <= found.upper)).all()
+    assert found.outputs[:, 0].min() == 0.0
 
 
 def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_distance(tmp_path):

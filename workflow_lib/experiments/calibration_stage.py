@@ -188,7 +188,8 @@ class _TestedSplit:
             return cls(rows, no_outputs, no_outputs, no_training_outputs, classes, item["outputs"])
         outputs = data["outputs"]
         training_outputs = outputs[partition["train"][:size]]
-        return cls(rows, item["outputs"], outputs[rows], training_outputs, {}, item["outputs"])
+        predicted = OutputRanges.of_dataset(data).within(item["outputs"])
+        return cls(rows, predicted, outputs[rows], training_outputs, {}, predicted)
 
     def tree(self) -> dict:
         """Return the group of this split."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import unknown_name
+from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.fitting.items import DETECTIONS, asked_weak_size, chosen_entries, size_group
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.metrics import (
@@ -123,9 +124,10 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
     outputs, names = data["outputs"], json.loads(data["names"]["outputs"])
     truth = outputs[partition["test"]]
     train = outputs[training_output_rows(partition)[: item["training_size"]]]
-    errors = squared_error_sums(truth, item["outputs"])
+    predicted = OutputRanges.of_dataset(data).within(item["outputs"])
+    errors = squared_error_sums(truth, predicted)
     reference = training_mean_errors(truth, train)
-    measures = all_measures(truth, item["outputs"], reference)
+    measures = all_measures(truth, predicted, reference)
     if "boxes" in data:
         measures |= box_measures(truth, item["outputs"], item.get(DETECTIONS))
     return measures, [
@@ -160,7 +162,8 @@ def _errors_of_training_rows(data: Mapping, partition: Mapping, item: Mapping) -
     }
     for prefix, (entry, reference) in references.items():
         if entry in item:
-            values = all_measures(outputs, item[entry], reference())
+            predicted = OutputRanges.of_dataset(data).within(item[entry])
+            values = all_measures(outputs, predicted, reference())
             if "boxes" in data:
                 values |= box_measures(outputs, item[entry])
             found |= {prefix + name: v for name, v in values.items() if math.isfinite(v)}

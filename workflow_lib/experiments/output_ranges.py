@@ -1,4 +1,4 @@
-"""The values that outputs can take, to which the intervals of predictions are clipped."""
+"""The values that outputs can take, to which predictions and their intervals are clipped."""
 
 from __future__ import annotations
 
@@ -57,12 +57,20 @@ class OutputRanges:
             parts.append(part | ({"whole": True} if whole else {}))
         return json.dumps(parts)
 
+    def within(self, predicted: np.ndarray) -> np.ndarray:
+        """Return predictions (m, d) clipped to the ranges, which hold the outputs.
+
+        So no error grows. A mean of whole numbers need not be one, and is not rounded.
+        """
+        return np.clip(predicted, self.least, self.largest)
+
     def ends(self, predicted: np.ndarray, half_widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and the upper ends (m, d) of intervals around predictions (m, d).
 
-        They lie in the range. A whole number lies in an interval if and only if it lies between its
-        ends rounded inwards, so these are its ends; where no whole number lies in it, the interval
-        is the whole number nearest to the prediction.
+        They lie in the range, and the prediction, clipped to it, between them. A whole number lies
+        in an interval if and only if it lies between its ends rounded inwards, so these, or the
+        prediction where it lies beyond, are its ends; where no whole number lies in it, it is
+        extended to the one nearest to the prediction.
 
         Parameters
         ----------
@@ -70,6 +78,7 @@ class OutputRanges:
         half_widths : array (m, d) or (d,)
             Infinite where there is no interval: its ends are infinite whatever the range.
         """
+        predicted = self.within(predicted)
         lower, upper = predicted - half_widths, predicted + half_widths
         # For rounding errors: 3 - 1e-13 counts as 3.
         tolerance = 1e-9 * np.maximum(np.abs(predicted), 1.0)
@@ -77,8 +86,9 @@ class OutputRanges:
         is_empty = inner[0] > inner[1]
         nearest = np.rint(predicted)
         ends = []
-        for end, rounded, infinite in zip((lower, upper), inner, (-np.inf, np.inf)):
-            end = np.where(self.whole, np.where(is_empty, nearest, rounded), end)
-            end = np.clip(end, self.least, self.largest)
+        sides = (lower, np.minimum, -np.inf), (upper, np.maximum, np.inf)
+        for (end, outer, infinite), rounded in zip(sides, inner, strict=True):
+            whole = outer(np.where(is_empty, nearest, rounded), predicted)
+            end = self.within(np.where(self.whole, whole, end))
             ends.append(np.where(np.isfinite(half_widths), end, infinite))
         return ends[0], ends[1]

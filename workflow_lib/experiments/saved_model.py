@@ -199,6 +199,8 @@ class SavedModel:
     half_widths : array (d,)
         Half the width of the interval of each output, the mean over test rows before clipping to
         the range of the output; infinite without intervals.
+    ranges : OutputRanges
+        The values that each output can take, within which predictions and intervals lie.
     warning : str or None
         The headline of the answer if no method beats the training mean.
     novelty_scale : NoveltyScale
@@ -228,6 +230,7 @@ class SavedModel:
             if "intervals" in tree
             else RowIntervals.constant(self.half_widths, self.level)
         )
+        self.ranges = self._intervals.ranges
         self._sets = ClassSets.from_tree(tree["sets"]) if "sets" in tree else None
         self.warning = tree.get("warning")
         self.novelty_scale = NoveltyScale(**tree["novelty"])
@@ -408,6 +411,8 @@ class SavedModel:
             outputs.append(self._method.predict(rows))
             distances.append(rows.distances())
         predicted = np.concatenate(outputs)
+        if self._classes is None:
+            predicted = self.ranges.within(predicted)
         novelty = self.novelty_scale.novelty(np.concatenate(distances))
         classes, class_scores = self._named_classes(predicted)
         lower, upper = self._intervals.ends(predicted, novelty)

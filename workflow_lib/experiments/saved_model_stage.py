@@ -442,6 +442,8 @@ def _difference(model: SavedModel, name: str, source: _Source, n_weak: int) -> f
     """Return the largest difference from the stored predictions, in spreads of the outputs."""
     item = source.item_of(name)[0]
     stored = read_artifact(source.methods[name]["predictions"], "predictions")[item]["outputs"]
+    if not source.of_classes:
+        stored = model.ranges.within(stored)
     n_rows = len(stored) if len(stored) <= MOST_REPEATED else N_REPEATED
     rows = source.partition["test"][:n_rows]
     repeated = model.predict_inputs(source.encoded(rows, n_weak)).outputs
