@@ -179,14 +179,14 @@ def test_the_answer_is_first_and_large(tmp_path):
 def test_the_leaderboard_shows_what_the_answer_holds(tmp_path):
     leaderboard = answer_part(write_answer(tmp_path), "assay")[1]
     _, text = parsed([leaderboard])
-    assert "All methods, best first (50 training rows, 5 splits, 10 test rows)" in text
+    assert "All methods, the winner first (50 training rows, 5 splits, 10 test rows)" in text
     assert leaderboard.html.index(">OFER-GMM<") < leaderboard.html.index(">m-KRR<")
     assert "<strong>0.601 ± 0.010</strong>" in leaderboard.html
     assert "21.0 s" in text and "6.00 ms" in text
     # 0.901 is 50 % above 0.601 and 9.9 % below 1.
     assert re.search(r"\+50\.\d % \(p = \de-\d+\)<sup>\u2021</sup>", leaderboard.html)
     assert re.search(r"\u22129\.9 % \(p = \de-\d+\)<sup>\u2020</sup>", leaderboard.html)
-    assert "Minus the best" in text and "Minus the training mean" in text
+    assert "Minus the winner" in text and "Minus the training mean" in text
     assert "5 of 5" in text
 
 

@@ -149,9 +149,9 @@ def leaderboard_section(answer: Mapping) -> Section:
     if others:
         notes.append(f"Cannot win (see the limits above): {join_words(others)}.")
     layout = Layout(
-        f"All methods, best first ({basis})",
+        f"All methods, the winner first ({basis})",
         "Method",
-        [what, "Training", "Prediction", "Against the best", f"Against {baseline}"],
+        [what, "Training", "Prediction", "Against the winner", f"Against {baseline}"],
         [Block("", rows)],
         notes,
     )
@@ -341,7 +341,7 @@ def _compared(comparison: Mapping | None, better: str) -> Entry | str:
 def _tests_layout(answer: Mapping, baseline: str) -> Layout:
     """Return the table of all differences with both tests."""
     blocks = []
-    for key, heading in (("versus_best", "Minus the best"), ("versus_mean", f"Minus {baseline}")):
+    for key, heading in (("versus_best", "Minus the winner"), ("versus_mean", f"Minus {baseline}")):
         rows = [
             (row["label"], _test_texts(row[key], answer))
             for row in answer["leaderboard"]

@@ -125,7 +125,7 @@ def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataF
 def methods_in_words(answer: Mapping) -> str:
     """Return what the figure of the methods shows, for readers who cannot see it."""
     rows = [f"{row['label']} {row['mean']:.3g}" for row in answer["leaderboard"][:MOST_METHODS]]
-    return f"{_quantity(answer)} of each method, best first: {join_words(rows)}."
+    return f"{_quantity(answer)} of each method, the winner first: {join_words(rows)}."
 
 
 def draw_methods(
