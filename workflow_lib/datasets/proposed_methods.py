@@ -19,6 +19,7 @@ METHODS = {
         "ofer-density",
         "wofer-gmm",
         "m-krr",
+        "m-krr-bagged",
         "m-krr-pc",
         "ridge",
         "m-rf",

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from workflow_lib.fitting.bootstrap_choices import BootstrapChoices
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted import Fitted, Selection
+from workflow_lib.fitting.fitted_average import FittedAverage
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import (
@@ -43,6 +45,9 @@ class KernelRidgeGrid:
         Whether there is an unpenalised intercept.
     weak_outputs : str or None
         As of `KernelRidgeTargets`.
+    bootstrap_seed : int or None
+        Of the bootstrap samples that choose grid points
+        (`workflow_lib.fitting.bootstrap_choices`); None for the best grid point alone.
     """
 
     kernels: Sequence[str]
@@ -57,6 +62,7 @@ class KernelRidgeGrid:
     precision: str
     center: bool
     weak_outputs: str | None
+    bootstrap_seed: int | None
 
     @classmethod
     def of_method(cls, method: Any, **settings) -> KernelRidgeGrid:
@@ -69,7 +75,8 @@ class KernelRidgeGrid:
             and ``precision``, as of `workflow_lib.methods.kernel_ridge.Method`. Of several
             `kernels` penalties are relative to each, and the grid may be extended.
         **settings
-            ``penalty``, ``weak_weights``, ``projections`` and ``weak_outputs``, where they differ.
+            ``penalty``, ``weak_weights``, ``projections``, ``weak_outputs`` and ``bootstrap_seed``,
+            where they differ.
         """
         defaults = {"penalty": "shared", "weak_weights": [], "projections": [False]}
         return cls(
@@ -81,7 +88,7 @@ class KernelRidgeGrid:
             metric=method.metric,
             precision=method.precision,
             center=method.center,
-            **{"weak_outputs": None} | defaults | settings,
+            **{"weak_outputs": None, "bootstrap_seed": None} | defaults | settings,
         )
 
     def single(self, values: Mapping) -> KernelRidgeGrid:
@@ -128,6 +135,11 @@ class KernelRidgeFit:
         of_neighbours = next((kernel for kernel in kernels if kernel.width), kernels[0])
         self._targets = self._new_targets(of_neighbours)
         self._targets_by_count = self._targets.by_count()
+        self._samples = None
+        if grid.bootstrap_seed is not None:
+            self._samples = BootstrapChoices(
+                self._targets.outputs, self._inputs.folds, grid.metric, grid.bootstrap_seed
+            )
 
     def _new_targets(self, neighbour_kernel: InputKernel) -> KernelRidgeTargets:
         return KernelRidgeTargets(self._data, self._grid.weak_outputs, neighbour_kernel)
@@ -166,7 +178,7 @@ class KernelRidgeFit:
         curves = {ENTRY: self._curves.tree(choices) or None}
         if len(parts) == 1:
             parts[0].entries.update(self.description | curves)
-            return parts[0]
+            return parts[0] if self._samples is None else self._mean_of_samples(parts[0])
         average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
         edges = {choice.n_components: self.edges_of(choice) for choice in choices}
         edges_by_count = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
@@ -177,6 +189,13 @@ class KernelRidgeFit:
             **curves,
         }
         return Selection(average, entries, parts)
+
+    def _mean_of_samples(self, best: Selection) -> Selection:
+        """Return the mean over bootstrap samples; the entries but the score are those of the best
+        grid point."""
+        heldout = self._samples.heldout_outputs()
+        entries = best.entries | {"score": self.score(heldout)}
+        return Selection(heldout, entries, fitting=best.fitting)
 
     def entries_of(self, choice: Choice) -> dict[str, Any]:
         """Return the numbers of a choice that mean something for this method."""
@@ -215,6 +234,7 @@ class KernelRidgeFit:
             grid.projections,
             grid.metric,
             self._curves,
+            self._samples,
         )
 
     def score(self, outputs: np.ndarray) -> float:
@@ -222,7 +242,9 @@ class KernelRidgeFit:
         return heldout_error(self._targets.outputs, outputs, self._inputs.folds, self._grid.metric)
 
     def fitted(self, choice: Choice) -> Fitted:
-        """Return the regression with a choice, fitted to all rows."""
+        """Return the regression fitted to all rows: with a choice, or with those of the samples."""
+        if self._samples is not None:
+            return self._fitted_to_samples()
         weak_size = self._targets.weak_size
         K = self._inputs.training_gram(*choice.kernel, weak_size)
         embedding, targets = self._targets.of_all_rows(choice.n_components)
@@ -239,6 +261,22 @@ class KernelRidgeFit:
             choice.weak_weight,
         )
         return FittedRidge(dual, intercept, choice.kernel, weak_size)
+
+    def _fitted_to_samples(self) -> FittedAverage:
+        """Return the mean of the fits that bootstrap samples chose.
+
+        Those of one kernel share a Gram matrix, and are one set of dual coefficients.
+        """
+        embedding, targets = self._targets.of_all_rows(None)
+        solutions: dict[InputKernel, list[np.ndarray]] = {}
+        for point, weight in self._samples.weights().items():
+            K = self._inputs.training_gram(*point.kernel, 0)
+            alphas = dict.fromkeys(embedding.blocks, point.alpha)
+            solution = fit_blocks(K, targets, embedding.blocks, alphas, self._grid.center)
+            weighted = [weight * each for each in solution]
+            known = solutions.get(point.kernel, [0.0, 0.0])
+            solutions[point.kernel] = [old + new for old, new in zip(known, weighted, strict=True)]
+        return FittedAverage(FittedRidge(*each, kernel) for kernel, each in solutions.items())
 
     def _weak_weights(self) -> list[float]:
         """Return the weights of a weak row relative to a labelled one."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workflow_lib.fitting.bootstrap_choices import BootstrapChoices
 from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
@@ -86,6 +87,7 @@ def select_each(
     projections: Sequence[bool],
     metric: str = "arrmse",
     curves: ValidationCurves | None = None,
+    samples: BootstrapChoices | None = None,
 ) -> dict[int | None, Choice]:
     """Return the best grid point of every component count.
 
@@ -111,6 +113,9 @@ def select_each(
         The error that is minimised; see `workflow_lib.metrics`.
     curves : ValidationCurves or None, default=None
         Is given the errors of all grid points.
+    samples : BootstrapChoices or None, default=None
+        Is given the held-out predictions of all grid points, where neither components nor weak rows
+        compete.
     """
     reference = reference_errors(outputs, folds)
     weights = [np.nan] if weak_grams_by_kernel is None else list(weak_weights)
@@ -133,6 +138,12 @@ def select_each(
                 choice, index = best_point(kernel, n_components, projected, points, scores)
                 if curves is not None:
                     curves.add(kernel, n_components, alphas, weights, scores)
+                if samples is not None:
+                    heldout = (
+                        scorer.heldout_outputs(by_fold, predicted[n_components], point, projected)
+                        for point in range(len(points))
+                    )
+                    samples.add(kernel, alphas, list(heldout))
                 if n_components not in best or is_better(choice, best[n_components]):
                     best[n_components] = replace(
                         choice,

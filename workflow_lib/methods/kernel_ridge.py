@@ -22,6 +22,7 @@ from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import Sizes, without_repeats
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
+from workflow_lib.fitting.fitted_average import FittedAverage
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.items import SELECTED
@@ -62,6 +63,13 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
     regressor: Literal["kernel_ridge"] = "kernel_ridge"
     """`kernel_ridge`: kernel ridge regression (the default, the paper's)."""
 
+    combine: Literal["best", "average", "bootstrap"] = "best"
+    """How grid points are used: the best is selected (`best`, the default, as in the paper); the
+    predictions of all numbers of components are averaged (`average`), where numbers above 0.6 times
+    the training rows are left out; or, without components, the fits that are best on bootstrap
+    samples of the held-out rows are averaged (`bootstrap`). Both avoid the variance of a selection
+    in small samples."""
+
     penalty: Literal["shared", "per_block"] = "shared"
     """One penalty for the whole embedding (the default, as in the paper) or one per block."""
 
@@ -87,6 +95,11 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
     """Values used instead of the grid with one labelled example per class."""
 
     requirements = (
+        Requirement(
+            {"combine": {"bootstrap"}},
+            {"model": {None}, "weak": {False}},
+            "combine: bootstrap is for the outputs themselves, without weak rows",
+        ),
         Requirement(
             {"penalty": {"per_block"}},
             {"has_several_blocks": {True}},
@@ -153,8 +166,10 @@ class Method(base.Method):
         SELECTED, or the fixed counts that are run one by one.
     component_counts : sequence of int
         Counts that compete where `components` is SELECTED.
-    combine : {"best", "average"}
-        Whether the selected component counts compete, or their predictions are averaged.
+    combine : {"best", "average", "bootstrap"}
+        Whether the selected component counts compete, or their predictions are averaged, or the
+        fits chosen by bootstrap samples (`workflow_lib.fitting.bootstrap_choices`). With landmarks
+        and with one example per class the last is the first.
     kernel : str
         That of the "features" artifact.
     widths : sequence of float
@@ -192,6 +207,8 @@ class Method(base.Method):
         Those that compete. Penalties are then relative to each, and a grid is extended once where
         a chosen value lies on its edge; see `workflow_lib.fitting.input_kernels`. None for
         `kernel` alone, with penalties as they are.
+    seed : int or None, default=None
+        Of bootstrap samples.
     """
 
     components: str | Sequence[int]
@@ -213,6 +230,7 @@ class Method(base.Method):
     approximation: str = "landmarks"
     precision: str = "float64"
     kernels: Sequence[str] | None = None
+    seed: int | None = None
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, of each fixed number of components, and of studies.
@@ -237,6 +255,8 @@ class Method(base.Method):
     def restored(self, data: FitData, entries: Mapping) -> base.Fitted:
         if "weights" in entries:
             return FittedFeatureRidge.from_arrays({"kernel": self.kernel} | dict(entries))
+        if "averaged" in entries:
+            return FittedAverage.from_arrays(entries)
         return FittedRidge.from_entries(entries, data.size, self.kernel)
 
     def _fit(self, data: FitData) -> KernelRidgeFit:
@@ -253,18 +273,25 @@ class Method(base.Method):
             if spec.components == SELECTED and "n_components" in self.one_example:
                 spec = replace(spec, counts=(self.one_example["n_components"],))
             data = FitData(data.split, spec)
-        if self.landmarks is None or data.size <= self.landmarks["max_gram_rows"]:
+        elif self.combine == "bootstrap" and not self._is_large(data):
+            grid = replace(grid, bootstrap_seed=self.seed)
+        if not self._is_large(data):
             return KernelRidgeFit(data, grid)
         is_random = self.approximation == "random_features"
         settings = self.landmarks["n_landmarks"], self.landmarks["seed"], is_random
         return LandmarkRidgeFit(data, grid, *settings)
 
+    def _is_large(self, data: FitData) -> bool:
+        """Return whether a Gram matrix of the training rows would be too large."""
+        return self.landmarks is not None and data.size > self.landmarks["max_gram_rows"]
+
 
 class Fitted(base.Fitted):
-    """Dual coefficients, or weights of features where there were too many rows."""
+    """Dual coefficients, those of several kernels, or weights of features of too many rows."""
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> base.Fitted:
         """Return the regression that the arrays are of."""
-        kind = FittedFeatureRidge if "weights" in arrays else FittedRidge
+        kinds = {"weights": FittedFeatureRidge, "averaged": FittedAverage}
+        kind = next((kinds[name] for name in kinds if name in arrays), FittedRidge)
         return kind.from_arrays(arrays)
