@@ -7,22 +7,24 @@ refused, with their lines, before it reads the values.
 from __future__ import annotations
 
 import codecs
-import csv
 import io
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 import numpy as np
 
-from workflow_lib.datasets.table_surroundings import has_spaced_quotes, without_surroundings
+from workflow_lib.datasets.table_surroundings import (
+    DELIMITERS,
+    filled_records,
+    has_spaced_quotes,
+    records_of,
+    without_surroundings,
+)
 from workflow_lib.datasets.tables import BLANK, NO_ROWS, checked_text, finite_number, no_table
 from workflow_lib.datasets.typed_columns import checked_names, cleaned, no_name
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
-
-DELIMITERS = (",", ";", "\t", "|")
-"""Delimiters of values in a text file; the earlier is preferred in a tie."""
 
 UNNAMED = ("row", "row name", "row number", "row id", "row key")
 """Names of a first column without a name; the first that no other column has."""
@@ -78,10 +80,10 @@ def text_table(
     import pandas
 
     content = content.removeprefix(codecs.BOM_UTF8)
-    given, notes = _delimiter(content, place, delimiter), []
+    usual, notes = _delimiter(content, place, delimiter), []
     if as_it_comes:
-        content, delimiter, notes = without_surroundings(content, delimiter, missing, DELIMITERS)
-    delimiter = delimiter or given
+        content, usual, notes = without_surroundings(content, delimiter, usual, missing)
+    delimiter = usual
     spaced = has_spaced_quotes(content, delimiter)
     names, last_line, lines, rows, unnamed = _layout(
         content, place, delimiter, keep_empty, spaced, as_it_comes
@@ -150,7 +152,7 @@ def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
     content = content.removeprefix(codecs.BOM_UTF8)
     delimiter = _delimiter(content, place, None)
     lines, rows = [], []
-    for line, _, cells in _records(content, place, delimiter):
+    for line, _, cells in records_of(content, delimiter, place):
         if any(map(str.strip, cells)):
             lines.append(line)
             rows.append([cell.strip() for cell in cells])
@@ -173,39 +175,9 @@ def _delimiter(content: bytes, place: str, delimiter: str | None) -> str:
     checked_text(content, place)
 
     def n_cells(delimiter: str) -> int:
-        rows = _records(content, place, delimiter, strict=False)
-        return next((len(cells) for _, _, cells in rows if any(map(str.strip, cells))), 0)
+        return next((len(record.cells) for record in filled_records(content, delimiter)), 0)
 
     return max(DELIMITERS, key=n_cells) if delimiter is None else delimiter
-
-
-def _records(
-    content: bytes, place: str, delimiter: str, strict: bool = True, spaced: bool = False
-) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the first and last line of each record, and its cells, also of blank lines."""
-    limit, begin = csv.field_size_limit(), 1
-    # Texts of a table may be longer than Python's default limit.
-    csv.field_size_limit(max(limit, len(content) + 1))
-    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=delimiter, strict=strict, skipinitialspace=spaced)
-    try:
-        for cells in reader:
-            yield begin, reader.line_num, cells
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        raise UserError(
-            place=f"{place}, line {begin}",
-            found=f"the line cannot be split into cells ({error})"
-            + (
-                f": a quote opens there that is not closed up to line {reader.line_num}"
-                if reader.line_num > begin
-                else ""
-            ),
-            expected=f"cells separated by {delimiter!r}, quotes in pairs",
-            remedy='fix the quotes; a quote within quotes is doubled ("")',
-        ) from error
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _layout(
@@ -218,9 +190,7 @@ def _layout(
     header: list[str] = []
     unnamed = ""
     lines, rows, n_rows = [], [], 0
-    for number, (line, last, cells) in enumerate(
-        _records(content, place, delimiter, spaced=spaced)
-    ):
+    for number, (line, last, cells) in enumerate(records_of(content, delimiter, place, spaced)):
         filled = any(map(str.strip, cells))
         if filled and not header:
             header, first, last_line = [cell.strip() for cell in cells], number + 1, last

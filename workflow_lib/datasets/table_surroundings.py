@@ -9,10 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from workflow_lib.datasets.tables import finite_number
+from workflow_lib.datasets.written_numbers import is_limit, is_no_result
+from workflow_lib.errors import UserError
 
 HEAD_BYTES, TAIL_BYTES = 1 << 18, 1 << 14
 """Parts of a file, at its beginning and its end, in which other lines than rows are looked for."""
@@ -20,7 +22,8 @@ HEAD_BYTES, TAIL_BYTES = 1 << 18, 1 << 14
 MOST_BELOW = 20
 """Rows below a line by which it is judged whether the line is the header."""
 
-_NOT_MEASURED = {"n.d.", "nd", "n.d", "n/d", "n.a.", "na", "bdl", "lod", "blq", "trace", "-", "--"}
+DELIMITERS = (",", ";", "\t", "|")
+"""Delimiters of values in a text file; the earlier is preferred in a tie."""
 
 COMMENTS = ("#", "%")
 """Beginnings of lines that may be comments."""
@@ -48,8 +51,8 @@ class Layout(NamedTuple):
 
 
 def without_surroundings(
-    content: bytes, delimiter: str | None, missing: Collection[str], delimiters: Sequence[str]
-) -> tuple[bytes, str | None, list[str]]:
+    content: bytes, delimiter: str | None, usual: str, missing: Collection[str]
+) -> tuple[bytes, str, list[str]]:
     """Return a text with its table alone, its delimiter, and what was passed over, in words.
 
     Passed over are the line ``sep=;`` of spreadsheets; lines before the header that have another
@@ -63,33 +66,33 @@ def without_surroundings(
     content : bytes
         UTF-8 text.
     delimiter : str or None
-        None: that of `delimiters`, or a space, by which the table has the most columns, where the
-        first line is not its header; otherwise None is returned.
+        None: that of `DELIMITERS`, or a space, by which the table has the most columns, where the
+        first line is not its header; otherwise `usual`.
+    usual : str
+        The delimiter by which the first line has the most cells.
     missing : collection of str
         Cells that are missing.
-    delimiters : sequence of str
     """
     notes: list[str] = []
     if separator := _SEPARATOR.match(content):
-        delimiter = delimiter or separator[1].decode("utf-8", "replace")
+        delimiter = delimiter or separator[1].decode()
         content = content[separator.end() :]
         notes.append("line 1, which names the delimiter, is passed over")
+    usual = delimiter or usual
     head = content[:HEAD_BYTES]
     if len(content) > HEAD_BYTES:
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
-    text = head.decode("utf-8")
-    usual = delimiter or _most_cells(text, delimiters)
-    rows = records_of(text, usual)
+    rows = list(filled_records(head, usual))
     layout = _layout(rows, missing)
     if delimiter is None and (layout is None or layout.n_names == 1):
-        for mark in (*delimiters, " "):
-            records = records_of(text, mark) if mark != usual else []
+        for mark in (*DELIMITERS, " "):
+            records = list(filled_records(head, mark)) if mark != usual else []
             other = _layout(records, missing, strictly=True)
             if other and other.n_names > max(1, layout.n_names if layout else 1):
-                delimiter, rows, layout = mark, records, other
+                usual, rows, layout = mark, records, other
     if layout is None:
-        return content, delimiter, notes
-    delimiter = delimiter or usual
+        return content, usual, notes
+    delimiter = usual
     header, below = rows[layout.header], _without_marked(rows[layout.header + 1 :])
     passed = [(record.first, record.last) for record in rows[: layout.header] if record.width]
     if passed:
@@ -122,28 +125,48 @@ def has_spaced_quotes(content: bytes, delimiter: str) -> bool:
     return re.search(pattern, content) is not None
 
 
-def records_of(text: str, delimiter: str) -> list[Record]:
-    """Return the rows of a text, without its blank lines."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=not delimiter.isspace()
-    )
-    found, begin, limit = [], 1, csv.field_size_limit()
-    csv.field_size_limit(max(limit, len(text) + 1))
+def records_of(
+    content: bytes, delimiter: str, place: str = "", spaced: bool = False
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the first and last line of each record, and its cells, also of blank lines.
+
+    Spaces before cells are left out where these are `spaced`.
+
+    Raises
+    ------
+    UserError
+        With a `place`, the file: naming the line whose quotes are not in pairs.
+    """
+    limit, begin = csv.field_size_limit(), 1
+    # Texts of a table may be longer than Python's default limit.
+    csv.field_size_limit(max(limit, len(content) + 1))
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=bool(place), skipinitialspace=spaced)
     try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            width = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
-            if width:
-                found.append(Record(begin, reader.line_num, cells, width))
+        for cells in reader:
+            yield begin, reader.line_num, cells
             begin = reader.line_num + 1
+    except csv.Error as error:
+        is_open = reader.line_num > begin
+        opened = f": a quote opens there that is not closed up to line {reader.line_num}" * is_open
+        raise UserError(
+            place=f"{place}, line {begin}",
+            found=f"the line cannot be split into cells ({error}){opened}",
+            expected=f"cells separated by {delimiter!r}, quotes in pairs",
+            remedy='fix the quotes; a quote within quotes is doubled ("")',
+        ) from error
     finally:
         csv.field_size_limit(limit)
-    return found
 
 
-def _most_cells(text: str, delimiters: Sequence[str]) -> str:
-    first = {mark: next(iter(records_of(text, mark)), None) for mark in delimiters}
-    return max(delimiters, key=lambda mark: len(first[mark].cells) if first[mark] else 0)
+def filled_records(content: bytes, delimiter: str) -> Iterator[Record]:
+    """Yield the rows of a text, without its blank lines."""
+    spaced = not delimiter.isspace()
+    for first, last, row in records_of(content, delimiter, spaced=spaced):
+        cells = [cell.strip() for cell in row]
+        width = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+        if width:
+            yield Record(first, last, cells, width)
 
 
 def _layout(
@@ -213,13 +236,14 @@ def _are_units(header: Record, below: Sequence[Record], missing: Collection[str]
     if not rows or len(units) < width or any(_number(cell) is not None for cell in units):
         return False
     numeric = [at for at in range(width) if _are_numbers([row[at] for row in rows], missing)]
-    written = [at for at in numeric if units[at] and not _is_mark(units[at], missing)]
+    written = [
+        at
+        for at in numeric
+        if units[at] not in ("", *missing)
+        and not is_limit(units[at])
+        and not is_no_result(units[at])
+    ]
     return len(written) >= 2 and 2 * len(written) >= len(numeric)
-
-
-def _is_mark(cell: str, missing: Collection[str]) -> bool:
-    """Return whether a cell says that a value is missing or was too small to be measured."""
-    return cell in missing or cell[0] in "<>≤≥~" or cell.lower() in _NOT_MEASURED
 
 
 def _are_numbers(cells: Sequence[str], missing: Collection[str], share: float = 1) -> bool:
@@ -245,7 +269,7 @@ def _without_comments(content: bytes, delimiter: str, header: Record) -> tuple[b
     """Return a text without the comments below its header, and their number."""
     pieces, position, n_quotes, n_comments = [], 0, 0, 0
     for match in _COMMENT_LINE.finditer(content):
-        record = next(iter(records_of(match[0].decode(), delimiter)))
+        record = next(filled_records(match[0], delimiter))
         if record.cells == header.cells:
             continue
         if record.width == header.width:
@@ -269,7 +293,7 @@ def _without_footer(content: bytes, delimiter: str, n_names: int) -> tuple[bytes
     lines = content[start:].splitlines(keepends=True)[1 if start else 0 :]
     kept, n_notes, n_last = len(lines), 0, 0
     for at in reversed(range(len(lines))):
-        record = next(iter(records_of(lines[at].decode(errors="replace"), delimiter)), None)
+        record = next(filled_records(lines[at], delimiter), None)
         if record is None:
             kept, n_last = at, n_notes
         elif not _is_note(record, n_names):

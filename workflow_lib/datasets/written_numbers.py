@@ -28,10 +28,11 @@ _CURRENCY = (
     r"|(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD|INR)(?![A-Za-z]))"
 )
 _CELL = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[-+])?\s*(?P<prefix>{_CURRENCY})?\s*(?P<sign_after>[-+])?"
+    rf"(?:(?P<open>\()|(?P<sign>[-+]))?\s*(?P<prefix>{_CURRENCY})?\s*"
+    r"(?(open)|(?(sign)|(?P<sign_after>[-+])?))"
     r"(?P<body>\d(?:[\d.,'_ ]*\d)?[.,]?|[.,]\d+)(?P<exponent>[eEdD][-+]?\d+)?\s*"
     r"(?P<suffix>(?:[^\W\d_]|[%‰°$€£¥₹₩₽₺₪])[^\s()<>=,;]{0,9}"
-    r"(?: [^\W\d_][^\s()<>=,;]{0,5})?)?\s*(?P<close>\))?"
+    r"(?: [^\W\d_][^\s()<>=,;]{0,5})?)?\s*(?(open)\))"
 )
 _LIMIT = re.compile(r"([<>]=?|[≤≥~≈]|ca\.?)\s*")
 _NOT_DETECTED = re.compile(
@@ -89,26 +90,22 @@ class NumberFormat(NamedTuple):
         of Fortran (1.5D+03).
         """
         found = _parts(text)
-        if found is None or found["prefix"] not in ("", self.prefix):
+        if (
+            found is None
+            or found["prefix"] not in ("", self.prefix)
+            or found["suffix"] not in ("", self.suffix)
+            or not _body(self.thousands, self.decimal).fullmatch(found["body"])
+        ):
             return None
-        if found["suffix"] not in ("", self.suffix):
-            return None
-        if not _body(self.thousands, self.decimal).fullmatch(found["body"]):
-            return None
-        digits = found["body"].replace(self.thousands, "") if self.thousands else found["body"]
-        exponent = found["exponent"].lower().replace("d", "e")
-        number = finite_number(digits.replace(self.decimal, ".") + exponent)
-        return number if number is None or not found["negative"] else -number
+        digits = found["body"].replace(self.thousands, "").replace(self.decimal, ".")
+        number = finite_number(digits + found["exponent"].lower().replace("d", "e"))
+        is_negative = found["open"] or "-" in found["sign"] + found["sign_after"]
+        return -number if number is not None and is_negative else number
 
     def numbers(self, texts: Iterable[str]) -> dict[str, float] | None:
         """Return the number of each text but ""; None where one is no number in this format."""
-        found = {}
-        for text in dict.fromkeys(texts):
-            if text and (number := self.number(text)) is None:
-                return None
-            if text:
-                found[text] = number
-        return found
+        found = {text: self.number(text) for text in dict.fromkeys(texts) if text}
+        return None if None in found.values() else found
 
 
 def formats_of(texts: Sequence[str]) -> list[NumberFormat]:
@@ -117,34 +114,24 @@ def formats_of(texts: Sequence[str]) -> list[NumberFormat]:
     None where a text is no number, where units differ or only some numbers have one, and where
     all numbers are in brackets, or some are in brackets and others have a minus.
     """
-    parts = []
-    for text in filter(None, dict.fromkeys(texts)):
-        if (part := _parts(text)) is None:
-            return []
-        parts.append(part)
-    if not parts or len({(part["prefix"], part["suffix"]) for part in parts}) > 1:
+    parts = [_parts(text) for text in dict.fromkeys(texts) if text]
+    if not parts or None in parts or len({(each["prefix"], each["suffix"]) for each in parts}) > 1:
         return []
-    brackets = [part["brackets"] for part in parts]
-    if all(brackets) or (any(brackets) and any(part["minus"] for part in parts)):
+    are_open = [bool(part["open"]) for part in parts]
+    has_minus = any("-" in part["sign"] + part["sign_after"] for part in parts)
+    if all(are_open) or (any(are_open) and has_minus):
         return []
     prefix, suffix = parts[0]["prefix"], parts[0]["suffix"]
-    bodies = [part["body"] for part in parts]
-    if suffix and any(re.match(r"0\d", body) for body in bodies):
-        # Codes such as 007a.
+    # Not codes such as 007a.
+    if suffix and any(re.match(r"0\d", part["body"]) for part in parts):
         return []
-    used = {mark for mark in THOUSANDS_MARKS if mark and any(mark in body for body in bodies)}
-    if any(part["exponent"] for part in parts):
-        used = set()
+    used = "" if any(part["exponent"] for part in parts) else "".join(p["body"] for p in parts)
     readings: dict[tuple[float, ...], NumberFormat] = {}
     for decimal, thousands in itertools.product(DECIMAL_MARKS, THOUSANDS_MARKS):
-        if thousands == decimal or (thousands and thousands not in used):
-            continue
-        if not all(map(_body(thousands, decimal).fullmatch, bodies)):
-            continue
-        format_ = NumberFormat(thousands, decimal, prefix, suffix)
-        found = format_.numbers(texts)
-        if found is not None:
-            readings.setdefault(tuple(found.values()), format_)
+        if thousands != decimal and thousands in used:
+            format_ = NumberFormat(thousands, decimal, prefix, suffix)
+            if (found := format_.numbers(texts)) is not None:
+                readings.setdefault(tuple(found.values()), format_)
     return list(readings.values())
 
 
@@ -179,21 +166,13 @@ def is_no_result(text: str) -> bool:
     return _NOT_DETECTED.fullmatch(text) is not None
 
 
-def _parts(text: str) -> dict | None:
-    if len(text) > LONGEST_CELL:
+def _parts(text: str) -> dict[str, str] | None:
+    found = _CELL.fullmatch(text.translate(_SAME_MARKS)) if len(text) <= LONGEST_CELL else None
+    is_of_fortran = found is not None and (found["exponent"] or "")[:1] in ("d", "D")
+    if found is None or (is_of_fortran and not re.search("[.,]", found["body"])):
+        # A D without a decimal mark is part of a code such as 1D5.
         return None
-    found = _CELL.fullmatch(text.translate(_SAME_MARKS))
-    if found is None or bool(found["open"]) != bool(found["close"]):
-        return None
-    part = {name: value or "" for name, value in found.groupdict().items()}
-    signs = part["sign"] + part["sign_after"]
-    if len(signs) > 1 or (signs and part["open"]):
-        return None
-    if part["exponent"][:1] in ("d", "D") and not re.search("[.,]", part["body"]):
-        # A code such as 1D5.
-        return None
-    part |= {"minus": signs == "-", "brackets": bool(part["open"])}
-    return part | {"negative": part["minus"] or part["brackets"]}
+    return found.groupdict("")
 
 
 @cache
