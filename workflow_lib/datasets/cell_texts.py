@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import cache
 
 import numpy as np
 
@@ -35,23 +36,18 @@ def known_places(texts: Iterable[str], known: Sequence[str]) -> np.ndarray:
     A text that is not among them has the place of the only one that is the same value, as in
     `one_spelling`, or otherwise the same number: 007 that a program wrote as 7.
     """
-    texts = list(texts)
     exact = {text: place for place, text in enumerate(known)}
-    by_key: dict[Callable, dict[Hashable, list[int]]] = {}
+    by_key: dict[tuple[Callable, Hashable], list[int]] = {}
+    for text, place in exact.items():
+        for key in (_cell, _number):
+            by_key.setdefault((key, key(text)), []).append(place)
 
+    @cache
     def place(text: str) -> int:
-        for key in (_cell, _number) if text and known else ():
-            if key not in by_key:
-                by_key[key] = {}
-                for other in known:
-                    by_key[key].setdefault(key(other), []).append(exact[other])
-            same = by_key[key].get(key(text), ())
-            if len(same) == 1:
-                return same[0]
-        return -1
+        same = [by_key.get((key, key(text)), ()) for key in (_cell, _number) if text]
+        return exact.get(text, next((places[0] for places in same if len(places) == 1), -1))
 
-    found = {text: exact[text] if text in exact else place(text) for text in dict.fromkeys(texts)}
-    return np.array([found[text] for text in texts], dtype=np.int64)
+    return np.array([place(text) for text in texts], dtype=np.int64)
 
 
 def known_spelling(texts: Iterable[str], known: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from workflow_lib.datasets.dates import date_orders, has_short_year, is_date, ne
 from workflow_lib.datasets.tables import finite_number, listed_names
 from workflow_lib.datasets.written_numbers import (
     NumberFormat,
+    first_unclear,
     formats_of,
     has_unit,
     is_limit,
@@ -280,14 +281,14 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
 
 def _other_format(texts: Sequence[str], formats: Sequence[NumberFormat]) -> str:
     """Return that numbers are not written as usual, and what to do."""
-    text = next(text for text in texts if finite_number(text) is None or len(formats) > 1)
     if len(formats) == 1:
+        text = next(text for text in texts if finite_number(text) is None)
         return (
             f"its values are numbers that are not written as usual, such as '{text}', and are "
             f"taken for texts; write {shown_number(formats[0].number(text))}, or give their format "
             f'in number_formats, "{formats[0].example}"'
         )
-    text = next(text for text in texts if len({each.number(text) for each in formats}) > 1)
+    text = first_unclear(texts, formats)
     readings = " or ".join(shown_number(each.number(text)) for each in formats)
     return (
         f"its values are taken for texts, since '{text}' may be {readings}; write it as one of "

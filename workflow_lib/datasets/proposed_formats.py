@@ -10,7 +10,12 @@ import numpy as np
 from workflow_lib.datasets.column_kinds import named_like_an_identity
 from workflow_lib.datasets.tables import finite_number, listed_names
 from workflow_lib.datasets.user_table import Table
-from workflow_lib.datasets.written_numbers import NumberFormat, formats_of, shown_number
+from workflow_lib.datasets.written_numbers import (
+    NumberFormat,
+    first_unclear,
+    formats_of,
+    shown_number,
+)
 
 MOST_COMPARED = 50
 """Largest number of columns of usual numbers whose cells are read for evidence."""
@@ -42,55 +47,60 @@ def proposed_formats(
         The decimal mark, as the user gave it.
     """
     skipped = {*others, *table.typed, *table.categories, *table.unreadable}
-    settled: dict[str, NumberFormat] = {}
-    unsettled: dict[str, list[NumberFormat]] = {}
-    texts = {}
+    texts: dict[str, list[str]] = {}
+    readings: dict[str, list[NumberFormat]] = {}
     for name in table.names:
         if name in skipped or table.is_numeric(name):
             continue
         present = [text for text in dict.fromkeys(table.strings(name)) if text]
-        if len(present) == table.n_rows and named_like_an_identity(name):
-            continue
-        formats = formats_of(present)
-        if formats:
-            texts[name] = present
-        if len(formats) == 1:
-            settled[name] = formats[0]
-        elif formats:
-            unsettled[name] = formats
+        is_identity = len(present) == table.n_rows and named_like_an_identity(name)
+        if not is_identity and (found := formats_of(present)):
+            texts[name], readings[name] = present, found
+    settled = {name: found[0] for name, found in readings.items() if len(found) == 1}
     marks = {_decimal_mark(format_, texts[name]) for name, format_ in settled.items()}
-    if not (unsettled or "," in marks or decimal == ","):
-        return ProposedFormats(_examples(settled), _notes(settled, texts), [])
-    for name in _usual_with_decimals(table, {*others, *table.unreadable}):
-        present = [text for text in dict.fromkeys(table.strings(name)) if text]
-        formats = formats_of(present)
-        if len(formats) > 1:
-            texts[name], unsettled[name] = present, formats
-        else:
-            marks.add(".")
+    if len(settled) < len(readings) or "," in marks or decimal == ",":
+        for name in _usual_with_decimals(table, {*others, *table.unreadable}):
+            present = [text for text in dict.fromkeys(table.strings(name)) if text]
+            if len(found := formats_of(present)) > 1:
+                texts[name], readings[name] = present, found
+            else:
+                marks.add(".")
     marks = {decimal} if decimal else marks - {None}
     warnings = {}
-    for name, formats in unsettled.items():
+    for name in [name for name in readings if name not in settled]:
         # Without evidence a point is a decimal point, as in all tables.
         chosen = [
             format_
-            for format_ in formats
+            for format_ in readings[name]
             if {format_.decimal} == marks or (not marks and format_[:2] == ("", "."))
         ]
         if len(chosen) != 1 or (table.is_numeric(name) and chosen[0] == NumberFormat()):
             continue
         settled[name] = chosen[0]
-        text = next(t for t in texts[name] if len({each.number(t) for each in formats}) > 1)
         if marks and decimal is None:
-            other = next(format_ for format_ in formats if format_ not in chosen)
+            text = first_unclear(texts[name], readings[name])
+            other = next(format_ for format_ in readings[name] if format_ not in chosen)
             known = {".": "point", ",": "comma"}
             warnings[name] = (
                 f"Column '{name}': '{text}' is read as {shown_number(chosen[0].number(text))}, "
                 f"because other columns have a decimal {known[chosen[0].decimal]}. If it is "
                 f"{shown_number(other.number(text))}, say decimal={known[other.decimal]}."
             )
-    unwarned = {name: settled[name] for name in settled if name not in warnings}
-    return ProposedFormats(_examples(settled), _notes(unwarned, texts), list(warnings.values()))
+    alike: dict[str, list[str]] = {}
+    for name, format_ in settled.items():
+        if name not in warnings:
+            alike.setdefault(format_.example, []).append(name)
+    notes = []
+    for names in alike.values():
+        format_, present = settled[names[0]], texts[names[0]]
+        unusual = (text for text in present if finite_number(text) != format_.number(text))
+        text = next(unusual, present[0])
+        notes.append(
+            f"Numbers are read as they are written in {listed_names(names)}: '{text}' is "
+            f"{shown_number(format_.number(text))}."
+        )
+    examples = {name: format_.example for name, format_ in settled.items()}
+    return ProposedFormats(examples, notes, list(warnings.values()))
 
 
 def _usual_with_decimals(table: Table, others: Collection[str | None]) -> list[str]:
@@ -105,25 +115,3 @@ def _decimal_mark(format_: NumberFormat, texts: list[str]) -> str | None:
     if format_.thousands in (".", ",") or any(format_.decimal in text for text in texts):
         return format_.decimal
     return None
-
-
-def _examples(formats: dict[str, NumberFormat]) -> dict[str, str]:
-    return {name: format_.example for name, format_ in formats.items()}
-
-
-def _notes(formats: dict[str, NumberFormat], texts: dict[str, list[str]]) -> list[str]:
-    """Return a note for each of the formats."""
-    alike: dict[str, list[str]] = {}
-    for name, format_ in formats.items():
-        alike.setdefault(format_.example, []).append(name)
-    notes = []
-    for names in alike.values():
-        format_, present = formats[names[0]], texts[names[0]]
-        text = next(
-            (text for text in present if finite_number(text) != format_.number(text)), present[0]
-        )
-        notes.append(
-            f"Numbers are read as they are written in {listed_names(names)}: '{text}' is "
-            f"{shown_number(format_.number(text))}."
-        )
-    return notes

@@ -43,6 +43,7 @@ MOST_COMPARED, MOST_OUTPUTS = 300, 4
 _ENDINGS = (re.compile(r"[ _.\-/:#]+[^ _.\-/:#]*$"), re.compile(r"(?<=\d)[A-Za-z]$"))
 """What may follow the name of the sample in the name of a row: ``S01_2``, ``S01b``."""
 
+
 AGAIN = "(remove the two files that 'new' wrote, and run it again with this key)"
 """What is to be done with `replicates_remedy` once `new` has run."""
 
@@ -100,30 +101,30 @@ def find_replicates(
     )
     values = outputs[~np.isnan(outputs)]
     may_be_words = is_class or (outputs.shape[1] == 1 and bool((values == np.floor(values)).all()))
-    names: list[str] = []
-    for known in (columns, _beginnings(columns)):
-        names = names or [
-            name
-            for name, column in known.items()
-            if (is_beyond and names_samples(column.codes, samples))
-            or (not is_beyond and _determines_by_no_chance(column, samples, may_be_words))
-        ]
-    is_beginning = bool(names) and names_of_rows(columns[names[0]])
-    if names and not is_beginning:
-        names.sort(key=lambda name: _order(columns[name], samples))
-    if not is_beyond and not names:
-        return None
+    beginnings = _beginnings(columns)
+    known = {**columns, **beginnings}
+    found = [
+        name
+        for name, column in known.items()
+        if (is_beyond and names_samples(column.codes, samples))
+        or (not is_beyond and _determines_by_no_chance(column, samples, may_be_words))
+    ]
+    names = [name for name in found if name not in beginnings]
+    names.sort(key=lambda name: _order(columns[name], samples))
+    best = next(iter([*names, *found]), None)
     if not is_beyond:
-        samples = (_beginnings(columns) if is_beginning else columns)[names[0]].codes
+        if best is None:
+            return None
+        samples = known[best].codes
         repeated = (sizes := np.bincount(samples))[sizes > 1]
     fewest = FEWEST_OF_ONE_OUTPUT if outputs.shape[1] == 1 else FEWEST_SAMPLES
-    if not names and (len(repeated) < fewest or not _are_alike(outputs, inputs, samples)):
+    if best is None and (len(repeated) < fewest or not _are_alike(outputs, inputs, samples)):
         return None
     return {
         "rows": int(repeated.sum()),
         "samples": len(repeated),
-        "columns": [] if is_beginning else names,
-        "beginning": names[0] if is_beginning else "",
+        "columns": names,
+        "beginning": best if found and not names else "",
         "is_of_column": not is_beyond,
     }, samples
 
@@ -247,10 +248,10 @@ def _order(column: Column, samples: np.ndarray) -> tuple:
 
 def _purity(parts: np.ndarray, wholes: np.ndarray) -> float:
     """Return the share of rows that are in the largest of the `parts` (n,) of their whole (n,)."""
-    pairs, counts = np.unique(np.column_stack([wholes, parts]), axis=0, return_counts=True)
-    largest = np.zeros(int(wholes.max()) + 1, dtype=int)
-    np.maximum.at(largest, pairs[:, 0], counts)
-    return float(largest.sum() / len(wholes))
+    from scipy.sparse import csr_array
+
+    counts = csr_array((np.ones(len(wholes)), (wholes, parts)))
+    return float(counts.max(axis=1).sum() / len(wholes))
 
 
 def _rest(values: np.ndarray, others: list[np.ndarray]) -> float:

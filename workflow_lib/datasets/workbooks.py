@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-import re
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 from workflow_lib.datasets.archives import DAMAGE, opened_zip
@@ -19,24 +17,11 @@ MOST_CELLS, MOST_ROWS = 20_000_000, 1 << 20
 """Cells of a sheet, also those that are empty: one filled cell far away makes millions of them; and
 rows, as many as a spreadsheet can have."""
 
-_PARTS = (
-    (
-        rb'<row [^<>]{0,500}hidden="(?:1|true)"',
-        "some rows of the workbook are hidden, and are read too",
-    ),
-    (rb"<mergeCell ", "of merged cells only the first has a value, the others are empty"),
-    (
-        rb"<f[^<>]{0,500}(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>",
-        "formulas without a stored value are empty: open the workbook in a spreadsheet and save it",
-    ),
-)
-"""Patterns in sheets, and what they mean for their cells."""
-
 
 def sheet_text(
     content: bytes, place: str, sheet: str | None = None, or_first: bool = False
 ) -> tuple[bytes, list[str]]:
-    """Return a sheet as CSV, a row on each line, and what reading assumed, in words.
+    """Return a sheet as CSV, a row on each line, and which of several it is, in words.
 
     Of formulas the stored value is taken. Dates are written in the form of ISO 8601. Rows above the
     first filled cell stay, and columns left of it are left out.
@@ -64,17 +49,10 @@ def sheet_text(
         instead = "save the table as CSV UTF-8"
         raise not_installed("openpyxl", place, error, instead) from error
     try:
-        with opened_zip(io.BytesIO(content)) as archive, warnings.catch_warnings():
+        with opened_zip(io.BytesIO(content)), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             found, rows, others = _chosen(book, place, sheet, or_first)
-            parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
-            present = {
-                note
-                for part in map(archive.read, parts)
-                for pattern, note in _PARTS
-                if re.search(pattern, part)
-            }
     except UserError:
         raise
     except (*DAMAGE, SyntaxError, TypeError, AttributeError, AssertionError) as error:
@@ -84,11 +62,10 @@ def sheet_text(
             expected="a workbook of a spreadsheet (.xlsx)",
             remedy="open it in a spreadsheet and save it again, or save the table as CSV UTF-8",
         ) from error
-    notes = [note for _, note in _PARTS if note in present]
-    if others:
-        others = f"; others: {listed_names(others)}"
-        notes.insert(0, f"the sheet '{found}' is read{others}, to be chosen by sheet=")
-    return _as_csv(rows), notes
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    note = f"the sheet '{found}' is read; others: {listed_names(others)}, to be chosen by sheet="
+    return text.getvalue().encode(), [note] * bool(others)
 
 
 def _chosen(
@@ -117,15 +94,12 @@ def _rows(sheet: Any, place: str) -> list[list[str]]:
     """Return the cells of a sheet as texts in rows of equal length; [] where all are empty."""
     # The size that a sheet states may be wrong.
     sheet.reset_dimensions()
-    rows, width, start = [], 0, None
+    rows, width = [], 0
     for values in sheet.iter_rows(values_only=True):
         cells = [_text(value) for value in values]
-        filled = [at for at, cell in enumerate(cells) if cell]
-        width = max(width, filled[-1] + 1 if filled else 0)
-        rows.append(cells[: filled[-1] + 1] if filled else [])
-        if filled:
-            start = filled[0] if start is None else min(start, filled[0])
-            last = len(rows)
+        n_cells = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+        rows.append(cells[:n_cells])
+        width = max(width, n_cells)
         if len(rows) > MOST_ROWS or len(rows) * width > MOST_CELLS:
             raise UserError(
                 place=f"{place}, sheet '{sheet.title}'",
@@ -133,9 +107,11 @@ def _rows(sheet: Any, place: str) -> list[list[str]]:
                 expected="a table of fewer cells",
                 remedy="remove what stands far from the table, or save it as CSV UTF-8",
             )
-    if start is None:
-        return []
-    return [row[start:] + [""] * (width - max(len(row), start)) for row in rows[:last]]
+    while rows and not rows[-1]:
+        rows.pop()
+    filled = (at for row in rows for at, cell in enumerate(row) if cell)
+    start = min(filled, default=0)
+    return [row[start:] + [""] * (width - max(len(row), start)) for row in rows]
 
 
 def _text(value: Any) -> str:
@@ -147,9 +123,3 @@ def _text(value: Any) -> str:
         return value.isoformat()
     # A line end within a cell would change the numbers of the rows below.
     return " ".join(value.split()) if isinstance(value, str) else str(value)
-
-
-def _as_csv(rows: Iterable[list[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()

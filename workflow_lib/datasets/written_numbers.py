@@ -135,6 +135,11 @@ def formats_of(texts: Sequence[str]) -> list[NumberFormat]:
     return list(readings.values())
 
 
+def first_unclear(texts: Iterable[str], formats: Sequence[NumberFormat]) -> str:
+    """Return the first text that is a different number in different formats."""
+    return next(text for text in texts if len({each.number(text) for each in formats}) > 1)
+
+
 def shown_number(number: float) -> str:
     """Return a number with a decimal point, without needless digits."""
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else repr(number)
