@@ -620,10 +620,19 @@ def test_parquet_of_more_cells_than_its_size_allows_is_refused(tmp_path, monkeyp
     assert "100000 cells" in refused(tmp_path / "t.parquet")
 
 
-def test_parquet_asks_for_the_package_that_reads_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    message = refused(written(tmp_path, b"PAR1....PAR1", "t.parquet"))
-    assert "pip install '.[parquet]'" in message
+@pytest.mark.parametrize(
+    ("package", "content", "name", "extra"),
+    [
+        ("pyarrow", b"PAR1....PAR1", "t.parquet", "parquet"),
+        ("openpyxl", b"PK\x03\x04", "t.xlsx", "excel"),
+    ],
+)
+def test_a_file_asks_for_the_package_that_reads_it(
+    tmp_path, monkeypatch, package, content, name, extra
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    message = refused(written(tmp_path, content, name))
+    assert f"{package} cannot be imported" in message and f"pip install '.[{extra}]'" in message
 
 
 def test_parquet_columns_are_those_that_were_written(tmp_path):
