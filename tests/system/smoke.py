@@ -68,10 +68,10 @@ def command(*options: str, cores: int | None = 2) -> list[str]:
     return [*SNAKEMAKE, *cores_option, "--configfile", CONFIGURATION, *options]
 
 
-def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: str) -> Outcome:
-    """Run the smoke experiment in `folder` to its end."""
+def ended(folder: Path, words: list[str], **variables: str) -> Outcome:
+    """Run a command in `folder` to its end."""
     done = subprocess.run(
-        command(*options, cores=cores),
+        words,
         cwd=folder,
         env=environment(folder, **variables),
         capture_output=True,
@@ -81,6 +81,11 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
         timeout=900,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: str) -> Outcome:
+    """Run the smoke experiment in `folder` to its end."""
+    return ended(folder, command(*options, cores=cores), **variables)
 
 
 def results(folder: Path) -> dict[str, str]:

@@ -6,7 +6,6 @@ Each ends the run with a message, keeps complete results, and has no effect once
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -185,15 +184,7 @@ def limited(rule: str, module: str, more: int | str) -> dict[str, str]:
 
 def run(folder: Path, prefix: list[str] | None = None, **variables: str) -> Outcome:
     """Run the smoke experiment in `folder` to its end."""
-    done = subprocess.run(
-        [*(prefix or []), *smoke.command()],
-        cwd=folder,
-        env=smoke.environment(folder, **variables),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return smoke.ended(folder, [*(prefix or []), *smoke.command()], **variables)
 
 
 def refused(

@@ -57,15 +57,7 @@ def typed(command: str, cores: int = 1) -> list[str]:
 def run(
     folder: Path, command: str, cores: int = 1, prefix: list[str] | None = None, **variables: str
 ) -> Outcome:
-    done = subprocess.run(
-        [*(prefix or []), *typed(command, cores)],
-        cwd=folder,
-        env=smoke.environment(folder, **variables),
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return smoke.ended(folder, [*(prefix or []), *typed(command, cores)], **variables)
 
 
 def succeeds(folder: Path, command: str, **options) -> Outcome:
@@ -206,7 +198,9 @@ def test_a_disk_that_a_command_fills_is_named(number, folder_before, stages):
     command, name, share = DISKS[number]
     folder = folder_before(command)
     with mounted_disk(folder / name) as disk:
-        needed = blocks(stages["predict"]) if command == "answer" else 1
+        paths = [stages["predict"] / path for path in files_below(stages["predict"], "results")]
+        blocks = sum(-(-path.stat().st_size // BLOCK) + 1 for path in paths)
+        needed = blocks if command == "answer" else 1
         disk.leave(round(share * needed))
         outcome = run(folder, command)
         assert outcome.status == 1, outcome.text
@@ -217,11 +211,6 @@ def test_a_disk_that_a_command_fills_is_named(number, folder_before, stages):
         disk.make_room()
         succeeds(folder, command)
         assert_as_undisturbed(folder, command, stages)
-
-
-def blocks(folder: Path) -> int:
-    paths = [folder / name for name in files_below(folder, "results")]
-    return sum(-(-path.stat().st_size // BLOCK) + 1 for path in paths)
 
 
 MEMORY = [("new", 500), ("answer", 850), ("predict", 600)]
