@@ -110,7 +110,13 @@ def find_replicates(
         or (not is_beyond and _determines_by_no_chance(column, samples, may_be_words))
     ]
     names = [name for name in found if name not in beginnings]
-    names.sort(key=lambda name: _order(columns[name], samples))
+    names.sort(
+        key=lambda name: (
+            _purity(samples, columns[name].codes) < PURE,
+            columns[name].rank,
+            -len(np.unique(columns[name].codes)),
+        )
+    )
     best = next(iter([*names, *found]), None)
     if not is_beyond:
         if best is None:
@@ -139,15 +145,13 @@ def equal_outputs(outputs: np.ndarray) -> np.ndarray:
     # Adding zero makes -0.0 and 0.0 the same.
     values = np.round(standardised(outputs)[1], 6) + 0.0
     numbers = np.unique(np.hstack([values, known]), axis=0, return_inverse=True)[1].reshape(-1)
-    full = np.flatnonzero(known.all(axis=1))
-    patterns, pattern_of = np.unique(known, axis=0, return_inverse=True)
-    for number, has in enumerate(patterns):
-        if has.all() or not has.any() or len(patterns) > MOST_COMPARED:
-            continue
+    full, partial = known.all(axis=1), known.any(axis=1) & ~known.all(axis=1)
+    patterns = np.unique(known[partial], axis=0)
+    for has in patterns if len(patterns) < MOST_COMPARED else ():
         matches: dict[bytes, set[int]] = {}
-        for row in full:
+        for row in np.flatnonzero(full):
             matches.setdefault(values[row, has].tobytes(), set()).add(int(numbers[row]))
-        for row in np.flatnonzero(pattern_of.reshape(-1) == number):
+        for row in np.flatnonzero((known == has).all(axis=1)):
             found = matches.get(values[row, has].tobytes(), ())
             if len(found) == 1:
                 (numbers[row],) = found
@@ -241,11 +245,6 @@ def _beginnings(columns: Mapping[str, Column]) -> dict[str, Column]:
     return found
 
 
-def _order(column: Column, samples: np.ndarray) -> tuple:
-    is_coarser = _purity(samples, column.codes) < PURE
-    return is_coarser, column.rank, -len(np.unique(column.codes))
-
-
 def _purity(parts: np.ndarray, wholes: np.ndarray) -> float:
     """Return the share of rows that are in the largest of the `parts` (n,) of their whole (n,)."""
     from scipy.sparse import csr_array
@@ -285,13 +284,13 @@ def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> 
     """
     from sklearn.neighbors import NearestNeighbors
 
+    sizes = np.bincount(samples)[samples]
+    shared, weights = np.flatnonzero(sizes > 1), 1 / sizes
+    by_chance = np.average((sizes[shared] - 1) / (len(samples) - 1), weights=weights[shared])
     same = np.append(samples[1:] == samples[:-1], False)
+    follows = np.average((same | np.roll(same, 1))[shared], weights=weights[shared])
     numbers = np.arange(len(samples), dtype=np.float64)
     is_sorted = any(abs(rank_correlation(numbers, column)) > 0.95 for column in outputs.T)
-    shared = np.flatnonzero(np.bincount(samples)[samples] > 1)
-    sizes = np.bincount(samples)[samples]
-    by_chance = np.average((sizes[shared] - 1) / (len(samples) - 1), weights=1 / sizes[shared])
-    follows = np.average((same | np.roll(same, 1))[shared], weights=1 / sizes[shared])
     if not is_sorted and follows >= 0.5 + by_chance:
         return True
     if not inputs.shape[1]:
@@ -301,8 +300,8 @@ def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> 
     neighbours = NearestNeighbors(n_neighbors=2).fit(values).kneighbors(values[shared])[1]
     # Of equal rows the row itself may come second.
     nearest = np.where(neighbours[:, 0] == shared, neighbours[:, 1], neighbours[:, 0])
-    is_same = samples[nearest] == samples[shared]
-    return bool(np.average(is_same, weights=1 / sizes[shared]) >= 0.5 + 0.5 * by_chance)
+    is_same = np.average(samples[nearest] == samples[shared], weights=weights[shared])
+    return bool(is_same >= 0.5 + 0.5 * by_chance)
 
 
 def replicates_sentence(facts: Mapping[str, Any], n_labelled: int) -> str:

@@ -29,7 +29,7 @@ COMMENTS = ("#", "%")
 """Beginnings of lines that may be comments."""
 
 _SEPARATOR = re.compile(rb'"?sep=([^"\r\n])"?[,;\t ]*(?=[\r\n])', re.IGNORECASE)
-_COMMENT_LINE = re.compile(rb"(?<=[\r\n])[#%][^\r\n]*")
+_COMMENT_OR_QUOTED = re.compile(rb'"[^"]*"|(?<=[\r\n])[#%][^\r\n]*')
 _SPACED_QUOTES = r'{0} +"[^"\r\n]*" *({0}|[\r\n]|$)'
 
 
@@ -100,14 +100,13 @@ def without_surroundings(
     if below and _are_units(header, below, missing):
         passed.append((below[0].first, below[0].last))
         notes.append(f"line {below[0].first}, which has no numbers (units?), is passed over")
-    lines = content.splitlines(keepends=True) if passed or layout.is_short else []
-    for first, last in passed:
-        for number in range(first - 1, last):
-            lines[number] = _line_end(lines[number])
-    if layout.is_short:
-        at = header.first - 1
-        lines[at] = b'""' + delimiter.encode() + lines[at]
-    content = b"".join(lines) or content
+    if passed or layout.is_short:
+        lines = content.splitlines(keepends=True)
+        for first, last in passed:
+            lines[first - 1 : last] = map(_line_end, lines[first - 1 : last])
+        short = b'""' + delimiter.encode() if layout.is_short else b""
+        lines[header.first - 1] = short + lines[header.first - 1]
+        content = b"".join(lines)
     content, n_comments = _without_comments(content, delimiter, header)
     if n_comments:
         notes.append(f"{_lines(n_comments)} with comments passed over")
@@ -187,8 +186,8 @@ def _layout(
         if is_first and 2 * len(fits) >= len(below):
             # Settings of an instrument, each with its value, may be more lines than the table.
             is_sure = all(len(row.cells) >= record.width >= row.width for row in records)
+            is_sure = is_sure or _is_table(records, missing)
             later = None if is_sure else _layout(records[1:], missing, strictly=True)
-            later = None if _is_table(records, missing) else later
             if later is None or later.is_short:
                 return Layout(0, record.width, False)
             return later._replace(header=later.header + 1)
@@ -230,20 +229,14 @@ def _are_units(header: Record, below: Sequence[Record], missing: Collection[str]
 
     At least in two columns, and in half of these; and it has no number.
     """
-    units, rows = below[0].cells, below[1 : 1 + MOST_BELOW]
-    width = header.width
-    rows = [row.cells for row in rows if len(row.cells) >= width]
+    units, width = below[0].cells, header.width
+    rows = [row.cells for row in below[1 : 1 + MOST_BELOW] if len(row.cells) >= width]
     if not rows or len(units) < width or any(_number(cell) is not None for cell in units):
         return False
     numeric = [at for at in range(width) if _are_numbers([row[at] for row in rows], missing)]
-    written = [
-        at
-        for at in numeric
-        if units[at] not in ("", *missing)
-        and not is_limit(units[at])
-        and not is_no_result(units[at])
-    ]
-    return len(written) >= 2 and 2 * len(written) >= len(numeric)
+    marks = [units[at] in ("", *missing) or is_limit(units[at]) for at in numeric]
+    n_written = sum(not mark and not is_no_result(units[at]) for at, mark in zip(numeric, marks))
+    return n_written >= 2 and 2 * n_written >= len(numeric)
 
 
 def _are_numbers(cells: Sequence[str], missing: Collection[str], share: float = 1) -> bool:
@@ -267,24 +260,19 @@ def _name_rows(rows: Sequence[Record]) -> bool:
 
 def _without_comments(content: bytes, delimiter: str, header: Record) -> tuple[bytes, int]:
     """Return a text without the comments below its header, and their number."""
-    pieces, position, n_quotes, n_comments = [], 0, 0, 0
-    for match in _COMMENT_LINE.finditer(content):
-        record = next(filled_records(match[0], delimiter))
-        if record.cells == header.cells:
+    if not re.search(rb"[\r\n][#%]", content):
+        return content, 0
+    pieces, position = [], 0
+    for match in _COMMENT_OR_QUOTED.finditer(content):
+        record = next(filled_records(match[0], delimiter), None)
+        if match[0].startswith(b'"') or record.cells == header.cells:
             continue
         if record.width == header.width:
             # Rows of this table may begin with the mark.
             return content, 0
-        n_quotes += content.count(b'"', position, match.start())
-        if n_quotes % 2:
-            # It is part of a cell.
-            pieces.append(content[position : match.end()])
-            n_quotes += match[0].count(b'"')
-        else:
-            pieces.append(content[position : match.start()])
-            n_comments += 1
+        pieces.append(content[position : match.start()])
         position = match.end()
-    return b"".join([*pieces, content[position:]]), n_comments
+    return b"".join([*pieces, content[position:]]), len(pieces)
 
 
 def _without_footer(content: bytes, delimiter: str, n_names: int) -> tuple[bytes, int]:
@@ -296,21 +284,16 @@ def _without_footer(content: bytes, delimiter: str, n_names: int) -> tuple[bytes
         record = next(filled_records(lines[at], delimiter), None)
         if record is None:
             kept, n_last = at, n_notes
-        elif not _is_note(record, n_names):
+            continue
+        is_sentence = record.width == 1 < n_names and " " in record.cells[0]
+        is_narrow = len(record.cells) < n_names or is_sentence
+        if not is_narrow or any(_number(cell) is not None for cell in record.cells):
             break
-        else:
-            n_notes += 1
+        n_notes += 1
     if not n_last or content.count(b'"') % 2:
         return content, 0
     size = sum(map(len, lines[kept:]))
     return content[:-size] + b"".join(map(_line_end, lines[kept:])), n_last
-
-
-def _is_note(record: Record, n_names: int) -> bool:
-    """Return whether a row has no numbers, and fewer cells than the table, or one sentence."""
-    is_narrow = len(record.cells) < n_names
-    is_sentence = record.width == 1 < n_names and " " in record.cells[0]
-    return (is_narrow or is_sentence) and all(_number(cell) is None for cell in record.cells)
 
 
 def _line_end(line: bytes) -> bytes:

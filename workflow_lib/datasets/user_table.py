@@ -405,8 +405,6 @@ class Table:
         return self._numbers[name]
 
     def _no_number(self, name: str, row: int, text: str) -> UserError:
-        remedy = "fix the value, list it in missing_values (in the command new: missing) if it "
-        remedy += "marks a missing value, or leave this column out"
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         formats = formats_of([text])
         if formats and name in self._formats:
@@ -417,11 +415,15 @@ class Table:
             remedy = (
                 f"write {readings}; or, if all numbers of this column are written so, give their "
                 f"format in the dataset's file, number_formats: {{{name}: {examples}}}"
-                + " (in the command new, say decimal=point or decimal=comma)"
-                * bool(formats[1:])
+            )
+            remedy += " (in the command new, say decimal=point or decimal=comma)" * bool(
+                formats[1:]
             )
         elif is_limit(text):
             remedy = "write a number, or leave the cell empty: a limit is not a measured value"
+        else:
+            remedy = "fix the value, list it in missing_values (in the command new: missing) if it "
+            remedy += "marks a missing value, or leave this column out"
         return UserError(
             place=self.where(row, name),
             found=f"'{shown}' is not a finite number",
