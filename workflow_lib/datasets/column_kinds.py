@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workflow_lib.datasets.dates import date_orders, has_short_year, is_date, needs_order
+from workflow_lib.datasets.dates import date_orders, has_short_year, is_date
 from workflow_lib.datasets.tables import finite_number, listed_names
 from workflow_lib.datasets.written_numbers import (
     NumberFormat,
@@ -212,8 +212,7 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
     if _are_molecules(present):
         return kind(SMILES, "its texts look like the SMILES of molecules")
     if all(map(is_date, present)):
-        orders = date_orders(present)
-        is_open = needs_order(present) and not orders
+        is_open = date_orders(present) == set()
         order = ", date_order=day-first or date_order=month-first" if is_open else ""
         return kind(DATE, f"dates are not inputs; split by them with time={name}{order}")
     if all(map(has_short_year, present)):

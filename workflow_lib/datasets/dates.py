@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 DAY_FIRST, MONTH_FIRST = ORDERS = ("day-first", "month-first")
 """Orders of day and month in dates such as 1/02/2024."""
 
+_PARTS = {DAY_FIRST: "first", MONTH_FIRST: "second_part"}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -46,36 +48,26 @@ def has_short_year(text: str) -> bool:
     return _SHORT_YEAR.fullmatch(text) is not None
 
 
-def date_orders(texts: Iterable[str]) -> set[str]:
-    """Return the orders of day and month that dates of a column show, by a day after the 12th."""
-    found = set()
-    for text in dict.fromkeys(texts):
-        match = _match(text)
-        if match is not None and "first" in match:
-            found |= {DAY_FIRST} if int(match["first"]) > 12 else set()
-            found |= {MONTH_FIRST} if int(match["second_part"]) > 12 else set()
-    return found
+def date_orders(texts: Iterable[str]) -> set[str] | None:
+    """Return the orders of day and month that dates of a column show, by a day after the 12th.
 
-
-def needs_order(texts: Iterable[str]) -> bool:
-    """Return whether dates of a column are written as 31/05/2024."""
-    return any("first" in (_match(text) or ()) for text in dict.fromkeys(texts))
+    None where no date is written as 31/05/2024, so that none needs an order.
+    """
+    matches = [match for text in dict.fromkeys(texts) if "first" in (match := _match(text) or {})]
+    parts = {order: [int(match[name]) for match in matches] for order, name in _PARTS.items()}
+    return {order for order in ORDERS if max(parts[order]) > 12} if matches else None
 
 
 def moment(text: str, order: str | None) -> datetime.datetime | None:
     """Return the date and time in a text; None where it is none in this `order` of its parts."""
-    try:
+    with suppress(ValueError):
         return datetime.datetime.fromisoformat(text)
-    except ValueError:
-        found = _match(text)
-    if found is None:
+    found = _match(text)
+    if found is None or ("first" in found and order is None):
         return None
     if "first" in found:
-        if order is None:
-            return None
-        found["day"], found["month"] = found["first"], found["second_part"]
-        if order == MONTH_FIRST:
-            found["day"], found["month"] = found["month"], found["day"]
+        parts = found["first"], found["second_part"]
+        found["day"], found["month"] = parts if order == DAY_FIRST else parts[::-1]
     month = found.get("month") or _MONTHS.index(found["name"][:3].lower()) + 1
     hour = int(found.get("hour") or 0)
     if "half" in found:
@@ -85,10 +77,9 @@ def moment(text: str, order: str | None) -> datetime.datetime | None:
     zone = found.get("zone", "").upper().replace("UTC", "Z").replace("Z", "+00:00")
     written = f"{found['year']}-{int(month):02}-{int(found['day']):02}T{hour:02}"
     written += f":{found.get('minute', '00')}:{found.get('second', '00')}"
-    try:
+    with suppress(ValueError):
         return datetime.datetime.fromisoformat(f"{written}{found.get('fraction', '')}{zone}")
-    except ValueError:
-        return None
+    return None
 
 
 def _match(text: str) -> dict[str, str] | None:

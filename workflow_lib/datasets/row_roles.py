@@ -14,7 +14,6 @@ from workflow_lib.datasets.dates import (
     date_orders,
     has_short_year,
     moment,
-    needs_order,
 )
 from workflow_lib.errors import UserError
 
@@ -240,11 +239,11 @@ def date_order(table: Table, name: str, order: str | None = None) -> str | None:
     if table.is_numeric(name):
         return None
     texts = table.strings(name)
-    if order is not None or not needs_order(texts):
-        return order
     orders = date_orders(texts)
+    if order is not None or orders is None:
+        return order
     if len(orders) != 1:
-        row = next(row for row, text in enumerate(texts) if needs_order([text]))
+        row = next(row for row, text in enumerate(texts) if date_orders([text]) is not None)
         raise UserError(
             place=table.where(row, name),
             found="dates in which day and month stand in different orders"
@@ -286,14 +285,13 @@ def row_times(rows: Table, name: str, order: str | None = None) -> np.ndarray:
     for row, text in enumerate(texts):
         found = moment(text, order)
         if found is None:
-            short = has_short_year(text)
             raise UserError(
                 place=rows.where(row, name),
                 found=f"'{text}' is not a time" + (f" that is {order}" if order else ""),
                 expected="a number in every row, or a date such as 2024-05-31 or "
                 "2024-05-31T18:30 in every row",
                 remedy="write years with four digits"
-                if short
+                if has_short_year(text)
                 else "write all times in one of these forms",
             )
         # Not converted to UTC, which may be before the year 1 and then does not exist.
