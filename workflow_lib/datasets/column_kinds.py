@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from workflow_lib.datasets.dates import date_orders, has_short_year, is_date
 from workflow_lib.datasets.tables import finite_number, listed_names
 from workflow_lib.datasets.written_numbers import (
-    NumberFormat,
     first_unclear,
     formats_of,
     has_unit,
@@ -244,7 +242,19 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
     texts = list(dict.fromkeys(values[present]))
     formats = formats_of(texts)
     if formats:
-        return _other_format(texts, formats)
+        if len(formats) == 1:
+            text = next(text for text in texts if finite_number(text) is None)
+            return (
+                f"its values are numbers that are not written as usual, such as '{text}', and are "
+                f"taken for texts; write {shown_number(formats[0].number(text))}, or give their "
+                f'format in number_formats, "{formats[0].example}"'
+            )
+        text = first_unclear(texts, formats)
+        readings = " or ".join(shown_number(each.number(text)) for each in formats)
+        return (
+            f"its values are taken for texts, since '{text}' may be {readings}; write it as one of "
+            "these, or add decimal=point or decimal=comma to the command, the mark before decimals"
+        )
     others = [row for row in present if not is_measured(values[row])]
     n_numbers = len(present) - len(others)
     if not others:
@@ -264,11 +274,13 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
         or are_known
         or (are_few and len(numbers) > MOST_MARKS)
     ):
+        # Snakemake takes # for a comment.
+        key = f"missing='\\{marks[0]}'" if marks[0][0] == "#" else f'missing="{marks[0]}"'
         line = table.where(others[0]).rpartition(", ")[2]
         remedy = (
             "write a number in these cells, or leave them empty: a limit is not a measured value"
             if is_limit(marks[0])
-            else f"fix the table, or name such marks of missing values ({_as_key(marks[0])}, "
+            else f"fix the table, or name such marks of missing values ({key}, "
             "missing_values in the dataset's file)"
         )
         return (
@@ -276,25 +288,3 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
             f"'{marks[0]}' in {line}, so all are taken for texts; {remedy}"
         )
     return ""
-
-
-def _other_format(texts: Sequence[str], formats: Sequence[NumberFormat]) -> str:
-    """Return that numbers are not written as usual, and what to do."""
-    if len(formats) == 1:
-        text = next(text for text in texts if finite_number(text) is None)
-        return (
-            f"its values are numbers that are not written as usual, such as '{text}', and are "
-            f"taken for texts; write {shown_number(formats[0].number(text))}, or give their format "
-            f'in number_formats, "{formats[0].example}"'
-        )
-    text = first_unclear(texts, formats)
-    readings = " or ".join(shown_number(each.number(text)) for each in formats)
-    return (
-        f"its values are taken for texts, since '{text}' may be {readings}; write it as one of "
-        "these, or add decimal=point or decimal=comma to the command, the mark before decimals"
-    )
-
-
-def _as_key(mark: str) -> str:
-    """Return a mark of missing values as it is typed: Snakemake takes ``#`` for a comment."""
-    return f"missing='\\{mark}'" if mark.startswith("#") else f'missing="{mark}"'

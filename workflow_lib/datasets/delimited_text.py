@@ -131,16 +131,13 @@ def text_table(
         return cleaned(column.to_numpy(dtype=object, na_value=""), missing)
 
     if unnamed:
-        if unnamed in numbers and not keep_empty and not _are_row_numbers(numbers[unnamed]):
+        values = numbers.get(unnamed, np.array([np.nan]))
+        # Row numbers, unless all are missing, as in an empty column.
+        is_whole = len(np.unique(values)) == len(values) and (values == np.floor(values)).all()
+        if not (keep_empty or is_whole or np.isnan(values).all()):
             raise no_name(f"{place}, line {last_line}", 1)
         notes.append(f"the first column has no name, and is called '{unnamed}'")
     return Table(place, names, numbers, strings, lines, unit, notes)
-
-
-def _are_row_numbers(values: np.ndarray) -> bool:
-    """Return whether numbers differ and are whole; or all are missing, as in an empty column."""
-    whole = len(np.unique(values)) == len(values) and (values == np.floor(values)).all()
-    return bool(whole or np.isnan(values).all())
 
 
 def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:

@@ -129,9 +129,8 @@ def choose_unpaired_sizes(
         return
     check_unpaired(table, table.matrix(columns["outputs"]), kinds)
     if proposal.split == "chronological":
-        row_times(
-            table.selected(kinds.unpaired), columns["time"], proposal.options.get("date_order")
-        )
+        order = proposal.options.get("date_order")
+        row_times(table.selected(kinds.unpaired), columns["time"], order)
     proposal.unpaired_sizes = [min(n_unpaired, MOST_UNPAIRED)]
 
 

@@ -11,7 +11,13 @@ from workflow_lib.datasets.archives import unpacked_gzip
 from workflow_lib.datasets.arff_text import arff_table
 from workflow_lib.datasets.fasta_text import fasta_entries
 from workflow_lib.datasets.tables import SAVE_AS_CSV, checked_text, file_content
-from workflow_lib.datasets.typed_columns import MATLAB, cleaned, hdf5_columns, parquet_columns
+from workflow_lib.datasets.typed_columns import (
+    FROM_MATLAB,
+    MATLAB,
+    cleaned,
+    hdf5_columns,
+    parquet_columns,
+)
 from workflow_lib.datasets.user_table import MISSING_VALUES, Table
 from workflow_lib.datasets.workbooks import sheet_text
 from workflow_lib.errors import UserError, nearest_name
@@ -48,8 +54,7 @@ _REMEDIES = {
     _PARQUET: "rename the file, with the ending of its kind",
     _HDF5: "rename the file, with the ending of its kind",
     _GZIP: "unpack it, or let its name end in .csv.gz",
-    _OLD_MATLAB: "in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
-    "writetable(TABLE, 'table.csv')",
+    _OLD_MATLAB: FROM_MATLAB,
     _PAGE: "download the table itself; a page was saved instead of it",
 }
 
@@ -109,11 +114,9 @@ def read_table(
         Naming the file and the line or column that cannot be read.
     """
     place, ending, content = _checked_file(path, ENDINGS)
-    if ending in PARQUET_ENDINGS:
-        columns, categories = parquet_columns(content, place)
-        return Table.from_columns(columns, place, missing_values, categories)
-    if ending in HDF5_ENDINGS:
-        columns, categories = hdf5_columns(content, place)
+    if ending in (*PARQUET_ENDINGS, *HDF5_ENDINGS):
+        columns_of = parquet_columns if ending in PARQUET_ENDINGS else hdf5_columns
+        columns, categories = columns_of(content, place)
         return Table.from_columns(columns, place, missing_values, categories)
     if ending in ARFF_ENDINGS:
         return arff_table(checked_text(content, place), place, missing_values)[0]

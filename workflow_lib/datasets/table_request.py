@@ -189,7 +189,10 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         checked["series"] = True
     for key in ("methods", "missing", "not_missing"):
         if key in checked:
-            items = checked[key] if isinstance(checked[key], list) else _listed(checked[key])
+            items = checked[key]
+            if isinstance(items, str):
+                # Brackets around a single text are part of it.
+                items = (_without_brackets(items) if "," in items else items).split(",")
             checked[key] = [item.strip() for item in items if item.strip()]
     if "decimal" in checked:
         mark = {"point": ".", "comma": ","}.get(checked["decimal"], checked["decimal"])
@@ -320,11 +323,17 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         found = "every column that it matches has another role"
         raise wrong_key("outputs", found, "at least one column to predict", "fix outputs")
     of_categories = [name for name in lists["categories"] if name not in outputs]
+    # A pattern of counts of words may match columns with another role, too.
+    others = {*lists["exclude"], *single.values()}
+    words = [name for name in lists["bags"] if name not in others]
+    if "bags" in request and not words:
+        found = "every column that it matches has another role"
+        raise wrong_key("bags", found, "columns that count words", "fix bags")
     return RequestedColumns(
         outputs=outputs,
         categories=of_categories,
         exclude=[name for name in lists["exclude"] if name not in outputs],
-        bags=_bags(request, lists, single),
+        bags=words,
         inputs=[name for name in lists["inputs"] if name not in outputs]
         if "inputs" in request
         else None,
@@ -332,18 +341,6 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         single=single,
         encode=_encoded_columns(request, table, {*outputs, *single.values()}),
     )
-
-
-def _bags(
-    request: Mapping[str, Any], lists: Mapping[str, list[str]], single: Mapping[str, str | None]
-) -> list[str]:
-    """Return the columns that count words: a pattern may match columns with another role."""
-    others = {*lists["exclude"], *single.values()}
-    words = [name for name in lists["bags"] if name not in others]
-    if "bags" in request and not words:
-        found = "every column that it matches has another role"
-        raise wrong_key("bags", found, "columns that count words", "fix bags")
-    return words
 
 
 def _encoders(value: str | Sequence[str]) -> dict[str, str]:
@@ -425,11 +422,6 @@ def _without_brackets(value: str) -> str:
     inside = value[1:-1]
     is_list = value[:1] == "[" and value[-1:] == "]" and not set("[]") & set(inside)
     return inside if is_list else value
-
-
-def _listed(value: str) -> list[str]:
-    """Return the texts between commas; brackets around a single text are part of it."""
-    return (_without_brackets(value) if "," in value else value).split(",")
 
 
 def _number_of_splits(value: Any) -> int:

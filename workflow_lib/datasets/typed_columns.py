@@ -22,6 +22,12 @@ MATLAB = b"MATLAB 7.3 MAT-file"
 CATEGORICAL = "categorical"
 """Type of a column in what pandas notes in Parquet files."""
 
+FROM_MATLAB = (
+    "in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
+    "writetable(TABLE, 'table.csv')"
+)
+"""How MATLAB writes a file that can be read."""
+
 COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
 
@@ -233,7 +239,6 @@ def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]
     """
     import h5py
 
-    is_matlab = content.startswith(MATLAB)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             return _hdf5_columns(file, place, most_unpacked(len(content)))
@@ -244,9 +249,8 @@ def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]
             expected="one-dimensional datasets of numbers or texts in the root of the file, or a "
             "single two-dimensional dataset that has the names of its columns in its attribute "
             f"'{COLUMNS_ATTRIBUTE}'",
-            remedy="in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
-            "writetable(TABLE, 'table.csv')"
-            if is_matlab
+            remedy=FROM_MATLAB
+            if content.startswith(MATLAB)
             else "write the table again as plain columns (from pandas by to_csv instead of to_hdf)",
         ) from error
 

@@ -416,9 +416,8 @@ class Table:
                 f"write {readings}; or, if all numbers of this column are written so, give their "
                 f"format in the dataset's file, number_formats: {{{name}: {examples}}}"
             )
-            remedy += " (in the command new, say decimal=point or decimal=comma)" * bool(
-                formats[1:]
-            )
+            if formats[1:]:
+                remedy += " (in the command new, say decimal=point or decimal=comma)"
         elif is_limit(text):
             remedy = "write a number, or leave the cell empty: a limit is not a measured value"
         else:
