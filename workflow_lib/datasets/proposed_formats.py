@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from workflow_lib.datasets.column_kinds import named_like_an_identity
 from workflow_lib.datasets.tables import finite_number, listed_names
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.datasets.written_numbers import (
+    DECIMAL_MARKS,
     NumberFormat,
     first_unclear,
     formats_of,
@@ -57,15 +59,22 @@ def proposed_formats(
         if not is_identity and (found := formats_of(present)):
             texts[name], readings[name] = present, found
     settled = {name: found[0] for name, found in readings.items() if len(found) == 1}
-    marks = {_decimal_mark(format_, texts[name]) for name, format_ in settled.items()}
+    marks = {
+        format_.decimal
+        for name, format_ in settled.items()
+        if format_.thousands in DECIMAL_MARKS or any(format_.decimal in t for t in texts[name])
+    }
     if len(settled) < len(readings) or "," in marks or decimal == ",":
-        for name in _usual_with_decimals(table, {*others, *table.unreadable}):
+        usual = [name for name in table.names if name not in {*others, *table.unreadable}]
+        usual = (name for name in usual if table.is_numeric(name))
+        fractional = (name for name in usual if np.nan_to_num(table.numbers(name) % 1).any())
+        for name in islice(fractional, MOST_COMPARED):
             present = [text for text in dict.fromkeys(table.strings(name)) if text]
             if len(found := formats_of(present)) > 1:
                 texts[name], readings[name] = present, found
             else:
                 marks.add(".")
-    marks = {decimal} if decimal else marks - {None}
+    marks = {decimal} if decimal else marks
     warnings = {}
     for name in [name for name in readings if name not in settled]:
         # Without evidence a point is a decimal point, as in all tables.
@@ -101,17 +110,3 @@ def proposed_formats(
         )
     examples = {name: format_.example for name, format_ in settled.items()}
     return ProposedFormats(examples, notes, list(warnings.values()))
-
-
-def _usual_with_decimals(table: Table, others: Collection[str | None]) -> list[str]:
-    """Return columns of usual numbers with decimals, at most `MOST_COMPARED`."""
-    names = [name for name in table.names if name not in others and table.is_numeric(name)]
-    fractional = (name for name in names if np.nan_to_num(table.numbers(name) % 1).any())
-    return [name for name, _ in zip(fractional, range(MOST_COMPARED))]
-
-
-def _decimal_mark(format_: NumberFormat, texts: list[str]) -> str | None:
-    """Return the decimal mark of a column; None where it could have any."""
-    if format_.thousands in (".", ",") or any(format_.decimal in text for text in texts):
-        return format_.decimal
-    return None

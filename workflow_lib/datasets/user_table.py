@@ -359,19 +359,13 @@ class Table:
         rows = np.asarray(rows)
         if rows.dtype != bool:
             rows = rows.astype(np.intp)
-        return Table(
-            self.place,
-            self.names,
-            {name: values[rows] for name, values in self._numbers.items() if values is not None},
-            lambda name: self._texts(name)[rows],
-            self.lines[rows],
-            self.unit,
-            self.notes,
-            self.categories,
-            self.unreadable,
-            self.typed,
-            self._formats,
-        )
+        table = copy.copy(self)
+        table.lines = self.lines[rows]
+        table.lines.flags.writeable = False
+        table._numbers = {n: v[rows] for n, v in self._numbers.items() if v is not None}
+        table._strings, table._spellings = {}, {}
+        table._read_strings = lambda name: self._texts(name)[rows]
+        return table
 
     def _texts(self, name: str) -> np.ndarray:
         name = self.named(name)
