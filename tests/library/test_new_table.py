@@ -313,8 +313,3 @@ def test_the_summary_stays_short_whatever_is_found(folder, capsys):
     _, (dataset, _), out = written(folder, capsys, columns, group="batch")
     assert len(out.splitlines()) <= 25
     assert dataset.count("# WARNING: Column 'twin") == 30
-
-
-def test_missing_files_are_reported(folder):
-    with pytest.raises(UserError, match="there is no such file"):
-        run({"name": "assay", "data": "nowhere.csv", "outputs": "y1"}, folder)

@@ -477,15 +477,6 @@ def test_too_few_labelled_rows_are_refused_with_what_is_needed(tmp_path):
     assert "3 of 3 rows have a known class" in message
 
 
-def test_a_table_of_ten_thousand_columns_is_stored(tmp_path):
-    values = np.random.default_rng(0).integers(0, 100, size=(12, 10_000))
-    lines = [",".join([f"x{column}" for column in range(10_000)] + ["y"])]
-    lines += [",".join(map(str, [*row, sum(row)])) for row in values.tolist()]
-    tree = stored(tmp_path, written(tmp_path, lines), numbers=["x*"], outputs=["y"])
-    np.testing.assert_array_equal(tree["inputs"], values)
-    assert len(json.loads(tree["names"]["inputs"])) == 10_000
-
-
 # The check of every reader
 
 
