@@ -43,7 +43,6 @@ MOST_COMPARED, MOST_OUTPUTS = 300, 4
 _ENDINGS = (re.compile(r"[ _.\-/:#]+[^ _.\-/:#]*$"), re.compile(r"(?<=\d)[A-Za-z]$"))
 """What may follow the name of the sample in the name of a row: ``S01_2``, ``S01b``."""
 
-
 AGAIN = "(remove the two files that 'new' wrote, and run it again with this key)"
 """What is to be done with `replicates_remedy` once `new` has run."""
 

@@ -95,8 +95,8 @@ def read_table(
         Cells that count as missing, compared without surrounding space.
     delimiter : str, default=None
         The character between two values of a text file; None: that of
-        `workflow_lib.datasets.delimited_text.DELIMITERS` by which the
-        header has the most names.
+        `workflow_lib.datasets.table_surroundings.DELIMITERS` by which the header has the most
+        names.
     keep_empty : bool, default=False
         Whether rows of a text file whose cells are all empty are kept, for a result for each row;
         see `workflow_lib.datasets.delimited_text.text_table`. Then a workbook need not have the

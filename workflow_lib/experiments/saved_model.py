@@ -13,9 +13,9 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.datasets.bags_of_rows import all_bags
-from workflow_lib.datasets.delimited_text import DELIMITERS
 from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
+from workflow_lib.datasets.table_surroundings import DELIMITERS
 from workflow_lib.datasets.tables import listed
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.errors import UserError, nearest_name
