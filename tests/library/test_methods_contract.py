@@ -39,6 +39,7 @@ OF_BOXES = [name for name, module in MODULES.items() if module.tasks == ("boxes"
 OF_NUMBERS = [name for name, module in MODULES.items() if "regression" in module.tasks]
 N_ROWS, N_CLASSES, N_TEST, SEED = 72, 4, 12, 7
 MEMBERS = ("training_mean", "reduced_rank_ridge")
+MEMBERS_OF_CLASSES = ("support_vector_machine", "random_forest_classifier")
 
 SETTINGS = {
     "block_weights": [0.0, 1.0],
@@ -98,6 +99,7 @@ OF_ONE["fisher_vector_network"] = {
     "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0, 0.3]},
 }
 OF_ONE["structured_svm"] = {"loss": "zero_one", "class_similarity": "learned_tree"}
+OF_ONE["class_stack"] = {"members": list(MEMBERS_OF_CLASSES)}
 OF_ONE["box_machine"] = {"cells": 6}
 OF_ONE["box_support"] = {"cells": 6}
 OF_ONE["box_ranking"] = {"cells": 6, "candidates": 40}
@@ -176,14 +178,15 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
         annotation.run(*source, paths["models"], *annotated, "one-hot", SEED)
         paths |= dict(zip(("models", "weak_labels"), annotated, strict=True))
     if "regressions" in declared.artifacts:
-        for name in MEMBERS:
+        members = setting(regressor, "members")
+        for name in members:
             run(name, folder / name, data)
-        of_members = [folder / name / "regression.h5" for name in MEMBERS]
+        of_members = [folder / name / "regression.h5" for name in members]
         paths["regressions"] = of_members
-        paths["predictions"] = [folder / name / "predictions.h5" for name in MEMBERS]
+        paths["predictions"] = [folder / name / "predictions.h5" for name in members]
         for source, predictions in zip(of_members, paths["predictions"], strict=True):
             preimages.run(source, None, predictions, predictions.with_suffix(".json"), *[None] * 4)
-        paths["member_timings"] = [folder / name / "regression.json" for name in MEMBERS]
+        paths["member_timings"] = [folder / name / "regression.json" for name in members]
         paths["member_timings"] += [path.with_suffix(".json") for path in paths["predictions"]]
     results = folder / "regression.h5", folder / "regression.json"
     settings = {name: setting(regressor, name) for name in needed}

@@ -275,16 +275,21 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
 def test_sets_of_classes_are_reported_with_their_coverage_and_size(tmp_path):
     path = write_calibration(tmp_path, [], np.empty((2, 0)))
     tree = read_artifact(path, "calibration") | {
-        "sets": {"limit": 0.7, "inverse_temperature": 2.0, "level": 0.9, "decoder": "scores"},
+        "sets": {"inverse_temperature": 2.0, "level": 0.9, "decoder": "scores"},
         "set_coverage": np.array([0.85, 0.95]),
         "set_size": np.array([1.25, 1.75]),
+        "set_thirds": np.array([0.8, 0.9, 1.0]),
     }
     for limit, sentence in (
-        (0.7, "that of 90.0 % (lowest split 85.0 %, highest 95.0 %), with 1.50 classes on average"),
+        (
+            0.7,
+            "that of 90.0 % (lowest split 85.0 %, highest 95.0 %), with 1.50 classes on average; by "
+            "the probability of the class, that of 80 %, 90 %, 100 % in the least, the middle",
+        ),
         (np.inf, "too few test rows for sets of classes that cover 90 % (at least 10 are needed)"),
     ):
-        tree["sets"]["limit"] = limit
-        write_artifact(path, tree, "calibration", allow_nan=("limit",))
+        tree["sets"] |= {"limits": np.array([0.5, limit]), "cuts": np.array([0.8])}
+        write_artifact(path, tree, "calibration", allow_nan=("limits",))
         sections = answer_part(write_answer(tmp_path), "assay", calibration=path)
         assert [each.anchor for each in sections] == ["answer", "leaderboard", "sets", "next"]
         assert sentence in parsed(sections)[1]

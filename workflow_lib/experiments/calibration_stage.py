@@ -36,7 +36,7 @@ NOT_ALWAYS_FINITE = (
     "factors",
     "half_widths",
     "held",
-    "limit",
+    "limits",
     "lower",
     "novelty_limit",
     "of_novelty",
@@ -44,6 +44,7 @@ NOT_ALWAYS_FINITE = (
     "of_width",
     "set_coverage",
     "set_size",
+    "set_thirds",
     "truth",
     "upper",
     "usual_half_widths",
@@ -85,8 +86,9 @@ def run(
     ``sets`` is the tree of `workflow_lib.experiments.class_sets.ClassSets` for use, with the
     ``decoder`` that gives its scores: ``scores`` where the method predicts them, or the distance to
     the class vectors; and ``set_coverage`` and ``set_size`` (n_splits,), the share of test rows
-    whose set from other rows holds the class, and the mean number of classes in these sets. There
-    are no ``sets`` where the predictions give no such scores.
+    whose set from other rows holds the class, and the mean number of classes in these sets; and
+    ``set_thirds`` (3,), this share over all splits in the least, the middle and the most certain
+    third of the rows. There are no ``sets`` where the predictions give no such scores.
 
     Parameters
     ----------
@@ -277,10 +279,13 @@ def _add_sets(
     by_split = held_by_other_rows(rows, held, seeds)
     measured = np.array([_mean_of_known(of_split) for of_split in by_split])
     sets = ClassSets.fit(scores, truth, numbers, level)
+    all_held = np.concatenate(by_split)[:, :1]
+    certainty = sets.probabilities(scores).max(axis=1)
     tree |= {
         "sets": sets.tree() | {"decoder": decoder},
         "set_coverage": measured[:, 0],
         "set_size": measured[:, 1],
+        "set_thirds": coverage_by_thirds(all_held, certainty, numbers)[0],
     }
 
 

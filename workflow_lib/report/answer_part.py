@@ -14,6 +14,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.datasets.replicates import AGAIN, replicates_remedy, replicates_sentence
+from workflow_lib.experiments.class_sets import ClassSets
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.closing_lines import HOLDS_ROWS
 from workflow_lib.report.labels import (
@@ -236,7 +237,7 @@ def set_section(calibration: Mapping) -> Section:
     level = 100 * float(calibration["level"])
     coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
     known = np.isfinite(coverage)
-    if not math.isfinite(calibration["sets"]["limit"]):
+    if not ClassSets.from_tree(calibration["sets"]).has_sets:
         text = (
             f"There are too few test rows for sets of classes that cover {level:g} % (at least "
             f"{int(calibration['rows_needed'])} are needed). The probabilities of the classes are "
@@ -249,7 +250,9 @@ def set_section(calibration: Mapping) -> Section:
             f"Besides its class a prediction has a set of classes that is to contain the true "
             f"class of {level:g} % of new rows. The sets of test rows, made from other test rows, "
             f"contained that of {_mean_and_ends(coverage[known])}, with {size[known].mean():.2f} "
-            f"classes on average."
+            f"classes on average; by the probability of the class, that of "
+            f"{', '.join(f'{100 * share:.0f} %' for share in calibration['set_thirds'])} in the "
+            f"least, the middle and the most certain third."
         )
     sentences = [
         text,

@@ -1,0 +1,180 @@
+"""A stack of classes: one pool of the calibrated probabilities of other methods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import Name, without_repeats
+from workflow_lib.errors import UserError
+from workflow_lib.fitting.class_selection import error_rate, squared_error
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.items import SELECTED, item_group
+from workflow_lib.fitting.member_results import stored_members, summed
+from workflow_lib.methods import base
+from workflow_lib.methods.saved_method import SavedMethod
+from workflow_lib.regression.class_calibration import LEAST_PROBABILITY, Calibration, pool_weights
+
+REGRESSORS = ("class_stack",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 1, "grams": 2}
+READS = ("dataset", "split", "regressions", "predictions", "member_timings")
+
+
+class Parameters(MethodFile):
+    """A stack of methods that score classes."""
+
+    regressor: Literal["class_stack"]
+    """`class_stack`: a convex combination of the probabilities of classes of other methods."""
+
+    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+    """Methods that it combines, as far as they are methods of the experiment. They score every
+    class; those that predict class vectors do not."""
+
+    needs_of_data = (
+        Requirement(
+            {},
+            {"components_are_selected": {True}},
+            "a stack combines methods whose numbers of components are selected, and the experiment "
+            "fixes them",
+        ),
+    )
+
+
+@dataclass
+class Method(base.Method):
+    """Combine the probabilities of the member methods.
+
+    The scores that each training row got without its fold are calibrated for each member
+    (`workflow_lib.regression.class_calibration.Calibration`), and the weights are those of
+    `pool_weights` there: the convex combination with the least log loss. No class of a test row is
+    looked at. The scores of the stack are the logarithms of the pooled probabilities. The artifact
+    holds ``weight_NAME`` of each member, and ``member_weights``, ``inverse_temperatures`` and
+    ``of_logarithms`` (k,) in the order of `members`. The score, the `squared_error` of the
+    probabilities, is a little too good, as weights and temperatures are fitted to the same rows.
+    The seconds are the sums over the members, with those of the stack.
+
+    Attributes
+    ----------
+    members : sequence of str
+        Their names, in the order of the artifacts.
+    """
+
+    members: Sequence[str]
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the weights and calibrations.
+
+        Raises
+        ------
+        UserError
+            If a member's artifacts lack the item, or the predictions of its training rows are not
+            scores of the classes.
+        """
+        members = stored_members(self.members, data, self.member_item)
+        scores = [_scores_of(name, members[name], data) for name in self.members]
+        calibrations = [Calibration.fit(each, data.labels) for each in scores]
+        probabilities = [
+            np.exp(calibration.log_probabilities(each))
+            for calibration, each in zip(calibrations, scores, strict=True)
+        ]
+        weights = pool_weights(probabilities, data.labels)
+        pooled = np.tensordot(weights, probabilities, axes=1)
+        entries = {f"weight_{name}": float(each) for name, each in zip(self.members, weights)}
+        print(f"wrong out-of-fold classes: {error_rate(pooled, data.labels):.3f}")
+        return base.Selection(
+            _logarithms(pooled),
+            {
+                "score": squared_error(pooled, data.labels),
+                "member_weights": weights,
+                "inverse_temperatures": np.array(
+                    [each.inverse_temperature for each in calibrations]
+                ),
+                "of_logarithms": np.array([each.of_logarithms for each in calibrations], dtype=int),
+                **entries,
+            },
+            more_seconds=summed([members[name].seconds() for name in self.members]),
+            fitting=members,
+        )
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        members, entries = selection.fitting or data.members, selection.entries
+        parts = {
+            name: (entries["member_weights"][place], _calibration(entries, place), members[name])
+            for place, name in enumerate(self.members)
+            if name in members and entries["member_weights"][place] > 0.0
+        }
+        return Fitted(parts)
+
+    def member_item(self, member: str, items: Mapping[str, Any], spec: FitSpec) -> str:
+        """Return the name of the item of a member for a fit of the stack."""
+        return item_group(spec.training_size, 0, SELECTED)
+
+
+class Fitted(base.Fitted):
+    """The weight, the calibration and the fit of each member, by its name."""
+
+    has_training_error = False
+
+    def __init__(self, parts: Mapping[str, tuple[float, Calibration, Any]]) -> None:
+        self._parts = parts
+
+    def predict(self, rows):
+        pooled = [
+            weight * np.exp(calibration.log_probabilities(member.predict(rows)))
+            for weight, calibration, member in self._parts.values()
+        ]
+        return _logarithms(sum(pooled))
+
+    def to_arrays(self):
+        weights, calibrations, members = zip(*self._parts.values(), strict=True)
+        return {
+            # Groups of an artifact have no order, and sums depend on it.
+            "order": json.dumps(list(self._parts)),
+            "member_weights": np.array(weights),
+            "inverse_temperatures": np.array([each.inverse_temperature for each in calibrations]),
+            "of_logarithms": np.array([each.of_logarithms for each in calibrations], dtype=int),
+            "members": {name: member.tree for name, member in zip(self._parts, members)},
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        return cls(
+            {
+                name: (
+                    arrays["member_weights"][place],
+                    _calibration(arrays, place),
+                    SavedMethod(arrays["members"][name]),
+                )
+                for place, name in enumerate(json.loads(arrays["order"]))
+            }
+        )
+
+
+def _calibration(entries: Mapping, place: int) -> Calibration:
+    inverse_temperature = float(entries["inverse_temperatures"][place])
+    return Calibration(inverse_temperature, bool(entries["of_logarithms"][place]))
+
+
+def _logarithms(probabilities: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+
+
+def _scores_of(name: str, member: Any, data: FitData) -> np.ndarray:
+    scores = member.heldout_outputs()
+    if scores.shape[1] != data.n_classes:
+        raise UserError(
+            place="the method file of the stack, key members",
+            found=f"{name} predicts {scores.shape[1]} values for {data.n_classes} classes",
+            expected="methods that score every class",
+            remedy=f"leave {name} out of the members",
+        )
+    return scores
