@@ -69,8 +69,8 @@ def output_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray, seed: int
     Over 16 tables of the catalogue with 20 to 200 rows (56 cells, three splits) the mean aRRMSE was
     .7061 with the weights of one fit and .7043 to .7052 (by the seed) with means over 20 samples;
     100 samples had .7045 to .7049, and shared weights and those of each output alone .7067 and
-    .7052 where the mean of both had .7043. On 40 other cells the share of the shared weights, chosen
-    by the folds, had 0.2 % more than one half, and the training mean as a further member 0.05 % less.
+    .7052 where the mean of both had .7043. In 40 other cells a share of the shared weights that the
+    folds chose had 0.2 % more than one half, and the training mean as a further member 0.05 % less.
 
     Parameters
     ----------
