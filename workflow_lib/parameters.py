@@ -169,7 +169,7 @@ def checks(**parameters: str | tuple[str, ...]) -> dict[str, Callable[[str, Any]
     found: dict[str, Callable[[str, Any], None]] = {}
     for key, value in parameters.items():
         if isinstance(value, tuple):
-            found[key] = partial(_check_choices, value)
+            found[key] = partial(check_choice, choices=value)
             continue
         kind = key.removesuffix("_or_none")
         check = _check_seed if kind == "seed" else partial(check_kind, kind)
@@ -182,10 +182,6 @@ def check_parameters(estimator) -> None:
     """Raise ValueError unless every parameter has a value that the class allows (`allowed`)."""
     for name, check in estimator.allowed.items():
         check(name, getattr(estimator, name))
-
-
-def _check_choices(choices: tuple[str, ...], name: str, value: Any) -> None:
-    check_choice(name, value, choices)
 
 
 def _check_unless_none(check: Callable[[str, Any], None], name: str, value: Any) -> None:

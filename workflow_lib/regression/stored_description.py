@@ -77,7 +77,7 @@ def _names(archive: zipfile.ZipFile, schema: Any, trusted: Collection[str]) -> l
 
     if schema["protocol"] != PROTOCOL:
         raise UnsafeEstimator(f"a description of the version {schema['protocol']}, not {PROTOCOL}")
-    names: set[str] = set()
+    checked: set[tuple[str, str]] = set()
     kinds: dict[Any, tuple] = {}
     for node in _nodes(schema):
         kind, module, name = (node[key] for key in ("__loader__", "__module__", "__class__"))
@@ -88,15 +88,13 @@ def _names(archive: zipfile.ZipFile, schema: Any, trusted: Collection[str]) -> l
         if kind == "JsonNode":
             _check_plain(node["content"])
             continue
-        if full not in names:
+        if (kind, full) not in checked:
             _check_class(kind, module, name, trusted)
-            names.add(full)
-        elif kind != _OBJECT and full not in (CLASSES_OF_NODES.get(kind) or ()):
-            raise UnsafeEstimator(f"{kind} of {full}")
+            checked.add((kind, full))
         _check_files(archive, kind, node)
         if kind == _TREE:
             _check_arguments_of_tree(archive, node["__reduce__"]["args"]["content"])
-    return sorted(names)
+    return sorted({full for _, full in checked})
 
 
 def _nodes(schema: Any) -> Iterator[dict]:
