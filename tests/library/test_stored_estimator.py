@@ -308,3 +308,11 @@ def test_a_class_is_trusted_by_the_user_and_never_by_the_file():
 def test_a_stored_estimator_uses_one_thread():
     forest = fitted(RandomForestClassifier(3, n_jobs=2, random_state=0))
     assert estimator_from_bytes(estimator_bytes(forest)).n_jobs == 1
+
+
+def test_every_kind_of_node_of_a_class_is_checked():
+    schema, files = ridge()
+    node = {"__module__": "builtins", "__class__": "list", "content": []}
+    plain = {**node, "__loader__": "ListNode", "__id__": -1}
+    schema["content"]["content"]["others"] = [plain, {**node, "__loader__": "ObjectNode"}]
+    refused(packed(schema, files), r"builtins\.list \(ObjectNode\)")
