@@ -323,6 +323,9 @@ class Final:
             seed=1,
         )
 
+    def class_stack(self, name: str, members: list[str]) -> None:
+        self._run(name, "class_stack", **self._results_of(members))
+
     def stacked_features(self, name: str, members: list[str], columns: str) -> None:
         self._run(
             name,

@@ -218,7 +218,7 @@ UNKNOWN = "there is no such key; it is a key of methods with regressor"
         (COMPONENTS | {"penalty": "per_block"}, "penalty", "there is no such key"),
         (COMPONENTS | {"output_kernel": "rbf"}, "output_kernel", f"{UNKNOWN}: output_kernel_regr"),
         (RIDGE | {"grid": RANK["grid"]}, "grid.rank", f"{UNKNOWN}: fitted_rank_ridge, joint_kern"),
-        (RIDGE | {"members": ["ridge"]}, "members", f"{UNKNOWN}: stack"),
+        (RIDGE | {"members": ["ridge"]}, "members", f"{UNKNOWN}: class_stack, stack"),
         (FOREST | {"model": "mixture"}, "model", "there is no such key"),
         (STACK | {"grid": RIDGE["grid"]}, "grid", "there is no such key"),
         (RIDGE | {"grid": {"width": [1]}}, "grid.alpha", "the key is missing"),

@@ -76,6 +76,13 @@ def add_stacked_features(final, columns="inputs"):
     final.stacked_features("saved", ["forest", "ridge"], columns)
 
 
+def add_class_stack(final):
+    """Add a stack of a forest and a support vector machine."""
+    final.classifier("forest", "random_forest_classifier")
+    final.classifier("machine", "support_vector_machine")
+    final.class_stack("saved", ["forest", "machine"])
+
+
 def add_stack(final, **ridge):
     """Add a stack in which a density, a forest and a ridge have a weight."""
     final.of_output_kernel("density", "rbf", "mean_shift")
@@ -181,6 +188,7 @@ SAVED_CLASSES = {
     "perceptron": lambda final: final.classifier("saved", "perceptron"),
     "random_forest_classifier": lambda final: final.classifier("saved", "random_forest_classifier"),
     "estimator, classifier": lambda final: final.estimator("saved", LOGISTIC, C=0.1),
+    "class_stack": add_class_stack,
 }
 SAVED_ON_THEIR_OWN = {
     *("least_squares", "most_probable_class", "fisher_vector_network"),
