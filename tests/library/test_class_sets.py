@@ -122,3 +122,14 @@ def test_equal_scores_are_equal_probabilities():
     sets = ClassSets.fit(np.zeros((20, 3)), np.arange(20) % 3, np.arange(20), 0.9)
     np.testing.assert_allclose(sets.probabilities(np.zeros((2, 3))), 1 / 3)
     assert ClassSets.from_tree(sets.tree()) == sets
+
+
+def test_equally_certain_rows_leave_no_group_without_sets():
+    # Most rows are as certain as numbers can be, as those of well separated classes.
+    generator = np.random.default_rng(0)
+    scores, classes = made(generator, 200)
+    clear = generator.random(200) < 0.8
+    scores[clear] = 1e4 * np.eye(4)[classes[clear]]
+    sets = ClassSets.fit(scores, classes, np.arange(200), 0.9)
+    assert sets.has_sets
+    assert np.nanmean(sets.held(scores, classes)) >= 0.9

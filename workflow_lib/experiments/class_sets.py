@@ -60,8 +60,8 @@ class ClassSets:
         """Return sets calibrated on test rows.
 
         There are `MOST_GROUPS` groups where each has twice the rows that a set needs, and one more:
-        the rank of the limit is a whole number, and costs classes where rows are few. Otherwise
-        there are fewer groups.
+        the rank of the limit is a whole number, and costs classes where rows are few. Otherwise,
+        and where many rows are equally certain, there are fewer groups.
 
         Parameters
         ----------
@@ -81,16 +81,21 @@ class ClassSets:
         distances = 1.0 - probabilities[np.arange(len(classes)), classes]
         certainty = probabilities.max(axis=1)
         least = 2 * (rows_needed(level) + 1)
-        n_groups = max(min(MOST_GROUPS, int(round(weights.sum())) // least), 1)
+        most = max(min(MOST_GROUPS, int(round(weights.sum())) // least), 1)
         order = np.argsort(certainty, kind="stable")
         shares = np.cumsum(weights[order]) / weights.sum()
-        places = np.searchsorted(shares, np.arange(1, n_groups) / n_groups)
-        cuts = certainty[order][places]
-        groups = np.searchsorted(cuts, certainty)
-        limits = [
-            half_widths(distances[groups == group, None], level, weights[groups == group])[0]
-            for group in range(n_groups)
-        ]
+        for n_groups in range(most, 0, -1):
+            places = np.searchsorted(shares, np.arange(1, n_groups) / n_groups)
+            cuts = np.unique(certainty[order][places])
+            # Equally certain rows share a group: none is above a cut at the highest certainty.
+            cuts = cuts[cuts < certainty.max()]
+            groups = np.searchsorted(cuts, certainty)
+            limits = [
+                half_widths(distances[groups == group, None], level, weights[groups == group])[0]
+                for group in range(len(cuts) + 1)
+            ]
+            if np.isfinite(limits).all():
+                break
         return cls(level, calibration, tuple(map(float, limits)), tuple(map(float, cuts)))
 
     @classmethod
