@@ -54,6 +54,14 @@ def test_the_best_point_of_each_sample_counts():
     assert choices.weights() == {Point(InputKernel("laplacian", 1.0), 1.0): 1.0}
 
 
+def test_of_constant_outputs_the_first_point_is_chosen():
+    Y = np.ones((20, 2))
+    choices = BootstrapChoices(Y, np.arange(20) % 5, "arrmse", seed=1)
+    choices.add(KERNELS[0], ALPHAS, [Y] * 3)
+    assert choices.weights() == {Point(KERNELS[0], ALPHAS[0]): pytest.approx(1.0)}
+    np.testing.assert_allclose(choices.heldout_outputs(), Y)
+
+
 def test_an_average_predicts_the_mean_after_it_was_stored():
     generator = np.random.default_rng(0)
     grams = {kernel: generator.normal(size=(4, 6)) for kernel in KERNELS}

@@ -284,7 +284,8 @@ def test_sets_of_classes_are_reported_with_their_coverage_and_size(tmp_path):
         (
             0.7,
             "that of 90.0 % (lowest split 85.0 %, highest 95.0 %), with 1.50 classes on average; "
-            "by the probability of the class, that of 80 %, 90 %, 100 % in the least, the middle",
+            "by the probability of the class, that of 80.0 %, 90.0 % and 100.0 % in the least, the "
+            "middle and the most certain third",
         ),
         (np.inf, "too few test rows for sets of classes that cover 90 % (at least 10 are needed)"),
     ):

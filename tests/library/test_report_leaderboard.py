@@ -38,6 +38,7 @@ from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.generative.state_space import StateSpaceModel
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences, headline
 from workflow_lib.report.leaderboard import (
+    answer_tree,
     chosen_on_other_splits,
     is_kernel_ridge_by_theory,
     leaderboard,
@@ -784,6 +785,24 @@ def test_the_file_of_one_split_has_null_for_what_is_undefined(tmp_path):
     assert answer["beats_mean"] is None and answer["deviation"] is None
     assert answer["leaderboard"][1]["versus_best"]["p_corrected"] is None
     assert answer["leaderboard"][1]["versus_best"]["outcome"] == "untested"
+
+
+def test_the_range_of_an_accuracy_ends_at_none_and_all_of_the_rows(tmp_path):
+    rows = [("m-svm", "selected", 0, lambda size, split: [0.9, 0.2, 0.7, 0.3, 0.95][split])]
+    board = accuracy_board(tmp_path, rows)
+    assert board.expected.ends == (0.0, 1.0)
+    assert "the accuracy lies between 0.0 % and 100.0 % in 90 % of all cases." in " ".join(
+        answer_sentences(board)
+    )
+
+
+@pytest.mark.parametrize("split", ["chronological", "given"])
+def test_splits_with_the_same_test_rows_state_no_range(tmp_path, split):
+    board = board_of(tmp_path, rows_of(m_krr=base_error, ofer_gmm=better_error))
+    tree = answer_tree(board, {"split": split}, 5)
+    assert tree["range_of_new_rows"] is None
+    assert not any("lies between" in sentence for sentence in tree["sentences"])
+    assert any("lies between" in sentence for sentence in answer_tree(board, {}, 5)["sentences"])
 
 
 def test_the_file_of_classes_is_in_percent(tmp_path):

@@ -70,7 +70,7 @@ COSTS = {
     "ofer-unpaired": Cost(jobs=2, fixed=0.45, by_rows=0.06),
     "back-translation": Cost(jobs=2, fixed=0.06, by_rows=0.055),
     "m-krr": Cost(jobs=2, fixed=0.02, by_rows=0.04),
-    "m-krr-bagged": Cost(jobs=2, fixed=0.04, by_rows=0.08),
+    "m-krr-bagged": Cost(jobs=2, fixed=0.025, by_rows=0.05),
     "m-krr-pc": Cost(jobs=1, fixed=0.1, by_rows=0.02),
     "ridge": Cost(jobs=2, fixed=0.01, by_rows=0.01),
     # A job that loads scikit-learn counts as two.

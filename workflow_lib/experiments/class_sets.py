@@ -28,7 +28,7 @@ from workflow_lib.experiments.conformal import half_widths, row_weights, rows_ne
 from workflow_lib.regression.class_calibration import Calibration
 
 MOST_GROUPS = 3
-"""Groups of rows by certainty; five had the same coverage of each third, with smaller groups."""
+"""Groups of rows by certainty: the thirds of which the report states the coverage."""
 
 
 @dataclass(frozen=True)

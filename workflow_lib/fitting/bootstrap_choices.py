@@ -18,7 +18,7 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 N_SAMPLES = 30
-"""Bootstrap samples: with 100 the errors of the tables on which it was tried were the same."""
+"""Bootstrap samples, each of which costs one row of a product of matrices for each grid point."""
 
 
 class Point(NamedTuple):
@@ -69,21 +69,20 @@ class BootstrapChoices:
             squares = np.nan_to_num((self._outputs - predicted) ** 2, nan=0.0)
             scores = relative_error(self._counts @ squares, self._reference, self._metric)
             is_better = scores < self._scores * (1.0 - SMALLEST_GAIN)
+            # Where all outputs are constant no error is defined, and the first point is chosen.
+            is_better |= np.array([point is None for point in self._points])
             if is_better.any():
                 point = Point(kernel, float(alpha))
                 self._heldout[point] = predicted
-                self._scores[is_better] = scores[is_better]
+                self._scores[is_better] = np.where(np.isfinite(scores), scores, np.inf)[is_better]
                 for sample in np.flatnonzero(is_better):
                     self._points[sample] = point
-        self._heldout = {point: self._heldout[point] for point in set(self._points) - {None}}
+        self._heldout = {point: self._heldout[point] for point in set(self._points)}
 
     def weights(self) -> dict[Point, float]:
         """Return the share of the samples that chose each point, the largest first."""
-        return {
-            point: count / N_SAMPLES
-            for point, count in Counter(self._points).most_common()
-            if point is not None
-        }
+        counts = Counter(self._points).most_common()
+        return {point: count / N_SAMPLES for point, count in counts}
 
     def heldout_outputs(self) -> np.ndarray:
         """Return the mean (n, d) of what the chosen points predict for held-out rows."""

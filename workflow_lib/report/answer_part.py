@@ -251,8 +251,8 @@ def set_section(calibration: Mapping) -> Section:
             f"class of {level:g} % of new rows. The sets of test rows, made from other test rows, "
             f"contained that of {_mean_and_ends(coverage[known])}, with {size[known].mean():.2f} "
             f"classes on average; by the probability of the class, that of "
-            f"{', '.join(f'{100 * share:.0f} %' for share in calibration['set_thirds'])} in the "
-            f"least, the middle and the most certain third."
+            f"{join_words([_percent(share) for share in calibration['set_thirds']])} in the least, "
+            f"the middle and the most certain third."
         )
     sentences = [
         text,

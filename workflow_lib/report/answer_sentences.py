@@ -57,7 +57,7 @@ def answer_sentences(board: Leaderboard, split: str = "random") -> list[str]:
     """
     found = [
         headline(board),
-        "" if split in _DEPENDENT_SPLITS else _range_sentence(board),
+        _range_sentence(board) if states_range(split) else "",
         _tied_sentence(board),
         _worse_than_mean_sentence(board),
         _reference_sentence(board),
@@ -126,6 +126,11 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
     return notes
 
 
+def states_range(split: str) -> bool:
+    """Return whether the splits of a kind tell how much the error varies between test rows."""
+    return split not in _DEPENDENT_SPLITS
+
+
 def leak_sentence(facts: Mapping, split: str, metric: str) -> str:
     """Return that rows of one sample both train and test; empty where they do not.
 
@@ -181,8 +186,8 @@ def _range_sentence(board: Leaderboard) -> str:
     expected, write = board.expected, QUANTITIES[board.metric].write
     if not expected.deviation > 0:
         return ""
-    low, high = (write(end, math.nan) for end in expected.ends)
-    if QUANTITIES[board.metric].is_accuracy:
+    low, high = (write(end, math.nan, unit=True) for end in expected.ends)
+    if QUANTITIES[board.metric].higher_is_better:
         low, high = high, low
     return (
         f"On {count_of(board.n_test, 'new row')} of the same kind, the {ERROR_NAMES[board.metric]} "

@@ -19,7 +19,12 @@ import pandas as pd
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.answer_sentences import answer_notes, answer_sentences, leak_sentence
+from workflow_lib.report.answer_sentences import (
+    answer_notes,
+    answer_sentences,
+    leak_sentence,
+    states_range,
+)
 from workflow_lib.report.error_parts import error_parts, is_training_mean
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
@@ -278,12 +283,14 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
     """Return the content of the JSON of an answer, with NaN and infinities not yet replaced.
 
     ``mean`` and ``deviation`` are those of the winner's error for new rows, and
-    ``range_of_new_rows`` its ends (`workflow_lib.report.leaderboard_records.Expected`).
+    ``range_of_new_rows`` its ends (`workflow_lib.report.leaderboard_records.Expected`), null where
+    the test rows of all splits are the same.
     ``winner`` is the method and ``training_size`` the number of its training rows, also of classes,
     whose examples per class are ``examples_per_class``; ``beats_mean`` is true or false, and null
     where nothing could be tested or compared. The first of the ``sentences`` is the headline.
     """
     measured, winner = QUANTITIES[board.metric], board.winner
+    split = settings.get("split") or "random"
     nearest, cheapest = board.next_best, board.cheapest
     return {
         "title": settings.get("title") or "",
@@ -301,8 +308,10 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "better": measured.better,
         "mean": measured.shown(board.expected.mean),
         "deviation": measured.shown_spread(board.expected.deviation),
-        "range_of_new_rows": sorted(map(measured.shown, board.expected.ends)),
-        "sentences": answer_sentences(board, settings.get("split") or "random"),
+        "range_of_new_rows": sorted(map(measured.shown, board.expected.ends))
+        if states_range(split)
+        else None,
+        "sentences": answer_sentences(board, split),
         "notes": answer_notes(board, settings, n_folds),
         "baseline": board.baseline
         and {

@@ -109,8 +109,10 @@ class Expected:
     ends: tuple[float, float]
 
 
-def expected_error(errors: Sequence[float], n_train: int, n_test: int) -> Expected:
-    """Return the error to expect on new rows, from those of J splits.
+def expected_error(
+    errors: Sequence[float], n_train: int, n_test: int, largest: float = math.inf
+) -> Expected:
+    """Return the error to expect on new rows, from those of J splits; none is above `largest`.
 
     Of n = n_train + n_test rows, tests on m = n_test that are drawn without replacement vary by
     v / m (1 - m / n), with v the variance of a single row's loss. Errors on m new rows vary by
@@ -128,7 +130,7 @@ def expected_error(errors: Sequence[float], n_train: int, n_test: int) -> Expect
 
     factor = (n_train + 2 * n_test) / n_train + 1.0 / len(errors)
     half = stdtrit(len(errors) - 1, 0.5 + CLAIM_LEVEL / 2) * deviation * math.sqrt(factor)
-    return Expected(mean, deviation, (max(mean - half, 0.0), mean + half))
+    return Expected(mean, deviation, (max(mean - half, 0.0), min(mean + half, largest)))
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class Leaderboard:
         """
         is_chosen = self.choice is not None and not self.is_mean(self.winner)
         errors = self.choice.errors if is_chosen else self.split_errors
-        return expected_error(errors, self.n_train, self.n_test)
+        return expected_error(errors, self.n_train, self.n_test, QUANTITIES[self.metric].largest)
 
     @property
     def reference(self) -> Row | None:

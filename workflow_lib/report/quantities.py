@@ -6,6 +6,7 @@ lower is better. The accuracy of classes is compared as its error rate and shown
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -75,6 +76,11 @@ class Quantity:
     def higher_is_better(self) -> bool:
         """Whether the scores hold 1 minus the error."""
         return self.better == "higher"
+
+    @property
+    def largest(self) -> float:
+        """The largest error that is stated: 1 where scores are, of which none counts under 0."""
+        return 1.0 if self.higher_is_better else math.inf
 
     @property
     def worse(self) -> str:
