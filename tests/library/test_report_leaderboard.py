@@ -456,6 +456,10 @@ def test_the_note_states_the_selection_bias_of_the_winner(tmp_path):
     note = next(note for note in answer_notes(board, {}, 5) if note.startswith("The lowest of"))
     assert "lowest of 2" in note
     assert f"it is {chosen:.3f} instead of {board.winner.mean:.3f}" in note
+    assert (
+        f"The {board.winner.mean:.3f} in the table is slightly too good, because m-RF was chosen"
+        in answer_sentences(board)[1]
+    )
     assert note.endswith("the next best is less than 0.001 behind.")
 
 

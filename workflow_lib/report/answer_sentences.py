@@ -189,9 +189,16 @@ def _range_sentence(board: Leaderboard) -> str:
     low, high = (write(end, math.nan, unit=True) for end in expected.ends)
     if QUANTITIES[board.metric].higher_is_better:
         low, high = high, low
-    return (
+    text = (
         f"On {count_of(board.n_test, 'new row')} of the same kind, the {ERROR_NAMES[board.metric]} "
         f"lies between {low} and {high} in {100 * CLAIM_LEVEL:.0f} % of all cases."
+    )
+    own = write(board.winner.mean, math.nan, unit=True)
+    if own == write(expected.mean, math.nan, unit=True):
+        return text
+    return (
+        f"{text} The {own} in the table is slightly too good, because {board.winner.label} was "
+        f"chosen by it; what is stated is free of this choice."
     )
 
 
