@@ -232,6 +232,7 @@ rule predict_rows:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     params:
         trusted=trusted_classes,
+        joint=settings.run.joint,
         spreadsheet_safe=settings.run.spreadsheet_safe,
     log:
         "logs/predict_rows/{experiment}-{rows}.log",

@@ -10,4 +10,5 @@ with job(snakemake):
         rows=snakemake.input.rows,
         output=snakemake.output[0],
         trusted=snakemake.params.trusted,
+        joint=snakemake.params.joint,
     )

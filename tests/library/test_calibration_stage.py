@@ -14,6 +14,7 @@ from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import calibration_stage, features_stage, splitting
 from workflow_lib.experiments.conformal import coverage_by_thirds, half_widths, held_by_other_rows
+from workflow_lib.experiments.joint_regions import JointRegions
 from workflow_lib.experiments.novelty import distances_of_test_rows, novelty_scale
 from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
@@ -137,6 +138,21 @@ def test_intervals_are_of_all_splits_and_coverage_of_each_by_other_rows(tmp_path
     thirds = coverage_by_thirds(np.concatenate(of_splits), pooled.novelty, pooled.rows)
     np.testing.assert_array_equal(tree["thirds"]["of_novelty"], thirds)
     assert tree["thirds"]["of_predicted"].shape == tree["thirds"]["of_width"].shape == (3, 3)
+
+    def jointly_held(calibrating, tried):
+        rows = pooled.part(calibrating)
+        own = JointRegions.fit(*RowIntervals.fit_with_residuals(rows, 0.9, ranges, seed), rows)
+        return own.held(pooled.part(tried))
+
+    joint = tree["joint"]
+    of_splits = held_by_other_rows([part["rows"] for part in parts], jointly_held, seeds)
+    expected = [np.nanmean(each, axis=0) for each in of_splits]
+    np.testing.assert_allclose(joint["coverage"], expected)
+    thirds = coverage_by_thirds(np.concatenate(of_splits), pooled.novelty, pooled.rows)
+    np.testing.assert_array_equal(joint["of_novelty"], thirds)
+    regions = JointRegions.from_tree(joint, fitted)
+    sides = regions.log_sides(pooled.predicted, pooled.novelty)
+    np.testing.assert_allclose(joint["log_sides"], np.average(sides, axis=0, weights=weights))
 
 
 def test_intervals_end_where_the_outputs_of_the_dataset_do(tmp_path):

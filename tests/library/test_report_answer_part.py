@@ -253,7 +253,15 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
             "of_novelty": np.full((2, 3), 0.91),
             "of_width": np.full((2, 3), 0.92),
         },
+        "joint": {
+            "coverage": np.array([[0.8, 0.85], [0.9, 0.95]]),
+            "of_novelty": np.array([[0.7, 0.8, 0.9], [0.9, 0.9, 0.9]]),
+            "of_width": np.full((2, 3), 0.9),
+            "log_sides": np.log([2.0, 1.0]),
+        },
     }
+    for number in range(2):
+        tree[f"split-{number}"]["held"] = np.array([[1.0, 1.0], [1.0, 0.0]])
     write_artifact(path, tree, "calibration")
     section = answer_part(write_answer(tmp_path), "assay", calibration=path)[2]
     _, text = parsed([section])
@@ -263,6 +271,14 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
     )
     assert "For 1 of 2 outputs the width of an interval depends on the predicted value" in text
     assert "10 % narrower than those with one width for all rows" in text
+    assert "hold all outputs of a row less often (50.0 % of the test rows)" in text
+    assert (
+        "A joint box (joint=true for predict) covered 85.0 % of the test rows (lowest split "
+        "80.0 %, highest 90.0 %); from the least to the most novel third of the rows 70.0 %, "
+        "80.0 % and 90.0 %, and from the third" in text
+    )
+    assert "covered 90.0 % (lowest split 85.0 %, highest 95.0 %); a cube of its volume" in text
+    assert "has 0.50 times the side" in text
     first, second = re.findall(r"<tr>.*?</tr>", section.html)[1:]
     assert "<td>0.5 to 1.4</td>" in first and "<td>90 / 80 / 70 %</td>" in first
     assert "<td>all equal</td>" in second

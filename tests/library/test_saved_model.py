@@ -19,7 +19,13 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.readers.table import Options, read
 from workflow_lib.datasets.table_encoding import EncodedRows
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import alignments, output_predictions, saved_model_stage
+from workflow_lib.experiments import (
+    alignments,
+    output_predictions,
+    saved_model_stage,
+    table_predictions_stage,
+)
+from workflow_lib.experiments.joint_regions import JointRegions
 from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
 from workflow_lib.experiments.saved_model import SavedModel, load_model
@@ -664,11 +670,16 @@ def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
     noise = generator.normal(size=(80, 2)) * np.exp(0.2 * predicted)
     tested = HeldOutRows(predicted, predicted + noise, generator.gamma(2.0, size=80), np.arange(80))
     ranges = OutputRanges.of([{"least": 0.0}, {"whole": True}])
-    intervals = RowIntervals.fit(tested, 0.9, ranges, 0)
+    intervals, relative = RowIntervals.fit_with_residuals(tested, 0.9, ranges, 0)
     assert intervals.follow_rows.all()
     coverage = np.array([[0.9, 0.8], [0.95, np.nan]])
+    regions = JointRegions.fit(intervals, relative, tested)
     calibration = final.calibration(
-        "ridge", [1.0, 1.0], intervals=intervals.tree(), coverage=coverage
+        "ridge",
+        [1.0, 1.0],
+        intervals=intervals.tree(),
+        coverage=coverage,
+        joint=regions.tree() | {"coverage": coverage},
     )
     model = final.saved("ridge", calibration=calibration)
     assert model.coverage == pytest.approx(np.mean([0.9, 0.8, 0.95]))
@@ -682,6 +693,25 @@ def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
     assert (is_whole | (found.upper[:, 1] == found.outputs[:, 1])).all()
     assert ((found.lower <= found.outputs) & (found.outputs <= found.upper)).all()
     assert found.outputs[:, 0].min() == 0.0
+    assert found.joint is None and not [name for name in found.columns() if "joint" in name]
+    jointly = model.predict(columns, joint=True)
+    ends = regions.box.ends(found.outputs, found.novelty)
+    np.testing.assert_array_equal((jointly.joint.lower, jointly.joint.upper), ends)
+    shapes = regions.shapes(found.outputs, found.novelty)
+    np.testing.assert_array_equal(jointly.joint.shapes, shapes)
+    assert (jointly.joint.lower <= found.lower).all() and (jointly.joint.upper >= found.upper).all()
+    assert model.joint_coverage == pytest.approx(np.mean([0.9, 0.95]))
+    frame = jointly.to_frame()
+    for position, name in enumerate(model.output_names):
+        np.testing.assert_array_equal(frame[f"{name} joint upper"], ends[1][:, position])
+    rows = tmp_path / "rows.csv"
+    pandas.DataFrame(columns).to_csv(rows, index=False)
+    table_predictions_stage.run(tmp_path / "model.h5", rows, tmp_path / "joint.csv", joint=True)
+    written = pandas.read_csv(tmp_path / "joint.csv")
+    named = f"{model.output_names[0]} joint lower"
+    np.testing.assert_array_equal(written[named], ends[0][:, 0])
+    with pytest.raises(UserError, match="joint"):
+        final.saved("ridge").predict(columns, joint=True)
 
 
 def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_distance(tmp_path):

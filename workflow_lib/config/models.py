@@ -305,6 +305,10 @@ class RunSettings(Settings):
     interval_level: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.9
     """Nominal coverage of the prediction intervals, for tables of your own."""
 
+    joint: TypedFlag = False
+    """Whether `snakemake predict` adds to the interval of each output the sides of a box that holds
+    all outputs of a row, with the coverage `interval_level`."""
+
 
 class SourceSettings(Settings):
     """A file of a dataset: where it comes from and how to recognise it."""

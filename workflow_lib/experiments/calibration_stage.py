@@ -20,6 +20,7 @@ from workflow_lib.experiments.conformal import (
     row_weights,
     rows_needed,
 )
+from workflow_lib.experiments.joint_regions import JointRegions
 from workflow_lib.experiments.novelty import NoveltyScale, distances_of_test_rows, novelty_scale
 from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
@@ -37,6 +38,7 @@ NOT_ALWAYS_FINITE = (
     "half_widths",
     "held",
     "limits",
+    "log_sides",
     "lower",
     "novelty_limit",
     "of_novelty",
@@ -45,6 +47,7 @@ NOT_ALWAYS_FINITE = (
     "set_coverage",
     "set_size",
     "set_thirds",
+    "shape",
     "truth",
     "upper",
     "usual_half_widths",
@@ -72,9 +75,13 @@ def run(
     ``coverage`` (n_splits, d) of intervals from the rows of other splits, or from other rows of the
     same split where these are too few (`workflow_lib.experiments.conformal.held_by_other_rows`),
     else NaN; ``thirds``: the coverage over all splits in the lowest, middle and highest third
-    ``of_predicted`` values, ``of_novelty`` and ``of_width`` (d, 3); ``novelty_limit``, the median
-    over splits; ``level``, ``method``, ``item`` and ``training_size``. For each split a group
-    ``split-k``: ``rows`` (n_test,), their numbers in the dataset; ``predicted`` and ``truth``
+    ``of_predicted`` values, ``of_novelty`` and ``of_width`` (d, 3). Of two outputs or more,
+    ``joint`` is the tree of `workflow_lib.experiments.joint_regions.JointRegions` for use, and has
+    for the box and the ellipsoid the ``coverage`` (n_splits, 2) and its thirds ``of_novelty`` and
+    ``of_width`` (2, 3), measured in the same way, and the mean ``log_sides`` (2,).
+    ``novelty_limit``, the median over splits; ``level``, ``method``, ``item`` and
+    ``training_size``. For each split a group ``split-k``: ``rows`` (n_test,), their numbers in the
+    dataset; ``predicted`` and ``truth``
     (n_test, d), NaN where an output is missing; ``lower`` and ``upper`` (n_test, d), the ends of
     the intervals for use; ``held`` (n_test, d), 1 or 0, whether the intervals from other rows hold
     the output, NaN where this was not tested; ``novelty`` (n_test,), with the ``novelty_limit`` of
@@ -223,15 +230,20 @@ def _add_intervals(
         ranges = OutputRanges.of([])
     fit_seed = derive_seed(seed, "intervals")
 
-    def held(calibrating: np.ndarray, evaluated: np.ndarray) -> np.ndarray:
-        fitted = RowIntervals.fit(pooled.part(calibrating), level, ranges, fit_seed)
-        return fitted.held(pooled.part(evaluated))
+    def fitted(rows: HeldOutRows) -> tuple[RowIntervals, JointRegions]:
+        intervals, relative = RowIntervals.fit_with_residuals(rows, level, ranges, fit_seed)
+        return intervals, JointRegions.fit(intervals, relative, rows)
 
-    intervals = RowIntervals.fit(pooled, level, ranges, fit_seed)
+    def held(calibrating: np.ndarray, evaluated: np.ndarray) -> np.ndarray:
+        tested = pooled.part(evaluated)
+        return np.hstack([each.held(tested) for each in fitted(pooled.part(calibrating))])
+
+    intervals, regions = fitted(pooled)
     residuals = pooled.truth - pooled.predicted
     widths = intervals.half_widths(pooled.predicted, pooled.novelty)
     weights = row_weights(pooled.rows)
-    by_split = held_by_other_rows(rows, held, seeds)
+    held_of_splits = held_by_other_rows(rows, held, seeds)
+    by_split = [is_held[:, :d] for is_held in held_of_splits]
     lower, upper = intervals.ends(pooled.predicted, pooled.novelty)
     begins = np.cumsum([len(split_rows) for split_rows in rows])[:-1]
     parts = zip(by_split, np.split(lower, begins), np.split(upper, begins), strict=True)
@@ -251,6 +263,21 @@ def _add_intervals(
             for name, values in by.items()
         },
     }
+    if d > 1:
+        jointly = [is_held[:, d:] for is_held in held_of_splits]
+        log_sides = regions.log_sides(pooled.predicted, pooled.novelty)
+        by = {"novelty": pooled.novelty, "width": log_sides[:, 0]}
+        tree["joint"] = (
+            regions.tree()
+            | {
+                "coverage": np.array([_mean_of_known(is_held) for is_held in jointly]),
+                "log_sides": weights @ log_sides / weights.sum(),
+            }
+            | {
+                f"of_{name}": coverage_by_thirds(np.concatenate(jointly), values, pooled.rows)
+                for name, values in by.items()
+            }
+        )
 
 
 def _add_sets(

@@ -93,6 +93,22 @@ class HeldOutRows:
 
 
 @dataclass(frozen=True)
+class RelativeResiduals:
+    """Residuals divided by spreads that were predicted without them.
+
+    Attributes
+    ----------
+    values : array (m, d)
+        (y - f(x)) / s(x), in the units of the outputs; NaN where an output is missing.
+    fold : int array (m,)
+        The spread of a row is that of a model fitted to the rows of the other folds.
+    """
+
+    values: np.ndarray
+    fold: np.ndarray
+
+
+@dataclass(frozen=True)
 class RowIntervals:
     """Fitted intervals of d outputs.
 
@@ -141,11 +157,23 @@ class RowIntervals:
         seed : int
             Seeds the folds, and the sample where there are more than `MOST_FITTED` residuals.
         """
+        return cls.fit_with_residuals(tested, level, ranges, seed)[0]
+
+    @classmethod
+    def fit_with_residuals(
+        cls, tested: HeldOutRows, level: float, ranges: OutputRanges, seed: int
+    ) -> tuple[RowIntervals, RelativeResiduals]:
+        """Return intervals as `fit`, and the cross-fitted residuals relative to their spreads."""
         weights = row_weights(tested.rows)
         residuals = tested.truth - tested.predicted
         widths = half_widths(residuals, level, weights)
+        generator = np.random.default_rng(seed)
+        fitted_rows = np.arange(len(weights))
+        if len(fitted_rows) > MOST_FITTED:
+            fitted_rows = np.sort(generator.choice(len(weights), MOST_FITTED, replace=False))
+        relative = RelativeResiduals(residuals.copy(), _folds(tested.rows, generator))
         if not len(weights):
-            return cls.constant(widths, level, ranges)
+            return cls.constant(widths, level, ranges), relative
         columns = [*tested.predicted.T, tested.novelty]
         knots, scores = zip(*(_normal_scores(column, weights) for column in columns))
         coefficients = np.zeros((len(widths), N_FEATURES))
@@ -156,8 +184,10 @@ class RowIntervals:
         fitted = np.flatnonzero((n_known >= FEWEST_ROWS) & np.isfinite(widths) & (widths > 0))
         step = max(BLOCK_NUMBERS // max(len(weights) * N_FEATURES, 1), 1)
         for begin in range(0, len(fitted), step):
-            intervals._choose(fitted[begin : begin + step], tested, residuals, weights, seed)
-        return intervals
+            intervals._choose(
+                fitted[begin : begin + step], tested, residuals, weights, fitted_rows, relative
+            )
+        return intervals, relative
 
     @classmethod
     def from_tree(cls, tree: Mapping) -> RowIntervals:
@@ -185,8 +215,12 @@ class RowIntervals:
         predicted : array (m, d)
         novelty : array (m,)
         """
+        return self.factors * self.spreads(predicted, novelty)
+
+    def spreads(self, predicted: np.ndarray, novelty: np.ndarray) -> np.ndarray:
+        """Return the dimensionless spreads s(x) (m, d) of rows."""
         features = self._features(np.arange(len(self.factors)), predicted, novelty)
-        return (self.factors[:, None] * self._spreads(features, self.coefficients)).T
+        return self._spreads(features, self.coefficients).T
 
     def ends(self, predicted: np.ndarray, novelty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends (m, d), clipped; infinite where there is no interval."""
@@ -226,10 +260,14 @@ class RowIntervals:
         tested: HeldOutRows,
         residuals: np.ndarray,
         weights: np.ndarray,
-        seed: int,
+        fitted_rows: np.ndarray,
+        relative: RelativeResiduals,
     ) -> None:
-        """Set the spread of the outputs whose interval score it improves over one width."""
-        generator = np.random.default_rng(seed)
+        """Set the spread of the outputs whose interval score it improves over one width.
+
+        Their residuals in `relative` are divided by it.
+        """
+        fold = relative.fold
         sizes = np.abs(residuals[:, outputs]).T
         known = ~np.isnan(sizes)
         W = known * weights
@@ -237,10 +275,6 @@ class RowIntervals:
         units = (W * sizes).sum(axis=1) / W.sum(axis=1)
         sizes = sizes / units[:, None]
         X = self._features(outputs, tested.predicted, tested.novelty)
-        fitted_rows = np.arange(len(weights))
-        if len(fitted_rows) > MOST_FITTED:
-            fitted_rows = np.sort(generator.choice(len(weights), MOST_FITTED, replace=False))
-        fold = _folds(tested.rows, generator)
         best = self._interval_scores(outputs, tested, self.factors[outputs], W)
         start = np.zeros((N_FOLDS + 1, len(outputs), N_FEATURES))
         for penalty in PENALTIES:
@@ -251,14 +285,16 @@ class RowIntervals:
                 own = fold == number
                 spreads[:, own] = self._spreads(X[:, own], start[number])
             start[-1] = _coefficients(X, sizes, W, fitted_rows, penalty, start[-1])
-            relative = np.where(known, sizes / spreads, np.nan).T
-            factors = half_widths(relative, self.level, weights) * units
+            scaled = np.where(known, sizes / spreads, np.nan).T
+            factors = half_widths(scaled, self.level, weights) * units
             widths = (factors[:, None] * spreads).T
             scores = self._interval_scores(outputs, tested, widths, W)
             better = scores < best
             best = np.where(better, scores, best)
             self.factors[outputs[better]] = factors[better]
             self.coefficients[outputs[better]] = start[-1][better]
+            changed = outputs[better]
+            relative.values[:, changed] = residuals[:, changed] / spreads[better].T
 
     def _interval_scores(
         self, outputs: np.ndarray, tested: HeldOutRows, widths: np.ndarray, W: np.ndarray

@@ -20,6 +20,7 @@ from workflow_lib.datasets.tables import listed
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.errors import UserError, nearest_name
 from workflow_lib.experiments.class_sets import ClassSets
+from workflow_lib.experiments.joint_regions import JointRegions, RegionsOfRows
 from workflow_lib.experiments.novelty import NoveltyScale
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.experiments.saved_inputs import SavedInputs
@@ -63,8 +64,7 @@ class Predictions:
         scores of the classes (`class_scores`), named as the classes.
     lower, upper : array (m, d)
         Ends of the calibrated intervals, clipped to the ranges of the outputs where the dataset
-        gives them; -inf and inf where none could be calibrated. Predictions are not clipped, as in
-        the comparison of the methods.
+        gives them, as predictions are; -inf and inf where none could be calibrated.
     level : float or None
         Share of new rows whose interval, or set of classes, should hold the true output, 0.9 for
         example; None without these.
@@ -86,6 +86,8 @@ class Predictions:
         Names of the classes of each set, the most probable first; None without sets.
     method : str
         Label of the method that predicts, as in the report.
+    joint : RegionsOfRows or None
+        Regions that hold all outputs of a row with the level, where they were asked for.
     """
 
     output_names: list[str]
@@ -101,11 +103,13 @@ class Predictions:
     class_probabilities: np.ndarray | None = None
     class_sets: list[list[str]] | None = None
     method: str = ""
+    joint: RegionsOfRows | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of a table of the predictions, each with m values, by their names.
 
-        Each output, with ``NAME lower`` and ``NAME upper`` if intervals are calibrated; or
+        Each output, with ``NAME lower`` and ``NAME upper`` if intervals are calibrated, and
+        ``NAME joint lower`` and ``NAME joint upper``, the sides of the box, with `joint`; or
         ``class``, with its ``probability`` and the ``set`` if sets of classes are calibrated,
         classes joined by ``|``, the most probable first; then ``novelty``, ``unlike_training``,
         ``note`` and ``method``. Outputs keep their names; any other column whose name is taken has
@@ -121,8 +125,10 @@ class Predictions:
         for position, name in enumerate(names):
             outputs[name] = self.outputs[:, position]
             if self.level is not None:
-                ends = {"lower": self.lower[:, position], "upper": self.upper[:, position]}
-                ends = {f"{name} {end}": values for end, values in ends.items()}
+                ends = {"lower": self.lower, "upper": self.upper}
+                if self.joint is not None:
+                    ends |= {"joint lower": self.joint.lower, "joint upper": self.joint.upper}
+                ends = {f"{name} {end}": values[:, position] for end, values in ends.items()}
                 ends = with_distinct_names(ends, taken, OF_THE_INTERVAL)
                 outputs |= ends
                 taken |= set(ends)
@@ -196,6 +202,11 @@ class SavedModel:
         hold; None where it was not measured.
     set_size : float or None
         Mean number of classes in these sets.
+    joint_regions : JointRegions or None
+        Regions for all outputs at once; None for classes, one output, and models without intervals.
+    joint_coverage : float or None
+        Share of test rows of which a box from other rows holds all outputs; None where it was not
+        measured.
     half_widths : array (d,)
         Half the width of the interval of each output, the mean over test rows before clipping to
         the range of the output; infinite without intervals.
@@ -231,6 +242,9 @@ class SavedModel:
             else RowIntervals.constant(self.half_widths, self.level)
         )
         self.ranges = self._intervals.ranges
+        joint = tree.get("joint")
+        self.joint_regions = joint and JointRegions.from_tree(joint, self._intervals)
+        self.joint_coverage = joint and joint.get("coverage")
         self._sets = ClassSets.from_tree(tree["sets"]) if "sets" in tree else None
         self.warning = tree.get("warning")
         self.novelty_scale = NoveltyScale(**tree["novelty"])
@@ -265,7 +279,7 @@ class SavedModel:
         with trusting(trusted), _named(str(path), "the file is no saved model"):
             return cls(tree, str(path))
 
-    def predict(self, table: Any) -> Predictions:
+    def predict(self, table: Any, joint: bool = False) -> Predictions:
         """Return the predictions for the rows of a table.
 
         Parameters
@@ -276,15 +290,32 @@ class SavedModel:
             rows. For a model of a table of kernel values: one column for each row that the model
             was made from, in their order or by their names, with the value of the
             kernel between the new row and that row.
+        joint : bool, default=False
+            Whether to return regions for all outputs at once, too.
 
         Raises
         ------
         UserError
-            If columns are missing, or values cannot be read.
+            If columns are missing, values cannot be read, or the model has no joint regions.
         """
+        if joint and self.joint_regions is None:
+            raise UserError(
+                place=f"{self._place}, joint",
+                found="classes"
+                if self._classes is not None
+                else "one output"
+                if len(self.output_names) == 1
+                else "a model without calibrated intervals",
+                expected="a model of two outputs or more, with intervals",
+                remedy="leave out joint, or make the model again with snakemake answer",
+            )
         table = self.as_table(table)
         with _named(self._place, "the model cannot predict"):
-            return self.predict_inputs(self.encoded(table))
+            found = self.predict_inputs(self.encoded(table))
+            if not joint:
+                return found
+            regions = RegionsOfRows.of(self.joint_regions, found.outputs, found.novelty)
+            return replace(found, joint=regions)
 
     def as_table(self, table: Any) -> Table:
         """Return `table` of any kind that `predict` takes as a Table."""

@@ -178,7 +178,7 @@ def run(
         tree,
         "predictor",
         inputs=[path for path in inputs if path],
-        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "factors", "limit", "limits"),
+        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "factors", "limit", "limits", "shape"),
     )
 
 
@@ -410,6 +410,11 @@ def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
         kept = {"sets": sets, "level": level} | _measured(calibrated, "set_coverage", "coverage")
         return tree | kept | _measured(calibrated, "set_size", "set_size")
     kept = {key: calibrated[key] for key in ("half_widths", "intervals") if key in calibrated}
+    if "joint" in calibrated:
+        joint = calibrated["joint"]
+        kept["joint"] = {key: joint[key] for key in ("factors", "shape")} | _measured(
+            {"of_box": joint["coverage"][:, 0]}, "of_box", "coverage"
+        )
     return tree | kept | {"level": level} | _measured(calibrated, "coverage", "coverage")
 
 

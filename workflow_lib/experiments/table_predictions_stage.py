@@ -18,14 +18,18 @@ WIDTH = 98
 """Characters of a line on the terminal."""
 
 
-def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> None:
+def run(
+    model: Path, rows: Path, output: Path, trusted: Sequence[str] = (), joint: bool = False
+) -> None:
     """Predict new rows and write them as CSV (UTF-8, commas, a header).
 
     One line per row, or per bag of rows, in the order of `rows`. Its columns: the name of the row,
     if the table that the model was made from had such a column and `rows` has it too; ``line``, the
     line of the file in which the row begins (for binary files the number of the row, counted from
     1); for each output its value, named as the output, with ``NAME lower`` and ``NAME upper`` if
-    intervals are calibrated (empty if there were too few rows for an interval); or ``class``, with
+    intervals are calibrated (empty if there were too few rows for an interval), and ``NAME joint
+    lower`` and ``NAME joint upper``, the sides of a box for all outputs, with `joint`; or
+    ``class``, with
     its ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``,
     the most probable first; ``novelty``, the distance to the nearest training row in units of a
     typical distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
@@ -43,17 +47,18 @@ def run(model: Path, rows: Path, output: Path, trusted: Sequence[str] = ()) -> N
     trusted : sequence of str, default=()
         Classes that the configuration names
         (`workflow_lib.experiments.saved_model.load_model`).
+    joint : bool, default=False
 
     Raises
     ------
     UserError
-        If a file cannot be read, or input columns are missing.
+        If a file cannot be read, input columns are missing, or the model has no joint regions.
     """
     predictor = SavedModel.load(model, trusted)
     table = predictor.as_table(Path(rows))
     used = {*predictor.columns_used(table), predictor.row_name}
     ignored = [name for name in table.names if name not in used]
-    predictions = predictor.predict(table)
+    predictions = predictor.predict(table, joint)
     columns = {name: _texts(values) for name, values in predictions.columns().items()}
     rows_of_table = predictor.predicted_rows(table)
     columns = _row_columns(predictor, rows_of_table, columns) | columns
@@ -82,6 +87,13 @@ def closing_lines(
     elif predictions.classes is None:
         why = "" if predictions.level is None else ": there are too few test rows"
         lines.append(f"there are no intervals{why}")
+    if predictions.joint is not None:
+        text = f"the boxes should hold all outputs of {100 * predictions.level:g} % of the {word}s"
+        if not np.isfinite(predictions.joint.lower).any():
+            text = "there are no joint regions: there are too few test rows"
+        elif predictor.joint_coverage is not None:
+            text += f"; on test rows they held {100 * predictor.joint_coverage:.0f} %"
+        lines.append(text)
     n_unlike = int(predictions.is_novel.sum())
     verb, care = ("is" if n_unlike == 1 else "are"), ": take their predictions with care"
     unlike = f"{verb} unlike the training {word}s{care if n_unlike else ''}"

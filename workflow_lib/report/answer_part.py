@@ -220,6 +220,7 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
         _coverage_sentence(coverage, level),
         _thirds_sentence(thirds),
         _width_sentence(calibration),
+        *_joint_sentences(calibration, splits),
         _novelty_sentence(calibration, splits),
     ]
     return section(
@@ -463,6 +464,39 @@ def _width_sentence(calibration: Mapping) -> str:
         f"{which} depends on the predicted value and the novelty of the row; on average these "
         f"intervals are {compared} those with one width for all rows."
     )
+
+
+def _joint_sentences(calibration: Mapping, splits: Sequence[Mapping]) -> list[str]:
+    """Return how often all outputs of a row lie in their intervals, in a box and an ellipsoid."""
+    joint = calibration.get("joint")
+    if joint is None:
+        return []
+    level = f"{100 * float(calibration['level']):g} %"
+    coverage = np.atleast_2d(joint["coverage"])
+    coverage = coverage[np.isfinite(coverage[:, 0])]
+    if not len(coverage):
+        return [f"There were too few test rows with all outputs for a joint region of {level}."]
+    held = np.vstack([np.atleast_2d(split["held"]) for split in splits])
+    held = held[np.isfinite(held).all(axis=1)]
+    alone = f" ({_percent(held.all(axis=1).mean())} of the test rows)" if len(held) else ""
+    novelty, width = (
+        join_words([_percent(share) for share in joint[key][0]])
+        for key in ("of_novelty", "of_width")
+    )
+    sentences = [
+        f"Intervals of single outputs hold all outputs of a row less often{alone}. A joint box "
+        f"(joint=true for predict) covered {_mean_and_ends(coverage[:, 0], 'of the test rows')}; "
+        f"from the least to the most novel third of the rows {novelty}, and from the third with "
+        f"the smallest to that with the largest boxes {width}."
+    ]
+    if np.isfinite(coverage[:, 1]).any():
+        ratio = float(np.exp(joint["log_sides"][1] - joint["log_sides"][0]))
+        sentences.append(
+            f"An ellipsoid (from Python) covered "
+            f"{_mean_and_ends(coverage[np.isfinite(coverage[:, 1]), 1])}; a cube of its volume has "
+            f"{ratio:.2f} times the side of one of the volume of the box."
+        )
+    return sentences
 
 
 def _novelty_sentence(
