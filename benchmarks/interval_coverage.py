@@ -18,6 +18,11 @@ output; so are interval scores (Gneiting and Raftery, Journal of the American St
 Association 102, 2007), which add to the width 2 / (1 - level) for each unit by which an output lies
 outside.
 
+A law's coverage of all outputs of a fresh row at once is counted for the intervals of single
+outputs, for the box and for the ellipsoid; of the two regions also over thirds of the rows by
+novelty and by the width of the box. Their volumes are compared by the sides of cubes with the same
+volume, not clipped at the ranges.
+
 Fewer methods are compared than in a run of the workflow. Two more differences change no interval:
 only the largest training size is used, and only the best method is fitted to all rows.
 
@@ -43,6 +48,7 @@ from benchmarks.measuring import ROOT, Measurement, in_own_process
 from benchmarks.table_laws import LAWS as SIMULATED_LAWS
 from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
 from benchmarks.user_table import METHODS, OwnTable
+from workflow_lib.experiments.joint_regions import FORMS
 from workflow_lib.seeds import derive_seed
 
 TITLE = "Coverage of intervals"
@@ -65,6 +71,20 @@ THIRDS = tuple(
 )
 """Thirds of the fresh rows, of each of which the coverage is counted."""
 
+JOINT_THIRDS = tuple(
+    f"{form}_{third}_{by}"
+    for form in FORMS
+    for by in ("novelty", "width")
+    for third in ("lowest", "middle", "highest")
+)
+"""Thirds of the fresh rows, of each of which the coverage by a region is counted."""
+
+JOINT = ("all_in_intervals", "in_box", "in_ellipsoid", *JOINT_THIRDS)
+"""Shares of the fresh rows all outputs of which are held."""
+
+SIDES = ("box_over_intervals", "ellipsoid_over_box")
+"""Ratios of the sides of cubes with the volumes of the regions."""
+
 COLUMNS = (
     "law",
     "simulation",
@@ -80,6 +100,8 @@ COLUMNS = (
     "claimed_error",
     "lowest_error",
     "share_in_claimed_range",
+    *JOINT,
+    *SIDES,
 )
 """Columns of ``interval_coverage.csv``: one row per output of a simulated table."""
 
@@ -105,6 +127,8 @@ LAW_COLUMNS = (
     "claimed_over_fresh",
     "lowest_over_fresh",
     "share_in_claimed_range",
+    *JOINT,
+    *SIDES,
     "winners",
 )
 """Columns of ``interval_coverage_by_law.csv``: one row per law."""
@@ -117,6 +141,7 @@ SHARES = (
     "least_third",
     *THIRDS,
     "measured_by_product",
+    *JOINT,
 )
 """Columns of the laws that are shares of 1."""
 
@@ -181,7 +206,8 @@ def simulated(
     predicted = table.predict(fresh.inputs)
     measured, constant = table.measured_coverage(), table.constant_half_widths()
     half_widths = table.intervals().half_widths(predicted.outputs, predicted.novelty)
-    claim = _claim(table.answered(), predicted.outputs, fresh.outputs, known.outputs)
+    of_table = _claim(table.answered(), predicted.outputs, fresh.outputs, known.outputs)
+    of_table |= _joint(predicted, half_widths, fresh.outputs)
     return [
         {
             "output": name,
@@ -189,7 +215,7 @@ def simulated(
             "level": float(predicted.level),
             "measured_by_product": float(measured[output]),
             **_counted(predicted, half_widths, fresh, output, float(constant[output])),
-            **claim,
+            **of_table,
         }
         for output, name in enumerate(names)
     ]
@@ -216,6 +242,34 @@ def _claim(
         "claimed_error": answer["mean"],
         "lowest_error": min(row["mean"] for row in answer["leaderboard"]),
         "share_in_claimed_range": float(np.mean([low <= error(part) <= high for part in parts])),
+    }
+
+
+def _joint(predicted: Any, half_widths: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Return how often fresh rows have all outputs in their intervals and regions; the sides.
+
+    NaN where the model has no regions, or there were too few rows for them.
+    """
+    if predicted.joint is None:
+        return dict.fromkeys((*JOINT, *SIDES), math.nan)
+    known = ~np.isnan(truth).any(axis=1)
+    single = (predicted.lower <= truth) & (truth <= predicted.upper)
+    found = {"all_in_intervals": float(single[known].all(axis=1).mean())}
+    log_sides = predicted.joint.log_sides
+    by = {"novelty": predicted.novelty[known], "width": log_sides[known, 0]}
+    for form in FORMS:
+        held = predicted.joint.contain(truth, form)[known]
+        found[f"in_{form}"] = float(held.mean())
+        for name, values in by.items():
+            thirds = np.array_split(np.argsort(values, kind="stable"), 3)
+            for third, part in zip(("lowest", "middle", "highest"), thirds, strict=True):
+                found[f"{form}_{third}_{name}"] = float(held[part].mean())
+    varied = (half_widths > 0).all(axis=0)
+    of_intervals = np.log(2.0 * half_widths[:, varied]).mean()
+    box, ellipsoid = log_sides.mean(axis=0)
+    return found | {
+        "box_over_intervals": float(np.exp(box - of_intervals)),
+        "ellipsoid_over_box": float(np.exp(ellipsoid - box)),
     }
 
 
@@ -298,7 +352,11 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "met": "yes" if is_met else "no",
         **{
             name: _mean([row[name] for row in rows])
-            for name in ("width_over_constant", "score_over_constant", "half_width_over_ideal")
+            for name in (
+                *("width_over_constant", "score_over_constant", "half_width_over_ideal"),
+                *JOINT,
+                *SIDES,
+            )
         },
         "measured_by_product": float(np.mean([row["measured_by_product"] for row in rows])),
         "fresh_error": fresh,
@@ -379,13 +437,20 @@ def in_words(law: Mapping[str, Any]) -> str:
         f"{law['score_over_constant']:.2f} times those of one width; "
         f"{ideal}error {law['fresh_error']:.3f}, claimed {law['claimed_over_fresh']:.3f} times it, "
         f"lowest mean {law['lowest_over_fresh']:.3f} times it, in the claimed range "
-        f"{law['share_in_claimed_range']:.0%}; winners: {law['winners']})"
+        f"{law['share_in_claimed_range']:.0%}; all outputs of a row in their intervals "
+        f"{law['all_in_intervals']:.0%}, in the box {law['in_box']:.0%} (by novelty "
+        f"{_in_percent(law, 'novelty', 'box_')}, by width {_in_percent(law, 'width', 'box_')}), "
+        f"in the ellipsoid {law['in_ellipsoid']:.0%} (by novelty "
+        f"{_in_percent(law, 'novelty', 'ellipsoid_')}), sides {law['box_over_intervals']:.2f} "
+        f"times those of intervals, of the ellipsoid {law['ellipsoid_over_box']:.2f} times those "
+        f"of the box; winners: {law['winners']})"
     )
 
 
-def _in_percent(law: Mapping[str, Any], by: str) -> str:
+def _in_percent(law: Mapping[str, Any], by: str, form: str = "") -> str:
     """Return the coverages of the three thirds, as ``91/90/89``."""
-    return "/".join(f"{100 * law[name]:.0f}" for name in THIRDS if name.endswith(f"_{by}"))
+    thirds = (f"{form}{third}_{by}" for third in ("lowest", "middle", "highest"))
+    return "/".join(f"{100 * law[name]:.0f}" for name in thirds)
 
 
 def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -189,10 +189,11 @@ class OwnTable:
         return RowIntervals.from_tree(tree["intervals"])
 
     def predict(self, columns: Mapping[str, Sequence]) -> Any:
-        """Return the predictions of the saved model for new rows."""
+        """Return the predictions of the saved model for new rows, with regions if it has them."""
         from workflow_lib.experiments.saved_model import load_model
 
-        return load_model(self.folder / "model.h5").predict(columns)
+        model = load_model(self.folder / "model.h5")
+        return model.predict(columns, joint=model.joint_regions is not None)
 
     @property
     def _dataset(self) -> Path:

@@ -240,6 +240,7 @@ def example_rows(law, coverages):
             "claimed_error": 0.3 + 0.1 * simulation,
             "lowest_error": 0.3,
             "share_in_claimed_range": 0.9,
+            **dict.fromkeys((*interval_coverage.JOINT, *interval_coverage.SIDES), value),
         }
         for simulation, values in enumerate(coverages, start=1)
         for output, value in enumerate(values, start=1)

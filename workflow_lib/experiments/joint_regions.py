@@ -216,6 +216,11 @@ class RegionsOfRows:
         """
         return self._regions.shapes(self._predicted, self._novelty)
 
+    @property
+    def log_sides(self) -> np.ndarray:
+        """As `JointRegions.log_sides` of the rows."""
+        return self._regions.log_sides(self._predicted, self._novelty)
+
     def contain(self, outputs: np.ndarray, form: str = "box") -> np.ndarray:
         """Return for each row 1 where its region holds its outputs, 0 where not: floats (m,).
 
