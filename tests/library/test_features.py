@@ -7,6 +7,7 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
+from workflow_lib.features.column_origins import ColumnOrigins
 from workflow_lib.features.preparation import (
     LARGEST_STANDARD_VALUE,
     InputPreparation,
@@ -133,13 +134,15 @@ def test_unknown_scale_is_named():
 
 
 def test_columns_are_weighted_after_clipping():
-    X = np.array([[0.0, 1.0, 5.0], [0.0, 3.0, 5.0], [4.0, np.nan, 5.0]])
-    weights = np.array([0.5, 2.0, 1.0])
-    plain, weighted = fit_preparation(X, "standard"), fit_preparation(X, "standard", weights)
-    far = np.array([[1000.0, 2.0, 5.0]])
+    X = np.array([[0.0, 1.0, 5.0, 0.0], [0.0, 3.0, 5.0, 1.0], [4.0, np.nan, 5.0, 1.0]])
+    origins = ColumnOrigins.of([(1, 0), (3, 1)])
+    plain, weighted = fit_preparation(X, "standard"), fit_preparation(X, "standard", origins)
+    far = np.array([[1000.0, 2.0, 5.0, 1.0]])
+    # The third column does not vary, so that the second property has two.
+    weights = np.array([1.0, 0.5**0.5, 0.5**0.5]) * 1.5**0.5
     for rows in (X, far):
-        np.testing.assert_allclose(weighted.apply(rows), plain.apply(rows) * weights[:2])
-    assert weighted.apply(far)[0, 0] == 0.5 * LARGEST_STANDARD_VALUE
+        np.testing.assert_allclose(weighted.apply(rows), plain.apply(rows) * weights)
+    assert weighted.apply(far)[0, 0] == pytest.approx(weights[0] * LARGEST_STANDARD_VALUE)
     again = InputPreparation.from_tree(weighted.tree())
     np.testing.assert_array_equal(again.apply(X), weighted.apply(X))
     assert "weights" not in plain.tree()

@@ -16,6 +16,7 @@ from workflow_lib.datasets.table_encoding import (
 )
 from workflow_lib.datasets.table_file import Table, read_table
 from workflow_lib.errors import UserError
+from workflow_lib.features.column_origins import channel_groups
 
 COLUMNS = {
     "width": [1.5, None, 3.0, -2.0],
@@ -59,7 +60,7 @@ def test_a_missing_number_is_an_input_of_its_own_where_that_is_asked_for():
         table_of(), ["width", "depth"], ["state"], missing_indicators=["width"]
     )
     assert encoding.columns == ["width", "depth", "state"]
-    np.testing.assert_allclose(np.mean(encoding.column_weights**2), 1.0)
+    np.testing.assert_array_equal(encoding.origins.properties, [0, 1, 2, 3, 3])
     again = TableEncoding.from_tree(encoding.tree())
     assert again == encoding
     rows = again.encode(table_of(width=[None, 5.0], depth=[1, 2], state=["on", "off"]))
@@ -253,9 +254,44 @@ def test_every_column_of_the_table_counts_once():
         "made",
     )
     encoding = TableEncoding.fit(table, ["x"], ["colour"], ["maker"])
-    weights = encoding.column_weights
-    assert weights.shape == (1 + 3 + STRING_COLUMNS,)
-    totals = [(part**2).sum() for part in np.split(weights, [1, 4])]
+    varies = np.arange(1 + 3 + STRING_COLUMNS) % 5 > 0
+    varies[0] = True
+    weights = encoding.origins.weights(varies)
+    totals = [
+        (part[kept] ** 2).sum()
+        for part, kept in zip(*(np.split(each, [1, 4]) for each in (weights, varies)))
+    ]
     np.testing.assert_allclose(totals, totals[0])
-    assert np.mean(weights**2) == pytest.approx(1.0)
-    assert TableEncoding.fit(table, ["x"]).column_weights is None
+    assert np.mean(weights[varies] ** 2) == pytest.approx(1.0) and (weights[~varies] == 0).all()
+
+
+def test_numbers_categories_names_and_channels_are_groups():
+    n = 30
+    columns = {f"nm {wave}": [str(wave)] * n for wave in range(1100, 1088, -1)}
+    columns |= {"age": ["3"] * n, "x1": ["1"] * n, "x2": ["2"] * n}
+    columns |= {"sex": ["f", "m"] * 15, "kind": ["a", "b", "c"] * 10}
+    columns |= {"town": [f"town {row}" for row in range(n)], "note": ["some words"] * n}
+    numbers = [name for name in columns if name[:2] in ("nm", "ag", "x1", "x2")]
+    table = Table.from_columns(columns, "made")
+    origins = TableEncoding.fit(
+        table, numbers, ["sex", "kind", "town"], ["note"], None, None, ["age"]
+    ).origins
+    of_numbers = [2] * 12 + [0] * 4
+    np.testing.assert_array_equal(
+        origins.groups, of_numbers + [1] * 5 + [3] * n + [4] * STRING_COLUMNS
+    )
+    weights = origins.weights(np.ones(len(origins.groups), dtype=bool), equal_groups=True)
+    totals = np.bincount(origins.groups, weights**2)
+    np.testing.assert_allclose(totals, totals[0])
+    np.testing.assert_allclose(np.bincount(origins.properties, weights**2)[:12], totals[0] / 12)
+    more = origins.followed_by([2, 3])
+    np.testing.assert_array_equal(more.groups[-5:], [5, 5, 6, 6, 6])
+    assert len(np.unique(more.properties)) == len(np.unique(origins.properties)) + 2
+    assert not TableEncoding.fit(table, ["age", "x1", "x2"]).origins.has_groups
+
+
+def test_channels_are_at_least_ten_numbers_in_order_with_one_name():
+    names = [f"a{k}" for k in range(10)] + [f"b{k}" for k in range(9)] + ["a10", "a9"]
+    assert channel_groups(names, 5) == [5] * 10 + [0] * 11
+    up_and_down = [f"{k} nm" for k in (*range(10), *range(8, -1, -1))]
+    assert channel_groups(up_and_down, 1) == [1] * 10 + [0] * 9

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workflow_lib.datasets.cell_texts import known_places
+from workflow_lib.datasets.column_kinds import MOST_LEVELS
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_bags import bag_counts
@@ -20,7 +21,7 @@ from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.table_sequences import table_sequences
 from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
-from workflow_lib.features.encoded_columns import normalised_weights
+from workflow_lib.features.column_origins import ColumnOrigins, channel_groups
 from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_module
 from workflow_lib.features.item_rows import letter_rows
 
@@ -236,26 +237,24 @@ class TableEncoding:
         return self.text is not None or (self.smiles is not None and bool(others))
 
     @property
-    def column_weights(self) -> np.ndarray | None:
-        """Weights (k,) of the dense columns of standardised inputs; None for 1 each.
+    def origins(self) -> ColumnOrigins:
+        """The origins of the dense columns, without those that folds learn.
 
-        Every column of the table has the same weight: the k columns of 0 and 1 or of hashes that
-        encode it have the weight 1 / sqrt(k) each. An indicator of missing values counts as a
-        column of its own, since several numbers that are missing together may share it. All weights
-        are then scaled to a mean square of 1, so that the expected squared distance of two rows is
-        that of as many numbers, to which the widths of the rbf kernel refer. Learned columns are
-        left out: their numbers of codes are not known yet (`shares`).
+        An indicator of missing values is a property of its own, since several numbers that are
+        missing together may share it. Numbers are a group but for runs of channels
+        (`channel_groups`), categories of at most `MOST_LEVELS` levels are one, and every other
+        column of names is one of its own.
         """
-        shares = self.shares
-        return None if (shares == 1.0).all() else normalised_weights(shares)
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The weights (k,) before scaling: 1 / sqrt of the number of columns of an input."""
-        widths = [1] * (len(self.numbers) + len(self.missing_indicators))
-        widths += [levels.n_columns for levels in self.categories.values()]
-        widths += [STRING_COLUMNS] * len(self.strings)
-        return np.concatenate([np.empty(0), *(np.full(w, max(w, 1) ** -0.5) for w in widths)])
+        of_numbers = channel_groups(self.numbers, first=2)
+        properties = [(1, group) for group in of_numbers] + [(1, 0)] * len(self.missing_indicators)
+        last = max(of_numbers, default=1)
+        for levels in self.categories.values():
+            is_own_group = levels.n_columns > MOST_LEVELS
+            last = max(last, 1) + is_own_group
+            properties.append((levels.n_columns, last if is_own_group else 1))
+        first = max(last, 1) + 1
+        properties += [(STRING_COLUMNS, first + place) for place in range(len(self.strings))]
+        return ColumnOrigins.of(properties)
 
     def encode(self, table: Table) -> EncodedRows:
         """Return the rows of `table` as inputs; other columns are ignored.

@@ -18,6 +18,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.errors import UserError
+from workflow_lib.features.column_origins import ColumnOrigins, column_origins
 from workflow_lib.features.preparation import fit_preparation, preparation_learns
 from workflow_lib.features.scales import MARKOV_SCALE, PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.features.term_scores import fit_terms, inner_products
@@ -78,9 +79,9 @@ def run(
     if lagged_values != "none":
         features["lagged_values"] = _rows_by_role(lagged, partition)
     added = lagged if lagged_values == "added" else None
-    weights = tree.get("column_weights")
+    origins = column_origins(tree)
     if scale in TEXT_SCALES:
-        features |= _text_features(inputs, added, partition, weights, scale, states)
+        features |= _text_features(inputs, added, partition, origins, scale, states)
     elif scale == PRODUCTS_SCALE:
         inputs = np.asarray(inputs)
         check_gram_matrix(inputs, dataset)
@@ -93,7 +94,8 @@ def run(
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
         learned = _learned_codes(tree, partition, seed)
-        features |= _row_features(inputs, partition, scale, weights, learned)
+        targets = _targets(tree, partition)
+        features |= _row_features(inputs, partition, scale, origins, learned, *targets)
         if "items" in tree:
             features["items"] = tree["items"]
     write_artifact(
@@ -159,8 +161,10 @@ def _row_features(
     inputs: np.ndarray,
     partition: Mapping,
     scale: str,
-    weights: np.ndarray | None,
+    origins: ColumnOrigins | None,
     learned: _LearnedColumns | _LearnedWords | None,
+    targets: np.ndarray,
+    metric: str,
 ) -> dict:
     """Return the raw rows and the preparations of every training size and fold."""
     tree: dict = {"inputs": _rows_by_role(inputs, partition)}
@@ -172,15 +176,54 @@ def _row_features(
         learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
         learns |= learned is not None
         tree[size_group(size)] = {"learns": learns}
+        known_by_fold = {}
         for fold, rows in _known_rows(folds):
-            fitted = train[:size] if fold is None else train[:size][rows]
-            stored: dict = {}
+            values, stored, of_fold = train[:size], {}, origins
             if learned is not None:
-                stored, weights = learned.codes_and_weights(folds, fold)
-                fitted = np.hstack([fitted, stored["codes"]["train"][rows]])
-            preparation = fit_preparation(fitted, scale, weights)
-            tree[size_group(size)][fold_group(fold)] = preparation.tree() | stored
+                stored, of_fold = learned.codes_and_origins(folds, fold, origins)
+                values = np.hstack([values, stored["codes"]["train"]])
+            known_by_fold[fold] = values, rows, of_fold
+            tree[size_group(size)][fold_group(fold)] = stored
+        equal_groups = False
+        if scale == "standard" and of_fold is not None and of_fold.has_groups:
+            equal_groups = _have_equal_weights(known_by_fold, targets[:size], folds, metric)
+        for fold, (values, rows, of_fold) in known_by_fold.items():
+            preparation = fit_preparation(values[rows], scale, of_fold, equal_groups)
+            tree[size_group(size)][fold_group(fold)] |= preparation.tree()
     return tree
+
+
+def _have_equal_weights(
+    known_by_fold: Mapping, targets: np.ndarray, folds: np.ndarray, metric: str
+) -> bool:
+    """Return whether groups of inputs with equal weights have a lower error of held-out rows."""
+    from workflow_lib.fitting.group_weights import LEAST_GAIN, MOST_ROWS, heldout_error_of
+
+    n_compared, errors = min(len(folds), MOST_ROWS), {}
+    folds = folds[:n_compared]
+    for equal_groups in (False, True):
+        rows_by_fold = []
+        for fold in range(folds.max() + 1):
+            values, rows, origins = known_by_fold[fold]
+            prepare = fit_preparation(values[rows], "standard", origins, equal_groups).apply
+            compared, is_known = values[:n_compared], rows[:n_compared]
+            rows_by_fold.append((prepare(compared[is_known]), prepare(compared[~is_known])))
+        errors[equal_groups] = heldout_error_of(rows_by_fold, targets[:n_compared], folds, metric)
+    is_better = errors[True] < errors[False] * (1.0 - LEAST_GAIN)
+    print(
+        f"{len(known_by_fold[0][1])} training rows: {'equal' if is_better else 'no equal'} weights "
+        f"of groups of inputs (error {errors[True]:.3f}, without {errors[False]:.3f})"
+    )
+    return is_better
+
+
+def _targets(data: Mapping, partition: Mapping) -> tuple[np.ndarray, str]:
+    """Return the outputs (n, d) of the training rows, or 0 and 1 for classes; their error."""
+    rows = training_output_rows(partition)
+    if "classes" not in data:
+        return np.asarray(data["outputs"])[rows], "arrmse"
+    labels = data["classes"]["labels"][rows]
+    return (labels[:, None] == np.unique(labels[labels >= 0])).astype(float), "rrmse"
 
 
 def _learned_codes(
@@ -207,15 +250,16 @@ class _LearnedColumns:
         )
         # No other outputs are needed, or may be known.
         self._outputs = data["outputs"][training_output_rows(partition)]
-        self._shares, self._seed = learned["shares"], seed
+        self._n_inputs, self._seed = data["inputs"].shape[1], seed
 
-    def codes_and_weights(self, folds: np.ndarray, fold: int | None) -> tuple[dict, np.ndarray]:
-        """Return ``codes`` (and ``encoders``) of a fold, and the weights of inputs and codes."""
+    def codes_and_origins(
+        self, folds: np.ndarray, fold: int | None, origins: ColumnOrigins | None
+    ) -> tuple[dict, ColumnOrigins]:
+        """Return ``codes`` (and ``encoders``) of a fold, and the origins of inputs and codes."""
         from workflow_lib.features.encoded_columns import (
             EncodedColumns,
             TrainingColumn,
             inner_folds,
-            normalised_weights,
         )
         from workflow_lib.seeds import derive_seed
 
@@ -247,8 +291,9 @@ class _LearnedColumns:
         if fold is None:
             stored["codes"]["test"] = codes_of("test")
             stored["encoders"] = encoded.tree()
-        shares = [self._shares, *(np.full(width, width**-0.5) for width in encoded.widths)]
-        return stored, normalised_weights(np.concatenate(shares))
+        return stored, (origins or ColumnOrigins.of([(1, 0)] * self._n_inputs)).followed_by(
+            encoded.widths
+        )
 
 
 class _LearnedWords:
@@ -259,7 +304,9 @@ class _LearnedWords:
         self._rows = {**partition, "weak": partition["weak"][:n_weak]}
         self._descriptors, self._seed = data["descriptors"], seed
 
-    def codes_and_weights(self, folds: np.ndarray, fold: int | None) -> tuple[dict, None]:
+    def codes_and_origins(
+        self, folds: np.ndarray, fold: int | None, origins: None
+    ) -> tuple[dict, None]:
         """Return ``codes`` (and ``words``) of a fold; columns have no weights."""
         from workflow_lib.features.visual_words import Images
         from workflow_lib.seeds import derive_seed
@@ -283,7 +330,7 @@ def _text_features(
     counts,
     lagged_values: np.ndarray | None,
     partition: Mapping,
-    weights: np.ndarray | None,
+    origins: ColumnOrigins | None,
     scale: str,
     states: np.ndarray | None,
 ) -> dict:
@@ -298,15 +345,13 @@ def _text_features(
             others = partition["test"] if fold is None else partition["test"][:0]
             fitted = partition["train"][:size][rows]
             group[fold_group(fold)] = _text_products(
-                counts, lagged_values, fitted, known, others, weights, scale, states
+                counts, lagged_values, fitted, known, others, origins, scale, states
             )
         print(f"{size} training rows: products of {len(known)} texts")
     return tree
 
 
-def _text_products(
-    counts, lagged_values, fitted, known, others, column_weights, scale, states
-) -> dict:
+def _text_products(counts, lagged_values, fitted, known, others, origins, scale, states) -> dict:
     """Return inner products of texts under the term weights of the rows `fitted`.
 
     `fitted`, `known` and `others` are row numbers of `counts` (and of `lagged_values`, unless that
@@ -321,7 +366,7 @@ def _text_products(
     products = inner_products(texts, texts[: len(known)])
     squared_lengths = np.asarray((texts**2).sum(axis=1)).ravel()
     if lagged_values is not None:
-        values = fit_preparation(lagged_values[fitted], "standard", column_weights).apply(
+        values = fit_preparation(lagged_values[fitted], "standard", origins).apply(
             lagged_values[rows]
         )
         values /= np.sqrt(max(values.shape[1], 1))

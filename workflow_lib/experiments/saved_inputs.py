@@ -13,6 +13,7 @@ import numpy as np
 
 from workflow_lib.datasets.sparse_inputs import inputs_of, sparse_tree
 from workflow_lib.experiments.novelty import distances_of_test_rows, nearest_by_products
+from workflow_lib.features.column_origins import column_origins
 from workflow_lib.features.preparation import InputPreparation, fit_preparation
 from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.features.term_scores import fit_terms, inner_products, terms_from_tree
@@ -340,7 +341,7 @@ def _texts_tree(
     tree: dict = {"counts": sparse_tree(counts), **weights.tree()}
     if has_lagged_values:
         values = data["lagged_values"]["values"][known]
-        preparation = fit_preparation(values[:size], "standard", data.get("column_weights"))
+        preparation = fit_preparation(values[:size], "standard", column_origins(data))
         tree["lagged"] = values
         tree["preparation"] = preparation.tree()
     return tree

@@ -120,8 +120,3 @@ def inner_folds(folds: np.ndarray) -> np.ndarray:
     if len(np.unique(folds)) > 1:
         return folds
     return np.arange(len(folds)) % 2
-
-
-def normalised_weights(shares: np.ndarray) -> np.ndarray:
-    """Return weights (k,) of columns scaled to a mean square of 1."""
-    return shares / np.sqrt(np.mean(shares**2))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workflow_lib.features.column_origins import ColumnOrigins
 from workflow_lib.features.scales import ROW_SCALES
 
 LARGEST_STANDARD_VALUE = 8.0
@@ -73,7 +74,10 @@ class InputPreparation:
 
 
 def fit_preparation(
-    X: np.ndarray, scale: str, weights: np.ndarray | None = None
+    X: np.ndarray,
+    scale: str,
+    origins: ColumnOrigins | None = None,
+    equal_groups: bool = False,
 ) -> InputPreparation:
     """Fit a preparation to training rows `X` (n, q), NaN where missing.
 
@@ -83,9 +87,11 @@ def fit_preparation(
     scale : {"none", "standard"}
         ``none`` only fills missing values. ``standard`` also centres, divides by the standard
         deviation and drops the columns that are constant in these rows.
-    weights : array (q,) or None, default=None
-        Weight of each column with ``standard``, where several columns encode one property, such as
-        the levels of a category; None for 1 each.
+    origins : ColumnOrigins or None, default=None
+        With ``standard``, where several columns encode one property, such as the levels of a
+        category: their weights are `ColumnOrigins.weights`. None for 1 each.
+    equal_groups : bool, default=False
+        As of `ColumnOrigins.weights`.
 
     Raises
     ------
@@ -110,7 +116,8 @@ def fit_preparation(
     constant = deviation <= 1e-12 * np.abs(filled).max(axis=0)
     if constant.all():
         # Nothing varies: keep the columns unscaled, so that there is still an input to use.
-        return InputPreparation(fill, fill, np.ones(n_columns), is_cut, weights)
+        return InputPreparation(fill, fill, np.ones(n_columns), is_cut)
+    weights = None if origins is None else origins.weights(~constant, equal_groups)
     return InputPreparation(fill, fill, np.where(constant, 0.0, deviation), is_cut, weights)
 
 

@@ -163,12 +163,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     ``encoding``
         the tree of the encoding, needed for later rows.
-    ``column_weights``
-        the weight of each dense column, where several encode a column of the table.
+    ``column_origins``
+        ``properties`` and ``groups`` (q,) of the dense columns
+        (`workflow_lib.features.column_origins`), where several encode a column of the table or are
+        of one group.
     ``learned_columns``
         only where folds learn the codes of columns of names: ``described``, for each of the m
-        columns its name, encoder and levels, as JSON; ``codes`` (n, m), the level of each row; and
-        ``shares`` (q,), `TableEncoding.shares` of ``inputs``.
+        columns its name, encoder and levels, as JSON; and ``codes`` (n, m), the level of each row.
     ``rows``
         ``line`` (n,) int64, the line of each row in the file, and ``name``, n texts.
     ``weak_groups``
@@ -558,9 +559,9 @@ def _inputs(
         groups["items"] = {"kind": "letters", "n_symbols": len(options.letters)}
     if options.bags:
         groups["items"] = {"kind": "counts", "n_words": len(columns["numbers"])}
-    weights = encoding.column_weights
-    if weights is not None:
-        groups["column_weights"] = weights
+    origins = encoding.origins
+    if len(np.unique(origins.properties)) < len(origins.properties) or origins.has_groups:
+        groups["column_origins"] = vars(origins)
     encoded = encoding.encode(rows)
     names = {} if encoding.sequence is None else {"letters": options.letters}
     if encoded.lagged_values is not None:
@@ -577,7 +578,6 @@ def _inputs(
                     for name, (_, levels) in encoding.learned.items()
                 ]
             ),
-            "shares": encoding.shares,
         }
     return _Inputs(encoded.inputs, encoded.names, groups, names, {})
 
