@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from workflow_lib.errors import nearest_name
+from workflow_lib.errors import UserError, nearest_name
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 """The name of a class, with its module."""
@@ -166,6 +166,8 @@ class NamedClass(NamedTuple):
                 # What scikit-learn does when it fits; other packages check in their own way.
                 if hasattr(estimator, "_parameter_constraints"):
                     estimator._validate_params()
+            except UserError as error:
+                return [(f"{self.before}settings", error.found, error.expected, error.remedy)]
             except Exception as error:
                 name = next((name for name in point if f"'{name}'" in str(error)), None)
                 key = f"{self.before}grid.{name}" if name else f"{self.before}settings"

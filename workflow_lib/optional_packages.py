@@ -16,6 +16,8 @@ EXTRAS = {
     "openpyxl": "excel",
     "pillow": "images",
     "pyarrow": "parquet",
+    "tabicl": "pretrained",
+    "tabpfn": "pretrained",
     "tslearn": "series",
 }
 """The optional packages, each with the extra of this project that installs it."""

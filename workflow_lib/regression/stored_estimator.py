@@ -85,7 +85,8 @@ def estimator_from_bytes(stored: np.ndarray, place: str = "the saved model") -> 
 
         estimator = skops.io.loads(data, trusted=names)
         check_structure(estimator)
-    except MemoryError:
+    # An estimator of this library says itself what is wrong with a file that it names.
+    except (MemoryError, UserError):
         raise
     # skops raises many kinds of errors for descriptions of the right names and a wrong structure.
     except Exception as error:
