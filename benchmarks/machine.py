@@ -25,6 +25,7 @@ LIBRARIES = (
     "lightgbm",
     "xgboost",
     "xgboost-cpu",
+    "autogluon.tabular",
 )
 FILE_NAME = "machine.json"
 

@@ -281,6 +281,10 @@ make compare                # writes results/compare; current results are kept
 make compare OPTIONS=--docs # writes this page, too
 ```
 
+AutoGluon needs an earlier pandas than this project asks for, with which the comparison works as
+well: in an environment of its own, `pip install 'autogluon.tabular[catboost,lightgbm,xgboost]'`
+after `pip install .` replaces pandas (pip warns), and `python -m benchmarks compare` includes it.
+
 After a method in `config/methods` is added or changed, the same command computes the results that
 depend on it and no others.
 """)

@@ -15,6 +15,7 @@ import importlib
 import inspect
 import itertools
 import math
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -70,11 +71,13 @@ class Peer:
     candidates : function or None
         None for a stack of others.
     package : str
-        What must be installed, as imported.
+        What must be installed, as imported; it has a ``__version__``.
     most_inputs : int or None
         Above this number of inputs it is left out, for `because`.
     members : tuple of str
         The peers that a stack combines.
+    estimator : class or None
+        Code of this module that the candidates use; a result depends on it.
     """
 
     label: str
@@ -85,11 +88,16 @@ class Peer:
     most_inputs: int | None = None
     because: str = ""
     members: tuple[str, ...] = ()
+    estimator: type | None = None
 
     @property
     def is_installed(self) -> bool:
         """Whether its package can be imported."""
-        return find_spec(self.package) is not None
+        try:
+            return find_spec(self.package) is not None
+        except ModuleNotFoundError:
+            # The package above it is missing.
+            return False
 
     @property
     def summary(self) -> str:
@@ -271,6 +279,49 @@ def xgboost(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
     return _grid(boosting, learning_rate=[0.05, 0.15], max_depth=[2, 3])
 
 
+class AutoGluonOutputs:
+    """AutoGluon-tabular as an estimator of scikit-learn's kind: a predictor for each output."""
+
+    TIME_LIMIT = 30
+    """Seconds of each predictor, the same for every table: more than our slowest method takes for
+    all outputs of a table on average (`docs/comparison.md`), so that the limit favours none of
+    ours."""
+
+    def __sklearn_clone__(self) -> AutoGluonOutputs:
+        return AutoGluonOutputs()
+
+    def fit(self, X: np.ndarray, Y: np.ndarray) -> AutoGluonOutputs:
+        """Fit to inputs (n, q) and outputs (n, d)."""
+        from autogluon.tabular import TabularPredictor
+
+        # Its models are files, which it reads to predict.
+        self._folder, self._predictors = tempfile.TemporaryDirectory(), []
+        for number, y in enumerate(Y.T):
+            path = f"{self._folder.name}/{number}"
+            predictor = TabularPredictor("y", problem_type="regression", path=path, verbosity=0)
+            table = _named_columns(X).assign(y=y)
+            predictor.fit(table, time_limit=self.TIME_LIMIT, num_cpus=1, num_gpus=0)
+            self._predictors.append(predictor)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the predicted outputs (m, d) of inputs (m, q)."""
+        table = _named_columns(X)
+        return np.column_stack([predictor.predict(table) for predictor in self._predictors])
+
+
+def _named_columns(X: np.ndarray) -> Any:
+    import pandas
+
+    return pandas.DataFrame(X, columns=[f"x{number}" for number in range(X.shape[1])])
+
+
+def autogluon(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """AutoGluon-tabular with its usual preset, a predictor for each output, 30 seconds each; it
+    chooses and combines its models itself, by training rows that it holds out."""
+    return [Candidate({"time_limit": AutoGluonOutputs.TIME_LIMIT}, AutoGluonOutputs())]
+
+
 STACK = "sklearn-stack"
 
 PEERS: dict[str, Peer] = {
@@ -299,6 +350,14 @@ PEERS: dict[str, Peer] = {
     "catboost": Peer("CatBoost", "#882255", "<", catboost, package="catboost"),
     "lightgbm": Peer("LightGBM", "#44aa99", "<", lightgbm, package="lightgbm"),
     "xgboost": Peer("XGBoost", "#332288", "<", xgboost, package="xgboost"),
+    "autogluon": Peer(
+        "AutoGluon",
+        "#cc6677",
+        ">",
+        autogluon,
+        package="autogluon.tabular",
+        estimator=AutoGluonOutputs,
+    ),
 }
 """The peers by name."""
 
@@ -508,6 +567,7 @@ def _fingerprint(name: str, constants: tuple) -> str:
     else:
         shared = (tune, Fitted, _applied, _grid, _forests, _fifty_iterations)
         parts = [inspect.getsource(each) for each in (peer.candidates, *shared)]
+        parts += [inspect.getsource(peer.estimator)] if peer.estimator else []
         parts += [_version("sklearn"), _version(peer.package)]
         parts += [str(each) for each in constants]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -73,6 +76,44 @@ def test_every_peer_learns_from_gaps_and_constants(name):
     np.testing.assert_allclose(predictions[:, 2], 5.0, rtol=1e-12)
     np.testing.assert_array_equal(Bench(rows, 1).predict(name, new), predictions)
     assert len(PEERS[name].summary) > 20
+
+
+class PredictorDouble:
+    """The interface of AutoGluon's `TabularPredictor` that the peer uses; predicts the mean."""
+
+    limits: list[float] = []
+
+    def __init__(self, label, problem_type=None, eval_metric=None, path=None, verbosity=2):
+        assert problem_type == "regression" and not Path(path).exists()
+        self.label, self.path = label, Path(path)
+
+    def fit(self, train_data, tuning_data=None, time_limit=None, num_cpus="auto", num_gpus="auto"):
+        self.limits.append(time_limit)
+        self.columns = list(train_data.columns.drop(self.label))
+        self.path.mkdir()
+        (self.path / "model").write_text(str(train_data[self.label].mean()))
+        return self
+
+    def predict(self, data):
+        assert list(data.columns) == self.columns
+        return pd.Series(float((self.path / "model").read_text()), data.index)
+
+
+def test_autogluon_has_the_same_time_for_each_output_that_varies(monkeypatch):
+    package = ModuleType("autogluon.tabular")
+    package.TabularPredictor, package.__version__ = PredictorDouble, "1"
+    package.__spec__ = ModuleSpec("autogluon.tabular", None)
+    monkeypatch.setitem(sys.modules, "autogluon", ModuleType("autogluon"))
+    monkeypatch.setitem(sys.modules, "autogluon.tabular", package)
+    monkeypatch.setattr(PredictorDouble, "limits", [])
+    assert PEERS["autogluon"].is_installed and peers.fingerprint("autogluon")
+    rows, limit = some_rows(), peers.AutoGluonOutputs.TIME_LIMIT
+    bench = Bench(rows, 1)
+    means = np.tile(rows.outputs.mean(axis=0), (6, 1))
+    np.testing.assert_allclose(bench.predict("autogluon", np.zeros((6, 4))), means)
+    assert PredictorDouble.limits == [limit] * 2
+    assert bench.tuned("autogluon").settings == {"time_limit": limit}
+    assert f"{limit} seconds" in PEERS["autogluon"].summary
 
 
 def test_heldout_predictions_do_not_depend_on_the_outputs_of_their_fold():

@@ -12,7 +12,8 @@ from workflow_lib.named_class import imported_class
 
 SAFE_TO_LOAD = "safe_to_load"
 """Attribute by which a class of this library says that a stored estimator may hold its objects:
-their attributes are set as they stand in the file, and nothing is called."""
+their attributes are set as they stand in the file, and nothing is called. Other classes of this
+library have to be trusted by the user, as those of other packages."""
 
 OF_PACKAGES = {"lightgbm": ("lightgbm.basic.Booster",), "xgboost": ("xgboost.core.Booster",)}
 """Further classes that the estimators of a package hold, for a class that the user trusts."""

@@ -100,7 +100,7 @@ def estimator_from_bytes(stored: np.ndarray, place: str = "the saved model") -> 
             found=f"a stored estimator that is not loaded, because it holds {found}",
             expected="an estimator of scikit-learn or of this library, as a run saves it",
             remedy="do not use a model from a source that you do not trust; if it is your own, "
-            "make it again, or, for a class of another package, load it with "
+            "make it again, or, for a class that you expect in it, load it with "
             "load_model(path, trusted=[...])",
         ) from error
     return estimator
