@@ -46,20 +46,23 @@ class Table:
         How its inputs are prepared, for all methods: ``standard`` or ``none``.
     is_made : bool
         Whether it is synthetic.
+    has_groups : bool, default=False
+        Whether its rows belong to groups, such as days, which splits and folds then keep whole.
     """
 
     name: str
     title: str
     scale: str
     is_made: bool
+    has_groups: bool = False
 
     @property
     def experiment(self) -> dict[str, Any]:
         """The keys of its experiment, but for the methods."""
         common = {"training_sizes": list(TRAINING_SIZES), "test_size": TEST_SIZE}
-        return {"title": self.title, "dataset": self.name, **common} | OWN_EXPERIMENT.get(
-            self.name, {}
-        )
+        split = {"split": "grouped", "whole_groups": "folds"} if self.has_groups else {}
+        own = OWN_EXPERIMENT.get(self.name, {})
+        return {"title": self.title, "dataset": self.name, **common, **split, **own}
 
 
 def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
@@ -82,6 +85,7 @@ def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
             title=settings["title"],
             scale=settings["inputs"]["scale"],
             is_made="synthetic" in settings["reader"],
+            has_groups=bool(settings["options"].get("group")),
         )
     return tables, left_out
 

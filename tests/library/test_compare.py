@@ -60,6 +60,8 @@ def test_every_dataset_is_a_table_of_the_comparison_or_has_a_reason():
     assert set(tables.LEFT_OUT) <= set(left_out)
     assert left_out["earnings-calls"] == "its inputs are texts"
     assert chosen["d2"].is_made and not chosen["edm"].is_made
+    assert chosen["air-quality"].experiment["split"] == "grouped"
+    assert "split" not in chosen["edm"].experiment
 
 
 # --- peers ---------------------------------------------------------------------------------------

@@ -277,6 +277,36 @@ def test_csv_columns_have_one_part_only(tmp_path):
     assert "'a' is named 2 times" in refused_csv(tmp_path, text, inputs=["a", "a"])
 
 
+def test_csv_columns_may_be_named_by_patterns(tmp_path):
+    text = "x_2,y(1),x_1,y(2),note\n1,2,3,4,a\n5,6,7,8,b\n"
+    options = {"inputs": ["x_1", "x_*"], "outputs": ["y(?)"]}
+    assert "'x_1' is named 2 times" in refused("csv", options, table(tmp_path, text))
+    tree = read_dataset("csv", options | {"inputs": ["x_*"]}, [table(tmp_path, text)], seed=0)
+    assert names(tree, "inputs") == ["x_2", "x_1"] and names(tree, "outputs") == ["y(1)", "y(2)"]
+    np.testing.assert_array_equal(tree["outputs"], [[2, 4], [6, 8]])
+
+
+def test_csv_rows_of_groups(tmp_path):
+    path = table(tmp_path, "day,a,b,y\nmon,1,2,3\ntue,4,5,\nwed,6,7,8\nmon,9,1,2\n,3,4,5\n")
+    tree = read_dataset("csv", {"outputs": ["y"], "group": "day"}, [path], seed=0)
+    np.testing.assert_array_equal(tree["groups"]["group"], [0, 1, 0])
+    np.testing.assert_array_equal(tree["inputs"], [[1, 2], [6, 7], [9, 1]])
+    assert (tree["report"]["rows_read"], tree["report"]["rows_dropped"]) == (5, 2)
+    options = {"inputs": ["a"], "outputs": ["y"], "group": "a"}
+    np.testing.assert_array_equal(
+        read_dataset("csv", options, [path], seed=0)["groups"]["group"], [0, 2, 3, 1]
+    )
+
+
+def test_csv_first_column_may_lack_a_name(tmp_path):
+    path = table(tmp_path, ",a,y\n0,2,3\n1,4,5\n")
+    assert "column 1: the column has no name" in refused("csv", {"outputs": ["y"]}, path)
+    options = {"inputs": ["a"], "outputs": ["y"], "as_it_comes": True}
+    np.testing.assert_array_equal(
+        read_dataset("csv", options, [path], seed=0)["inputs"], [[2], [4]]
+    )
+
+
 def test_csv_constant_output_can_be_allowed(tmp_path):
     path = table(tmp_path, "a,strength\n1,5\n2,5\n")
     options = {"outputs": ["strength"], "allow_constant_outputs": True}
@@ -457,6 +487,20 @@ MULAN_SHAPES = {
     # Ten nominal inputs with 33 classes in all.
     "sf1": (323, 33, 3),
     "sf2": (1066, 33, 3),
+    "scpf": (1137, 23, 3),
+}
+
+# Rows, inputs, outputs, dropped rows and groups.
+PUBLISHED_TABLES = {
+    "air-quality": (6941, 8, 4, 2416, 341),
+    "bike-days": (731, 11, 2, 0, 0),
+    "corn-spectra": (80, 700, 4, 0, 0),
+    "gas-turbine": (7384, 8, 3, 0, 0),
+    "meat-spectra": (215, 100, 3, 0, 193),
+    "perth-weather": (1000, 7, 6, 0, 0),
+    "pulp-fibres": (62, 4, 4, 0, 0),
+    "seoul-temperatures": (7723, 21, 2, 29, 310),
+    "us-crimes": (1902, 101, 8, 313, 0),
 }
 
 
@@ -480,6 +524,19 @@ def test_mulan_sets_of_the_catalogue(name, mirror, tmp_path):
     if header.types() == ["numeric"] * len(header.types()):
         for column, name in enumerate(header.names()[:n_inputs]):
             np.testing.assert_array_equal(tree["inputs"][:, column], rows[name])
+
+
+@pytest.mark.parametrize("name", PUBLISHED_TABLES)
+def test_published_tables_of_the_catalogue(name, mirror, tmp_path):
+    settings = catalogue(name)
+    paths = acquired(name, mirror, tmp_path)
+    tree = read_dataset(settings["reader"], settings["options"], paths, seed=0)
+    n_rows, n_inputs, n_outputs, n_dropped, n_groups = PUBLISHED_TABLES[name]
+    assert tree["inputs"].shape == (n_rows, n_inputs)
+    assert tree["outputs"].shape == (n_rows, n_outputs)
+    assert tree["report"]["rows_dropped"] == n_dropped
+    groups = tree.get("groups", {"group": []})["group"]
+    assert len(np.unique(groups)) == n_groups
 
 
 @pytest.mark.parametrize(
@@ -507,10 +564,11 @@ def test_the_whole_catalogue_has_valid_options_and_pinned_sources(name):
 @pytest.mark.parametrize(
     ("name", "tables"),
     [
-        *((name, "tables 7 and 8") for name in MULAN_SHAPES),
+        *((name, "tables 7 and 8") for name in MULAN_SHAPES if name != "scpf"),
         ("drug-activity", "tables 9, 10, 17 and 18"),
         ("earnings-calls", "tables 6 and 16"),
         *((name, None) for name in ("d1-informative", "d1-overlapping", "d2", "kogan10k")),
+        *((name, None) for name in ("scpf", *PUBLISHED_TABLES)),
     ],
 )
 def test_stand_ins_are_labelled_as_such(name, tables):

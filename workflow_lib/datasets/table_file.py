@@ -146,10 +146,17 @@ def _fasta_table(text: str, place: str) -> Table:
     return Table(place, list(arrays), {}, arrays.__getitem__, lines, "line")
 
 
-def read_source(path: Path, missing_values: Collection[str] = ("",), delimiter: str = ",") -> Table:
+def read_source(
+    path: Path,
+    missing_values: Collection[str] = ("",),
+    delimiter: str = ",",
+    as_it_comes: bool = False,
+) -> Table:
     """Return the table in a source file that is text, whatever its name; otherwise `read_table`."""
     content = file_content(path)
-    return delimited_text.text_table(content, str(path), missing_values, delimiter)
+    return delimited_text.text_table(
+        content, str(path), missing_values, delimiter, as_it_comes=as_it_comes
+    )
 
 
 def text_rows(path: str | Path) -> tuple[list[int], list[list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StrictBool
 
@@ -13,15 +13,23 @@ from workflow_lib.config.base import Settings
 from workflow_lib.datasets.tables import dataset_tree, only_source, rows_with_outputs
 from workflow_lib.errors import UserError
 
+if TYPE_CHECKING:
+    from workflow_lib.datasets.user_table import Table
+
 
 class Options(Settings):
     """Options of the reader ``csv``."""
 
     outputs: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Names of the columns to predict."""
+    """Names of the columns to predict, or patterns such as ``y_*``."""
 
     inputs: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    """Names of the columns to predict from; null: all others."""
+    """Names of the columns to predict from, or patterns such as ``x_*``; null: all others but
+    `group`."""
+
+    group: str | None = None
+    """Column of groups of rows that a grouped split never separates; it may be an input as well.
+    Rows without a group are left out."""
 
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     """The character between two values."""
@@ -32,12 +40,16 @@ class Options(Settings):
     allow_constant_outputs: StrictBool = False
     """Whether an output that has the same value in every row is accepted."""
 
+    as_it_comes: StrictBool = False
+    """Whether lines around the table are passed over, and a first column of names or numbers of
+    the rows may lack a name; it is called `row`."""
+
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the dataset in the single file of `sources`; `seed` is not used.
 
     The first line holds the names of the columns, every further line a row of numbers; blank
-    lines are skipped. Missing inputs are NaN; rows with a missing output are dropped and
+    lines are skipped. Missing inputs are NaN; rows with a missing output or group are dropped and
     counted. Columns that are neither inputs nor outputs may hold anything.
 
     Raises
@@ -45,14 +57,19 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     UserError
         Naming the file, the line, the column and the value that cannot be read.
     """
+    import numpy as np
+
+    from workflow_lib.datasets.row_roles import codes_of
     from workflow_lib.datasets.table_file import read_source
 
     path = only_source(sources, "csv")
-    table = read_source(path, options.missing_values, options.delimiter)
-    inputs = options.inputs
-    if inputs is None:
-        inputs = [name for name in table.names if name not in options.outputs]
-    for name, count in Counter((*inputs, *options.outputs)).items():
+    table = read_source(path, options.missing_values, options.delimiter, options.as_it_comes)
+    outputs = _columns(table, options.outputs, "outputs")
+    if options.inputs is None:
+        inputs = [name for name in table.names if name not in (*outputs, options.group)]
+    else:
+        inputs = _columns(table, options.inputs, "inputs")
+    for name, count in Counter((*inputs, *outputs)).items():
         if count > 1:
             raise UserError(
                 place=f"{path}, options inputs and outputs",
@@ -60,15 +77,25 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
                 expected="every column once, as an input or as an output",
                 remedy="remove all but one of its names",
             )
-    known_inputs, known_outputs = rows_with_outputs(
-        table.matrix(inputs), table.matrix(options.outputs)
-    )
+    n_read, groups = table.n_rows, {}
+    if options.group is not None:
+        codes = codes_of(table.strings(options.group))[0]
+        has_outputs = ~np.isnan(table.matrix(outputs)).any(axis=1)
+        table = table.selected((codes >= 0) & has_outputs)
+        groups["groups"] = {"group": codes_of(table.strings(options.group))[0]}
+    known_inputs, known_outputs = rows_with_outputs(table.matrix(inputs), table.matrix(outputs))
     return dataset_tree(
         known_inputs,
         known_outputs,
         inputs,
-        options.outputs,
+        outputs,
         place=str(path),
-        rows_read=table.n_rows,
+        rows_read=n_read,
         allow_constant_outputs=options.allow_constant_outputs,
+        **groups,
     )
+
+
+def _columns(table: Table, patterns: Sequence[str], option: str) -> list[str]:
+    """Return the columns that match each of `patterns`, in their order."""
+    return [name for pattern in patterns for name in table.matching([pattern], option)]
