@@ -318,11 +318,11 @@ the same five folds of the training rows and by the same score, unless their ent
 All get the same inputs: missing values are replaced by the training mean, and inputs standardised
 (and cut at 8 standard deviations where most training rows have one value) unless the columns of the
 table share a unit. Test rows are a quarter of the table (of `linnerud`, half of its 20 rows), drawn
-at random. The members of
-OFER-stack, the kernels of OFER-GMM and the grids of the forests were chosen on other splits of ten
-of these tables (the nine Mulan sets and `digits-completion`), so that part of its lead on them is a
-result of that choice; the other six tables were not used for it. The averaging of its weights over
-samples of the rows was decided by the errors of all cells of this page (mean error before:
-.7061). The Mulan sets, which stand in for tasks of the paper in other reports of this project, are
-used here for themselves.
+at random, as whole groups where its settings name groups of rows such as days; the folds then hold
+whole groups, too. The members of OFER-stack, the kernels of OFER-GMM and the grids of the forests
+were chosen on other splits of ten of these tables (the nine Mulan sets and `digits-completion`), so
+that part of its lead on them is a result of that choice; the other tables were not used for it. The
+averaging of its weights over samples of the rows was decided by the errors of all cells of this
+page (mean error before: .7061). The Mulan sets, which stand in for tasks of the paper in other
+reports of this project, are used here for themselves.
 """
