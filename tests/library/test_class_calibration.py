@@ -76,3 +76,12 @@ def test_a_useless_method_is_left_out_and_equal_ones_share():
     weights = pool_weights([good, wrong, good], classes)
     assert weights.tolist() == pytest.approx([0.5, 0.0, 0.5], abs=0.03)
     assert weights[0] == weights[2]
+
+
+def test_no_class_is_certain_where_all_rows_are_right():
+    classes = np.arange(40) % 3
+    scores = np.eye(3)[classes]
+    # With probability p of the right class the likelihood is that of 40 + 1/3 rows right, and 2/3
+    # wrong.
+    found = np.exp(Calibration.fit(10.0 * scores - 5.0, classes).log_probabilities(scores * 10.0))
+    np.testing.assert_allclose(found.max(axis=1), (40 + 1 / 3) / 41, rtol=1e-3)

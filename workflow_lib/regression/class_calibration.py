@@ -1,9 +1,11 @@
 """Probabilities of classes from scores of any unit, and convex combinations of them.
 
 Scores become probabilities by a softmax with one inverse temperature b, which maximises the
-likelihood of rows that the scores did not learn from (Guo et al., ICML 2017). Scores that are
-themselves shares (of trees, say) have their logarithms in its place, p^b / sum p^b, where that is
-more likely: a softmax of shares cannot be as certain as they are.
+likelihood of rows that the scores did not learn from (Guo et al., ICML 2017), and of one more row
+that has each class with the same weight and the scores of each row in turn: without it b would be
+infinite, and every class certain, where every row is right. Scores that are themselves shares (of
+trees, say) have their logarithms in its place, p^b / sum p^b, where that is more likely: a softmax
+of shares cannot be as certain as they are.
 
 A linear opinion pool of several methods has the weights with the least log loss on such rows, by
 the EM algorithm for the weights of a mixture whose components are known.
@@ -118,7 +120,8 @@ def _most_likely(
     own = np.arange(len(classes)), classes
 
     def loss(logarithm: float) -> float:
-        return -float(weights @ log_softmax(math.exp(logarithm) / unit * scores, axis=1)[own])
+        found = log_softmax(math.exp(logarithm) / unit * scores, axis=1)
+        return -float(weights @ found[own] + found.mean())
 
     optimum = minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded")
     return float(optimum.fun), math.exp(float(optimum.x)) / unit
