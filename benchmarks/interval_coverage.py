@@ -200,7 +200,7 @@ def simulated(
     names = [f"y{output}" for output in range(1, known.outputs.shape[1] + 1)]
     columns = known.inputs | dict(zip(names, known.outputs.T.tolist()))
     table = OwnTable.new(
-        folder, "simulated", columns, names, law.n_splits, seed, config, law.methods
+        folder, "simulated", columns, names, law.n_splits, seed, config, law.methods, law.request
     )
     table.answer()
     predicted = table.predict(fresh.inputs)

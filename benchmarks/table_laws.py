@@ -19,6 +19,10 @@ FEW_METHODS = ("m-krr", "m-mean")
 """Methods for the laws and tables where only the intervals are of interest."""
 
 
+GROUP = "group"
+"""Column of the groups of weak rows."""
+
+
 class Rows(NamedTuple):
     """Rows of a law.
 
@@ -55,6 +59,9 @@ class Law(NamedTuple):
         Methods that are compared.
     n_draws : int
         Number of tables that are drawn.
+    lacking : {"outputs", "inputs"} or None
+        What as many more rows of the table lack: weak rows, of which only the column `GROUP` tells
+        of the outputs, or outputs without inputs.
     """
 
     title: str
@@ -64,8 +71,14 @@ class Law(NamedTuple):
     package: str | None = None
     methods: tuple[str, ...] = ("ofer-gmm", "m-krr", "m-mean")
     n_draws: int = 20
+    lacking: str | None = None
 
     is_real = False
+
+    @property
+    def request(self) -> dict[str, str]:
+        """Further keys of the request for the table."""
+        return {"same_group": GROUP} if self.lacking == "outputs" else {}
 
     def is_here(self) -> bool:
         """Return whether its package is installed."""
@@ -73,7 +86,22 @@ class Law(NamedTuple):
 
     def tables(self, generator: np.random.Generator) -> tuple[Rows, Rows]:
         """Return the rows of a user's table, and fresh rows."""
-        return self.draw(self.n_rows, generator), self.draw(N_FRESH, generator)
+        if self.lacking is None:
+            return self.draw(self.n_rows, generator), self.draw(N_FRESH, generator)
+        known, fresh = self.draw(2 * self.n_rows, generator), self.draw(N_FRESH, generator)
+        lacks = np.arange(2 * self.n_rows) >= self.n_rows
+        inputs, outputs = dict(known.inputs), known.outputs
+        if self.lacking == "outputs":
+            # As many groups as there are signs of the first two outputs.
+            signs = (outputs[:, :2] > np.median(outputs[:, :2], axis=0)) @ [1, 2]
+            inputs[GROUP] = [f"group {sign}" for sign in signs]
+            outputs = np.where(lacks[:, None], np.nan, outputs)
+        else:
+            inputs = {
+                name: [None if lack else value for lack, value in zip(lacks, values, strict=True)]
+                for name, values in inputs.items()
+            }
+        return known._replace(inputs=inputs, outputs=outputs), fresh
 
 
 class RealTable(NamedTuple):
@@ -98,6 +126,7 @@ class RealTable(NamedTuple):
     n_draws: int = 3
 
     is_real = True
+    request = None
 
     def is_here(self) -> bool:
         """Return whether its file is in a mirror."""
@@ -341,6 +370,8 @@ LAWS = {
     "counts": Law("counts", draw_counts, 200, 10, methods=FEW_METHODS),
     "few-counts": Law("counts, few rows", draw_counts, 50, 10),
     "noise": Law("outputs that no input tells", draw_noise, 50, 10),
+    "weak": Law("numbers, and 200 weak rows", draw_numbers, 200, 10, lacking="outputs"),
+    "unpaired": Law("numbers, and 200 outputs alone", draw_numbers, 200, 10, lacking="inputs"),
 }
 
 REAL_TABLES = {

@@ -44,6 +44,7 @@ class OwnTable:
         seed: int,
         config: Path = ROOT / "config",
         methods: Sequence[str] = METHODS,
+        more: Mapping[str, str] | None = None,
     ) -> OwnTable:
         """Write a table and its configuration.
 
@@ -58,6 +59,8 @@ class OwnTable:
             The folder with ``methods/`` and ``models/``.
         methods : sequence of str, default=`METHODS`
             Of the regressors training_mean, kernel_ridge and random_forest.
+        more : mapping or None, default=None
+            Further keys of the request, as for `snakemake new`.
         """
         from workflow_lib.config.loading import load_configuration
         from workflow_lib.datasets.proposal_text import dataset_text, experiment_text
@@ -71,7 +74,7 @@ class OwnTable:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=True))
-        request = {"name": name, "data": str(table), "outputs": list(outputs)}
+        request = {"name": name, "data": str(table), "outputs": list(outputs), **(more or {})}
         proposal = propose(request, read_table(str(table)), folder / "config")
         summaries = dict(proposal.methods)
         proposal.methods = [(method, summaries[method]) for method in methods]

@@ -142,6 +142,8 @@ KINDS = {
     "counts": ({"numbers"}, "standard", "rbf", "none"),
     "few-counts": ({"numbers"}, "standard", "rbf", "none"),
     "noise": ({"numbers"}, "standard", "rbf", "none"),
+    "weak": ({"numbers"}, "standard", "rbf", "none"),
+    "unpaired": ({"numbers"}, "standard", "rbf", "none"),
 }
 
 
@@ -316,8 +318,23 @@ def test_a_law_whose_package_is_missing_is_left_out_with_a_message(tmp_path, mon
     monkeypatch.delenv("OFER_MIRROR", raising=False)
     monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: None)
     measured = [each.arguments["law"] for each in interval_coverage.measurements(False)]
-    assert measured == ["numbers", "texts", "skewed", "counts", "few-counts", "noise"]
+    assert measured == [name for name in table_laws.LAWS if name != "molecules"]
     interval_coverage.run(False, tmp_path)
     printed = capsys.readouterr().out
     assert "molecules left out, rdkit is not installed" in printed
     assert "wq left out, its data are in no mirror" in printed
+
+
+@pytest.mark.parametrize(
+    "name, request_keys", [("weak", {"same_group": "group"}), ("unpaired", {})]
+)
+def test_as_many_more_rows_lack_their_outputs_or_inputs(name, request_keys):
+    law = LAWS[name]
+    known, fresh = law.tables(np.random.default_rng(2))
+    assert law.request == request_keys
+    assert len(known.outputs) == 2 * law.n_rows and len(fresh.outputs) == table_laws.N_FRESH
+    no_outputs = np.isnan(known.outputs).all(axis=1)
+    no_inputs = np.array([value is None for value in known.inputs["x1"]])
+    lacks = np.arange(2 * law.n_rows) >= law.n_rows
+    expected = (lacks, ~lacks & False) if name == "weak" else (lacks & False, lacks)
+    np.testing.assert_array_equal((no_outputs, no_inputs), expected)
