@@ -70,12 +70,13 @@ def output_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray, seed: int
     .7061 with the weights of one fit and .7043 to .7052 (by the seed) with means over 20 samples;
     100 samples had .7045 to .7049, and shared weights and those of each output alone .7067 and
     .7052 where the mean of both had .7043. In 40 other cells a share of the shared weights that the
-    folds chose had 0.2 % more than one half, and the training mean as a further member 0.05 % less. In 24 cells of
-    nine tables with a stack of ridge, kernel ridge and a forest, a member fitted to log(1 + y) for
-    non-negative skewed outputs, with smearing (Duan, 1983), raised the error by 0.4 % (19 cells have
-    such outputs; lower in 11, at worst 7 % higher), and the forest's weight given to the others
-    where a row is farther from the training rows than 95 % of these raised it by 0.5 %, half of it
-    by 0.0 %; the same beyond the range of an input, by 0.7 and 0.2 %.
+    folds chose had 0.2 % more than one half, and the training mean as a further member 0.05 % less.
+
+    In 24 cells of nine tables, a stack of ridge, kernel ridge and a forest had a 0.4 % larger error
+    with a member fitted to log(1 + y) for non-negative skewed outputs, with smearing (Duan, 1983;
+    19 cells have such outputs; lower in 11, at worst 7 % higher). With the forest's weight given to
+    the others where a row is farther from the training rows than 95 % of these the error was 0.5 %
+    larger, with half of the weight 0.0 %; beyond the range of an input 0.7 and 0.2 %.
 
     Parameters
     ----------
