@@ -18,7 +18,7 @@ from saved_model_samples import Final, small_table, table_dataset
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.saved_model import load_model
 from workflow_lib.methods.estimator import Parameters
-from workflow_lib.regression.pretrained import NETWORKS, PretrainedRegressor
+from workflow_lib.regression.pretrained import PretrainedRegressor
 from workflow_lib.regression.stored_estimator import (
     estimator_bytes,
     estimator_from_bytes,
@@ -67,6 +67,8 @@ class TabPFNDouble(NetworkDouble):
         self.model_path, self.settings = model_path, (n_estimators, device, random_state)
 
 
+NETWORKS = {"tabicl": "TabICLRegressor", "tabpfn": "TabPFNRegressor"}
+
 DOUBLES = {"tabicl": TabICLDouble, "tabpfn": TabPFNDouble}
 
 
@@ -75,7 +77,7 @@ def package(request, monkeypatch, tmp_path):
     """Replace a package, and work in a folder with a checkpoint for its double."""
     double = ModuleType(request.param)
     double.__spec__ = ModuleSpec(request.param, None)
-    setattr(double, NETWORKS[request.param][0], DOUBLES[request.param])
+    setattr(double, NETWORKS[request.param], DOUBLES[request.param])
     monkeypatch.setitem(sys.modules, request.param, double)
     monkeypatch.setattr(NetworkDouble, "made", [])
     monkeypatch.chdir(tmp_path)
@@ -194,7 +196,7 @@ CHECKPOINTS = {"tabicl": tabicl_checkpoint, "tabpfn": tabpfn_checkpoint}
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_the_package_predicts_with_a_small_checkpoint_and_no_network(name, tmp_path, monkeypatch):
     torch, found = pytest.importorskip("torch"), pytest.importorskip(name)
-    arguments = inspect.signature(getattr(found, NETWORKS[name][0])).parameters
+    arguments = inspect.signature(getattr(found, NETWORKS[name])).parameters
     assert set(inspect.signature(DOUBLES[name]).parameters) <= set(arguments)
 
     def connect(*_):

@@ -8,7 +8,6 @@ predict one output each time. Their weights are a file of the user.
 from __future__ import annotations
 
 import hashlib
-from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 
@@ -20,12 +19,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from workflow_lib.errors import UserError
 from workflow_lib.optional_packages import is_installed, not_installed
 
-NETWORKS = {
-    "tabicl": ("TabICLRegressor", {"allow_auto_download": False, "n_jobs": 1}),
+OWN_ARGUMENTS = {
+    "tabicl": {"allow_auto_download": False, "n_jobs": 1},
     # TabPFN has no such argument: it downloads only where the file is missing, and it is not here.
-    "tabpfn": ("TabPFNRegressor", {}),
+    "tabpfn": {},
 }
-"""The regressor of each package, and the arguments that the other one does not have."""
+"""Arguments of the network of each package that the other one does not have."""
 
 
 class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -62,7 +61,7 @@ class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "package": [StrOptions(set(NETWORKS))],
+        "package": [StrOptions(set(OWN_ARGUMENTS))],
         "checkpoint": [str],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "device": [str],
@@ -125,9 +124,11 @@ class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         known = ~np.isnan(y)
         if np.ptp(y[known]) == 0.0:
             return np.full(len(X), y[known][0])
-        name, arguments = NETWORKS[self.package]
         try:
-            network = getattr(import_module(self.package), name)
+            if self.package == "tabicl":
+                from tabicl import TabICLRegressor as network
+            else:
+                from tabpfn import TabPFNRegressor as network
         except ImportError as error:
             raise not_installed(self.package, f"package {self.package}", error) from error
         fitted = network(
@@ -136,7 +137,7 @@ class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             model_path=str(Path(self.checkpoint).absolute()),
             device=self.device,
             random_state=self.random_state,
-            **arguments,
+            **OWN_ARGUMENTS[self.package],
         ).fit(self.X_[known], y[known])
         return np.asarray(fitted.predict(X), dtype=np.float64)
 
