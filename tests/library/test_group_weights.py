@@ -6,7 +6,7 @@ import pytest
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.features.column_origins import ColumnOrigins
-from workflow_lib.fitting.group_weights import heldout_error_of
+from workflow_lib.fitting.group_weights import MOST_ROWS, heldout_error_of
 from workflow_lib.regression.ridge import labelled_ridge
 
 
@@ -89,3 +89,17 @@ def test_the_error_is_that_of_ridge_regression_in_every_fold():
         errors.append(np.sqrt(total / reference))
     assert found <= min(errors) * (1 + 1e-9)
     assert found == pytest.approx(min(errors), rel=0.05)
+
+
+def test_of_many_rows_some_of_every_fold_are_compared():
+    """Folds of a chronological split are blocks of consecutive rows."""
+    generator = np.random.default_rng(7)
+    n = 2 * MOST_ROWS + 3
+    X, folds = generator.standard_normal((n, 62)), np.repeat(np.arange(3), [n - 800, 400, 400])
+    targets = np.sin(X[:, 60:]) + 0.3 * generator.standard_normal((n, 2))
+    origins = ColumnOrigins.of([(1, 1)] * 60 + [(1, 0)] * 2)
+    known_by_fold = {fold: (X, folds != fold, origins) for fold in range(3)}
+    known_by_fold[None] = X, np.ones(n, dtype=bool), origins
+    for equal_groups, outputs in ((True, targets), (False, X[:, :60] @ np.ones((60, 2)))):
+        found = features_stage._have_equal_weights(known_by_fold, outputs, folds, "arrmse")
+        assert found == equal_groups

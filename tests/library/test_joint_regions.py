@@ -6,6 +6,7 @@ from scipy.special import gammaln
 
 from workflow_lib.experiments.joint_regions import (
     FORMS,
+    MOST_OF_ELLIPSOID,
     JointRegions,
     RegionsOfRows,
     second_moments,
@@ -103,6 +104,17 @@ def test_outputs_that_are_unknown_or_exact_and_too_few_rows():
     _, none = fitted(tested.part(np.arange(8)))
     assert not none.has_box and not none.has_ellipsoid and np.isnan(none.held(new)).all()
     assert np.isinf(none.box.ends(new.predicted, new.novelty)[1]).all()
+    assert np.isinf(none.shapes(new.predicted, new.novelty)).all() and none.shape.size == 0
+    # Of a low level one row is enough for an interval, but not for a region.
+    _, of_one_row = fitted(tested.part(np.array([0])), level=0.5)
+    assert not of_one_row.has_box and not of_one_row.has_ellipsoid
+
+
+def test_many_outputs_have_a_box_alone():
+    tested = drawn(np.random.default_rng(6), 40, MOST_OF_ELLIPSOID + 1)
+    _, regions = fitted(tested)
+    assert regions.has_box and not regions.has_ellipsoid and regions.tree()["shape"].size == 0
+    assert np.isnan(regions.held(tested)[:, 1]).all()
 
 
 def test_a_row_that_several_splits_tested_counts_once():

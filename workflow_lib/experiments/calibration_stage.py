@@ -47,7 +47,6 @@ NOT_ALWAYS_FINITE = (
     "set_coverage",
     "set_size",
     "set_thirds",
-    "shape",
     "truth",
     "upper",
     "usual_half_widths",
@@ -230,15 +229,15 @@ def _add_intervals(
         ranges = OutputRanges.of([])
     fit_seed = derive_seed(seed, "intervals")
 
-    def fitted(rows: HeldOutRows) -> tuple[RowIntervals, JointRegions]:
+    def fitted(rows: HeldOutRows) -> list[RowIntervals | JointRegions]:
         intervals, relative = RowIntervals.fit_with_residuals(rows, level, ranges, fit_seed)
-        return intervals, JointRegions.fit(intervals, relative, rows)
+        return [intervals, *([JointRegions.fit(intervals, relative, rows)] if d > 1 else [])]
 
     def held(calibrating: np.ndarray, evaluated: np.ndarray) -> np.ndarray:
         tested = pooled.part(evaluated)
         return np.hstack([each.held(tested) for each in fitted(pooled.part(calibrating))])
 
-    intervals, regions = fitted(pooled)
+    intervals, *regions = fitted(pooled)
     residuals = pooled.truth - pooled.predicted
     widths = intervals.half_widths(pooled.predicted, pooled.novelty)
     weights = row_weights(pooled.rows)
@@ -263,21 +262,23 @@ def _add_intervals(
             for name, values in by.items()
         },
     }
-    if d > 1:
-        jointly = [is_held[:, d:] for is_held in held_of_splits]
-        log_sides = regions.log_sides(pooled.predicted, pooled.novelty)
-        by = {"novelty": pooled.novelty, "width": log_sides[:, 0]}
-        tree["joint"] = (
-            regions.tree()
-            | {
-                "coverage": np.array([_mean_of_known(is_held) for is_held in jointly]),
-                "log_sides": weights @ log_sides / weights.sum(),
-            }
-            | {
-                f"of_{name}": coverage_by_thirds(np.concatenate(jointly), values, pooled.rows)
-                for name, values in by.items()
-            }
-        )
+    if regions:
+        held_jointly = [is_held[:, d:] for is_held in held_of_splits]
+        tree["joint"] = _joint_part(regions[0], pooled, held_jointly)
+
+
+def _joint_part(
+    regions: JointRegions, pooled: HeldOutRows, held_of_splits: Sequence[np.ndarray]
+) -> dict:
+    """Return the tree of joint regions, with their coverage and the means of their sides."""
+    log_sides = regions.log_sides(pooled.predicted, pooled.novelty)
+    held, weights = np.concatenate(held_of_splits), row_weights(pooled.rows)
+    return regions.tree() | {
+        "coverage": np.array([_mean_of_known(is_held) for is_held in held_of_splits]),
+        "of_novelty": coverage_by_thirds(held, pooled.novelty, pooled.rows),
+        "of_width": coverage_by_thirds(held, log_sides[:, 0], pooled.rows),
+        "log_sides": weights @ log_sides / weights.sum(),
+    }
 
 
 def _add_sets(

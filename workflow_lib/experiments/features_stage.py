@@ -94,8 +94,7 @@ def run(
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
         learned = _learned_codes(tree, partition, seed)
-        targets = _targets(tree, partition)
-        features |= _row_features(inputs, partition, scale, origins, learned, *targets)
+        features |= _row_features(inputs, partition, scale, origins, learned, tree)
         if "items" in tree:
             features["items"] = tree["items"]
     write_artifact(
@@ -163,8 +162,7 @@ def _row_features(
     scale: str,
     origins: ColumnOrigins | None,
     learned: _LearnedColumns | _LearnedWords | None,
-    targets: np.ndarray,
-    metric: str,
+    data: Mapping,
 ) -> dict:
     """Return the raw rows and the preparations of every training size and fold."""
     tree: dict = {"inputs": _rows_by_role(inputs, partition)}
@@ -186,6 +184,7 @@ def _row_features(
             tree[size_group(size)][fold_group(fold)] = stored
         equal_groups = False
         if scale == "standard" and of_fold is not None and of_fold.has_groups:
+            targets, metric = _targets(data, partition)
             equal_groups = _have_equal_weights(known_by_fold, targets[:size], folds, metric)
         for fold, (values, rows, of_fold) in known_by_fold.items():
             preparation = fit_preparation(values[rows], scale, of_fold, equal_groups)
@@ -199,16 +198,18 @@ def _have_equal_weights(
     """Return whether groups of inputs with equal weights have a lower error of held-out rows."""
     from workflow_lib.fitting.group_weights import LEAST_GAIN, MOST_ROWS, heldout_error_of
 
-    n_compared, errors = min(len(folds), MOST_ROWS), {}
-    folds = folds[:n_compared]
+    # Evenly spaced, as consecutive rows can be of one fold.
+    compared = np.arange(0, len(folds), -(-len(folds) // MOST_ROWS))
+    present, folds = np.unique(folds[compared], return_inverse=True)
+    errors = {}
     for equal_groups in (False, True):
         rows_by_fold = []
-        for fold in range(folds.max() + 1):
+        for fold in present:
             values, rows, origins = known_by_fold[fold]
             prepare = fit_preparation(values[rows], "standard", origins, equal_groups).apply
-            compared, is_known = values[:n_compared], rows[:n_compared]
-            rows_by_fold.append((prepare(compared[is_known]), prepare(compared[~is_known])))
-        errors[equal_groups] = heldout_error_of(rows_by_fold, targets[:n_compared], folds, metric)
+            known, others = compared[rows[compared]], compared[~rows[compared]]
+            rows_by_fold.append((prepare(values[known]), prepare(values[others])))
+        errors[equal_groups] = heldout_error_of(rows_by_fold, targets[compared], folds, metric)
     is_better = errors[True] < errors[False] * (1.0 - LEAST_GAIN)
     print(
         f"{len(known_by_fold[0][1])} training rows: {'equal' if is_better else 'no equal'} weights "

@@ -44,9 +44,6 @@ MOST_KEPT = 0.999
 
 FORMS = ("box", "ellipsoid")
 
-NOT_ALWAYS_FINITE = ("factors", "shape")
-"""Entries of the tree that may be infinite."""
-
 
 @dataclass(frozen=True)
 class JointRegions:
@@ -60,7 +57,7 @@ class JointRegions:
         The intervals whose product is the box; all are infinite where there is no box.
     shape : array (p, p)
         C times the squared conformal quantile, for the p outputs whose factor is finite and above
-        0; infinite where there is no ellipsoid.
+        0; empty where there is no ellipsoid.
     """
 
     box: RowIntervals
@@ -92,6 +89,8 @@ class JointRegions:
         scores = np.full((len(complete), 2), np.inf)
         for number in np.unique(fold):
             own, others = fold == number, fold != number
+            if not others.any():
+                continue
             units = _units(values[others], weights[others], level)
             scores[own, 0] = (np.abs(values[own]) / units).max(axis=1, initial=0.0)
             if has_ellipsoid:
@@ -99,7 +98,7 @@ class JointRegions:
                 scores[own, 1] = _lengths(values[own], C)
         quantiles = half_widths(scores, level, weights)
         factors = np.where(bounded & np.isfinite(quantiles[0]), 0.0, np.inf)
-        shape = np.full((len(varied), len(varied)), np.inf)
+        shape = np.empty((0, 0))
         if np.isfinite(quantiles[0]):
             factors[varied] = quantiles[0] * means[varied] * _units(values, weights, level)
         if np.isfinite(quantiles[1]):
@@ -124,7 +123,7 @@ class JointRegions:
     @property
     def has_ellipsoid(self) -> bool:
         """Whether there were rows enough for an ellipsoid, and not too many outputs."""
-        return self.shape.size > 0 and bool(np.isfinite(self.shape).all())
+        return self.shape.size > 0
 
     def shapes(self, predicted: np.ndarray, novelty: np.ndarray) -> np.ndarray:
         """Return the matrices (m, d, d) of the ellipsoids (y - f)' M^-1 (y - f) <= 1 of rows.
@@ -169,10 +168,11 @@ class JointRegions:
         where there is no region.
         """
         varied, p = self._varied, len(self._varied)
-        spreads = np.log(self.box.spreads(predicted, novelty)[:, varied]).mean(axis=1)
         sides = np.full((len(predicted), 2), np.nan)
-        if self.has_box and p:
-            sides[:, 0] = spreads + np.log(2.0 * self.box.factors[varied]).mean()
+        if not p:
+            return sides
+        spreads = np.log(self.box.spreads(predicted, novelty)[:, varied]).mean(axis=1)
+        sides[:, 0] = spreads + np.log(2.0 * self.box.factors[varied]).mean()
         if self.has_ellipsoid:
             ball = 0.5 * np.log(np.pi) - gammaln(p / 2.0 + 1.0) / p
             diagonal = np.diag(cholesky(self.shape, lower=True))

@@ -178,7 +178,7 @@ def run(
         tree,
         "predictor",
         inputs=[path for path in inputs if path],
-        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "factors", "limit", "limits", "shape"),
+        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "factors", "limit", "limits"),
     )
 
 

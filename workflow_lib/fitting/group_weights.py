@@ -23,7 +23,7 @@ PENALTIES = tuple(10.0**power for power in range(-6, 2))
 """Relative to the mean of the diagonal."""
 
 MOST_ROWS = 500
-"""Training rows that are compared, the first ones, so that the comparison takes seconds."""
+"""Most training rows that are compared, so that the comparison takes seconds."""
 
 LEAST_GAIN = 0.01
 """Share by which the error has to be lower with equal weights of groups: smaller differences are
