@@ -107,6 +107,9 @@ def test_each_output_is_predicted_from_the_rows_that_have_it(package):
     assert {each.model_path for each in NetworkDouble.made} == {str(Path("weights.ckpt").resolve())}
     alone = regressor.fit(X, Y[:, 0]).predict(X[:6])
     np.testing.assert_array_equal(alone, predicted[:, 0])
+    Y[:, 2] = np.nan
+    with pytest.raises(ValueError, match="Output 2 of y has no value"):
+        regressor.fit(X, Y)
 
 
 @pytest.mark.parametrize("name", ["tabicl", "tabpfn", "ofer-tabicl", "ofer-tabpfn"])

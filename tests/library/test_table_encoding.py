@@ -291,6 +291,7 @@ def test_numbers_categories_names_and_channels_are_groups():
 
 
 def test_channels_are_at_least_ten_numbers_in_order_with_one_name():
+    assert channel_groups(["1" * 20_000 + "a"] * 3 + ["age"], 1) == [0] * 4
     names = [f"a{k}" for k in range(10)] + [f"b{k}" for k in range(9)] + ["a10", "a9"]
     assert channel_groups(names, 5) == [5] * 10 + [0] * 11
     up_and_down = [f"{k} nm" for k in (*range(10), *range(8, -1, -1))]

@@ -74,15 +74,16 @@ def column_origins(data: Mapping) -> ColumnOrigins | None:
 
 def channel_groups(names: Sequence[str], first: int) -> list[int]:
     """Return the group of each number: 0, or from `first` on one for each run of channels."""
-    parts = [re.fullmatch(r"(.*?)(\d+(?:[.,]\d+)?)(\D*)", name) for name in names]
+    # The text before and after the last number, and this number.
+    parts = [re.split(r"(\d+(?:[.,]\d+)?)", name) for name in names]
+    around = [("".join(part[:-2]), part[-1]) for part in parts]
+    numbers = [float(part[-2].replace(",", ".")) if len(part) > 1 else None for part in parts]
     groups, begin = [0] * len(names), 0
     while begin < len(names):
         end, direction = begin + 1, 0
-        while end < len(names) and parts[end] and parts[end - 1]:
-            old, new = parts[end - 1], parts[end]
-            numbers = (float(part[2].replace(",", ".")) for part in (new, old))
-            step = np.sign(np.subtract(*numbers))
-            if (old[1], old[3]) != (new[1], new[3]) or step == 0 or step == -direction:
+        while end < len(names) and None not in numbers[end - 1 : end + 1]:
+            step = np.sign(numbers[end] - numbers[end - 1])
+            if around[end] != around[end - 1] or step == 0 or step == -direction:
                 break
             end, direction = end + 1, step
         if end - begin >= FEWEST_CHANNELS:

@@ -97,12 +97,23 @@ class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
 
     def fit(self, X, y):
-        """Keep the inputs `X` (n, q) and the outputs `y` (n,) or (n, d), NaN where missing."""
+        """Keep the inputs `X` (n, q) and the outputs `y` (n,) or (n, d), NaN where missing.
+
+        Raises
+        ------
+        UserError
+            If the package is not installed, or there is no checkpoint.
+        ValueError
+            If an output has no value.
+        """
         self._validate_params()
         self.X_ = validate_data(self, X, dtype=np.float64)
         self.y_ = check_array(
             y, ensure_2d=False, ensure_all_finite="allow-nan", dtype=np.float64, input_name="y"
         )
+        unknown = np.isnan(np.atleast_2d(self.y_.T)).all(axis=1)
+        if unknown.any():
+            raise ValueError(f"Output {np.flatnonzero(unknown)[0]} of y has no value.")
         self.digest_ = self._digest()
         return self
 
