@@ -5,19 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from workflow_lib.embeddings.score_columns import SMALLEST_DEVIATION
+from workflow_lib.parameters import ParameterMixin
 
 
-class Standardised(TransformerMixin, BaseEstimator):
+class Standardised(ParameterMixin):
     """Features whose columns are centred and divided by their standard deviations.
 
     Constant columns become zero. A subclass computes the columns in `columns`.
     """
 
-    safe_to_load = True
+    estimator_type = None
 
     needs_all_columns = True
     """Also inputs that are constant: the place of a letter or of a count matters."""
@@ -48,6 +47,10 @@ class Standardised(TransformerMixin, BaseEstimator):
         self._n_features_out = len(self.mean_)
         return self
 
+    def fit_transform(self, X, y=None) -> np.ndarray:
+        """Return the standardised columns (n, m) of the rows `X` (n, q) of the fit."""
+        return self.fit(X, y).transform(X)
+
     def transform(self, X) -> np.ndarray:
         """Return the standardised columns (n, m) of rows `X` (n, q).
 
@@ -56,5 +59,5 @@ class Standardised(TransformerMixin, BaseEstimator):
         ValueError
             As `columns`.
         """
-        check_is_fitted(self)
+        self._check_is_fitted()
         return (self.columns(X) - self.mean_) / self.scale_
