@@ -144,11 +144,11 @@ def read_keys(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
     if LIKE not in own:
         return own
     name = own.pop(LIKE)
-    known = sorted(each.stem for each in path.parent.glob("*.yaml") if each != path)
     place = f"{shown(path)}, key {LIKE}"
-    if name not in known:
+    other = path.parent / f"{name}.yaml"
+    if other == path or other.parent != path.parent or not other.is_file():
+        known = sorted(each.stem for each in path.parent.glob("*.yaml") if each != path)
         raise unknown_name(place, path.parent.name.removesuffix("s"), str(name), known)
-    other = path.with_name(f"{name}.yaml")
     if other in below:
         raise UserError(
             place,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from workflow_lib.config.files import read_keys
@@ -31,16 +33,16 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
         stand in for tables of Djerrab et al. 2018), ``reader`` and ``is_user_supplied`` (whether
         the user must supply the files of the dataset). Sorted by path.
     """
-    folder = Path(folder)
-    runs = {}
+    folder, runs = Path(folder), {}
+    block = cache(_block)
     for path in sorted(folder.glob("*.yaml")):
-        run = _block(path)
+        run = block(path)
         names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
         has_ofer = not isinstance(methods, list) or any(
             str(name).startswith(PAPER_METHODS) for name in methods
         )
         found = (
-            [_experiment(folder, name, has_ofer) for name in names]
+            [_experiment(folder, name, has_ofer, block) for name in names]
             if isinstance(names, list)
             else []
         )
@@ -49,13 +51,15 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     return runs
 
 
-def _experiment(folder: Path, name: object, has_ofer: bool) -> dict | None:
+def _experiment(
+    folder: Path, name: object, has_ofer: bool, block: Callable[[Path], dict]
+) -> dict | None:
     """Return the entry of an experiment, None where its dataset has no file.
 
-    `has_ofer` is whether the run has methods of Djerrab et al. (2018).
+    `has_ofer` is whether the run has methods of Djerrab et al. (2018); `block` reads a file.
     """
-    settings = _block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
-    dataset = _block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
+    settings = block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
+    dataset = block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
     if not dataset:
         return None
     options = dataset.get("options") or {}
