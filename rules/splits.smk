@@ -4,6 +4,10 @@ Starting Python takes as long as many fits. An experiment with `splits_per_job` 
 has rules whose jobs make the files of several splits; Snakemake needs a rule for each such range of
 splits, because the outputs of a rule are fixed. The jobs of other experiments handle one split, the
 wildcard `split`.
+
+Snakemake records the inputs and parameters of a job for each of its outputs. Splits that were made
+together therefore belong to one job until they are removed: with fewer or more splits in the
+configuration, other ranges would compute them again.
 """
 
 from collections.abc import Callable
@@ -68,11 +72,52 @@ def of_split(item, split):
     return lambda wildcards: item(SimpleNamespace(**dict(wildcards.items()), split=split))
 
 
+def splits_in(name, text):
+    """Return the splits at the end of a text of the form NAME0to4 or NAME0; None without any."""
+    found = re.fullmatch(rf"{name}(\d+)(?:to(\d+))?", text)
+    return found and range(int(found[1]), int(found[2] or found[1]) + 1)
+
+
+def made_together(experiment) -> list[range]:
+    """Return the splits of each job that has split the rows of an experiment, the latest first.
+
+    The names of Snakemake's measurements tell them; those of which a split was removed are left out.
+    """
+    files = Path(with_prefix("results/timings/jobs/split")).glob(f"{experiment}-*.tsv")
+    dates = {
+        splits_in(re.escape(f"{experiment}-"), file.stem): -file.stat().st_mtime for file in files
+    }
+    return [
+        splits
+        for splits in sorted(filter(None, dates), key=dates.get)
+        if all(
+            Path(with_prefix(f"results/{experiment}/split-{split}/split.h5")).is_file()
+            for split in splits
+        )
+    ]
+
+
+def splits_of_submitted_jobs(experiment) -> list[range]:
+    """Return the splits of the jobs that this process was started for; none in the main process.
+
+    Files that other jobs make or remove in the meantime must not change them.
+    """
+    if workflow.is_main_process:
+        return []
+    rules = [
+        target.rulename
+        for target in workflow.dag_settings.target_jobs
+        if target.wildcards_dict.get("experiment") == experiment
+    ]
+    return list(filter(None, (splits_in(r"\w+_", rule) for rule in rules)))
+
+
 def splits_of_rules() -> list[Splits]:
     """Return the splits of every kind of job, any one split first, then several."""
     several = {}
     for experiment in settings.experiments:
-        ranges = [tuple(map(str, splits)) for splits in settings.splits_of_jobs(experiment)]
+        made = [*splits_of_submitted_jobs(experiment), *made_together(experiment)]
+        ranges = [tuple(map(str, splits)) for splits in settings.splits_of_jobs(experiment, made)]
         if ranges and settings.is_own(experiment):
             ranges.append((FINAL,))
         for splits in ranges:

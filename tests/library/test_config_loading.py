@@ -77,6 +77,29 @@ def test_the_splits_of_every_job(folder, n_splits, of_the_run, own, expected):
     assert list(map(list, configuration.splits_of_jobs("first"))) == expected
 
 
+@pytest.mark.parametrize(
+    ("n_splits", "size", "made", "expected"),
+    [
+        (3, 5, [(0, 4), (5, 9)], [[0, 1, 2, 3, 4]]),
+        (10, 5, [(0, 2)], [[0, 1, 2], [3, 4], [5, 6, 7, 8, 9]]),
+        (7, 5, [(5, 5), (0, 4)], [[0, 1, 2, 3, 4], [5], [6]]),
+        (6, 3, [(1, 1)], [[0], [1], [2], [3, 4, 5]]),
+        (5, 5, [(0, 1), (0, 4)], [[0, 1], [2, 3, 4]]),
+        (4, 1, [(1, 2)], [[0], [1, 2], [3]]),
+        (3, 5, [(0, 0), (1, 1), (2, 2)], []),
+    ],
+)
+def test_splits_that_were_made_stay_in_their_jobs(folder, n_splits, size, made, expected):
+    write(folder, "experiments/first", EXPERIMENT)
+    run = RUN | {"n_splits": n_splits, "splits_per_job": size}
+    ranges = [range(first, last + 1) for first, last in made]
+    jobs = load_configuration(folder, run).splits_of_jobs("first", ranges)
+    assert list(map(list, jobs)) == expected
+    # The same, once these jobs have run.
+    again = load_configuration(folder, run).splits_of_jobs("first", [*reversed(jobs), *ranges])
+    assert again == jobs
+
+
 def test_numbers_of_a_block_on_the_command_line(folder):
     # What Snakemake makes of --config defaults='{training_sizes: [6, 8], test_size: 0.5}'.
     run = RUN | {"defaults": {"training_sizes": ["6", "8"], "test_size": "0.5"}}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +124,33 @@ class Configuration:
         """Return the numbers of the splits of an experiment, from 0."""
         return range(self.experiments[experiment].n_splits)
 
-    def splits_of_jobs(self, experiment: str) -> list[range]:
-        """Return the splits of every job that handles several; none where each handles one."""
+    def splits_of_jobs(self, experiment: str, made: Iterable[range] = ()) -> list[range]:
+        """Return the splits of every job, sorted; none where each job handles one.
+
+        Parameters
+        ----------
+        experiment : str
+        made : iterable of range, default=()
+            Splits that one job each has made. They stay together, so that their results hold after
+            an edit of the number of splits; of those that overlap, the first do. The last one may
+            have splits beyond that number.
+        """
         splits, size = self.splits_of(experiment), self.experiments[experiment].splits_per_job
-        if min(size, len(splits)) == 1:
+        kept: list[range] = []
+        for made_together in made:
+            if made_together.start < len(splits) and not any(
+                set(made_together) & set(others) for others in kept
+            ):
+                kept.append(made_together)
+        others = sorted(set(splits).difference(*kept))
+        # Neighbours within fixed bounds, so that these jobs are the same once some have run.
+        blocks = groupby(enumerate(others), lambda item: (item[1] // size, item[1] - item[0]))
+        for _, block in blocks:
+            numbers = [split for _, split in block]
+            kept.append(range(numbers[0], numbers[-1] + 1))
+        if all(len(job) == 1 for job in kept):
             return []
-        return [splits[first : first + size] for first in range(0, len(splits), size)]
+        return sorted(kept, key=lambda job: job.start)
 
     def projections_of(self, experiment: str, method: str) -> list[bool]:
         """Return whether predicted memberships are projected on the simplex; two if it is selected.

@@ -249,8 +249,9 @@ class RunSettings(Settings):
 
     splits_per_job: Repeats = 1
     """Splits that one job handles one after the other. A job of several starts Python once for all
-    of them, which pays where fits take seconds; with one, splits run in parallel. With more splits
-    later, complete jobs are not repeated."""
+    of them, which pays where fits take seconds; with one, splits run in parallel. After an
+    edit of it, or of `n_splits`, finished splits are not repeated, but for experiments with
+    `outer_folds`: their training sizes depend on all repetitions."""
 
     n_folds: Annotated[int, Strict(), Field(ge=2, le=1000)] = 5
     """Folds of the cross-validation that selects the hyper-parameters on the training rows, from 2.
