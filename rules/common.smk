@@ -1,5 +1,7 @@
 """What all rules share: the checked configuration, their code, names, seeds and resources."""
 
+from functools import cache
+from itertools import chain
 from types import SimpleNamespace
 
 from snakemake.logging import logger
@@ -10,7 +12,7 @@ from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.requests import decoded, encoded, typed_values
 from workflow_lib.config.values import WITHOUT_BRACES
 from workflow_lib.errors import UserError
-from workflow_lib.imports import import_closure
+from workflow_lib.imports import code_digest
 from workflow_lib.seeds import derive_seed
 
 ANNOTATED = "-annotated"
@@ -78,22 +80,33 @@ wildcard_constraints:
     form=r"[a-z-]+",
 
 
-def library(*modules):
-    """Return the source files of library modules and of all that they import, as inputs of a rule."""
-    names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
-    return list(map(external_path, import_closure(ROOT, names)))
-
-
 def code(script, *modules):
-    """Return the code of a rule: its script, the adapter and the library modules that they import."""
-    return [*map(script_file, (script, "adapter.py")), *library(*modules)]
+    """Return the parameter of a rule that changes with its code, and with nothing else: a digest.
+
+    The code is the script, the adapter, and the library modules that they import. In the place of
+    a module may be a function that gives those of a job by its wildcards.
+    """
+
+    def digest(wildcards):
+        groups = [[module] if isinstance(module, str) else module(wildcards) for module in modules]
+        return digest_of_code(script, *chain.from_iterable(groups))
+
+    return digest
+
+
+@cache
+def digest_of_code(script, *modules):
+    """Return the digest of a script, the adapter, and these library modules with their imports."""
+    names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
+    scripts = {name: script_file(name) for name in (script, "adapter.py")}
+    return code_digest(ROOT, names, scripts)
 
 
 def script_file(name):
     """Return the path of a script; Snakemake fetches it where there is no checkout."""
     if CHECKOUT is None:
         return workflow.source_path(f"../scripts/{name}")
-    return external_path(Path(ROOT, "scripts", name))
+    return Path(CHECKOUT, "scripts", name)
 
 
 def experiment_of(wildcards):

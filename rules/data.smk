@@ -50,10 +50,10 @@ rule introductions:
 rule image_features:
     input:
         images=image_file,
-        code=code("image_features.py", "experiments.image_features_stage"),
     output:
         "results/images/{dataset}-{feature}.h5",
     params:
+        code=code("image_features.py", "experiments.image_features_stage"),
         source=first_image_file,
         weights=network_weight_file,
         members=lambda wildcards: settings.datasets[wildcards.dataset].options.get("members", "*"),
@@ -88,16 +88,12 @@ rule read:
         sources=sources_of,
         files=lambda wildcards: own_files(wildcards.dataset),
         features=described_files,
-        code=lambda wildcards: code(
-            "read.py",
-            "datasets.reading",
-            f"datasets.readers.{settings.datasets[wildcards.dataset].reader}",
-            "datasets.class_losses",
-            "artifacts",
-        ),
     output:
         "results/datasets/{dataset}.h5",
     params:
+        code=code(
+            "read.py", "datasets.reading", "datasets.class_losses", "artifacts", module_of_reader
+        ),
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
         class_tree=lambda wildcards: settings.datasets[wildcards.dataset].class_tree,
@@ -127,10 +123,10 @@ rule read:
 rule alignments:
     input:
         dataset="results/datasets/{dataset}.h5",
-        code=code("alignments.py", "experiments.alignments"),
     output:
         "results/datasets/alignments/{dataset}-{alignment}.h5",
     params:
+        code=code("alignments.py", "experiments.alignments"),
         kernel=lambda wildcards: wildcards.alignment,
         output_widths=alignment_widths,
     log:
@@ -158,7 +154,6 @@ for splits in SPLITS:
             splits.rule_name("split")
         input:
             dataset=dataset_of,
-            code=code("split.py", "experiments.splitting"),
         output:
             **splits.each(split="results/{experiment}/split-{split}/split.h5"),
         params:
@@ -169,6 +164,7 @@ for splits in SPLITS:
                 ),
                 fold=lambda wildcards: outer_fold(wildcards),
             ),
+            code=code("split.py", "experiments.splitting"),
             partition_seeds=lambda wildcards: partition_seeds(wildcards.experiment),
             outer_folds=lambda wildcards: experiment_of(wildcards).outer_folds,
             training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),

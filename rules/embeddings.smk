@@ -11,12 +11,12 @@ for splits in SPLITS:
                 models="results/{experiment}/split-{split}/{model}{annotated}/models.h5",
             ),
             dataset=dataset_of,
-            code=code("embeddings.py", "experiments.embedding"),
         output:
             **splits.each(
                 embeddings="results/{experiment}/split-{split}/{model}{annotated}/embeddings-{form}.h5"
             ),
         params:
+            code=code("embeddings.py", "experiments.embedding"),
             form=lambda wildcards: wildcards.form.removesuffix("-matrix"),
             covariance_block=lambda wildcards: (
                 "matrix" if wildcards.form.endswith("-matrix") else "constrained"

@@ -6,7 +6,6 @@ rule scores:
         dataset=dataset_of,
         splits=all_splits,
         predictions=prediction_files,
-        code=code("scores.py", "experiments.evaluation"),
     output:
         scores=shown_result("results/{experiment}/scores.csv", "scores", "errors of all splits"),
         choices="results/{experiment}/choices.csv",
@@ -14,6 +13,7 @@ rule scores:
             "results/{experiment}/coordinates.csv", "coordinates", "errors of all coordinates"
         ),
     params:
+        code=code("scores.py", "experiments.evaluation"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
@@ -43,10 +43,10 @@ rule timings:
         splits=all_splits,
         predictions=prediction_files,
         timings=timing_files,
-        code=code("timings.py", "experiments.evaluation"),
     output:
         shown_result("results/timings/{experiment}.csv", "timings", "seconds of all splits"),
     params:
+        code=code("timings.py", "experiments.evaluation"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
@@ -76,10 +76,10 @@ rule queue_costs:
             f"results/{{experiment}}/split-{{split}}/{box_method(wildcards.experiment)}/regression.h5",
             wildcards.experiment,
         ),
-        code=code("queue_costs.py", "experiments.queue_costs"),
     output:
         shown_result("results/{experiment}/queue-costs.csv", "queue_costs", "costs of queues"),
     params:
+        code=code("queue_costs.py", "experiments.queue_costs"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         method=lambda wildcards: box_method(wildcards.experiment),
     log:
@@ -105,7 +105,6 @@ rule equivalence_checks:
         dataset=dataset_of,
         split="results/{experiment}/split-0/split.h5",
         features="results/{experiment}/split-0/features.h5",
-        code=code("equivalence_checks.py", "experiments.equivalence_stage"),
     output:
         shown_result(
             "results/{experiment}/equivalence-checks.json",
@@ -113,6 +112,7 @@ rule equivalence_checks:
             "equivalence checks",
         ),
     params:
+        code=code("equivalence_checks.py", "experiments.equivalence_stage"),
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         # The numbers depend on the name of the stream, which is therefore kept.
         seed=lambda wildcards: derive_seed(

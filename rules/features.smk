@@ -8,13 +8,13 @@ for splits in SPLITS:
         input:
             **splits.each(split=split_file),
             dataset=dataset_of,
-            code=code("features.py", "experiments.features_stage"),
         output:
             **splits.each(features="results/{experiment}/split-{split}/features.h5"),
         params:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "encoders"),
             ),
+            code=code("features.py", "experiments.features_stage"),
             scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
             kernel=lambda wildcards: experiment_of(wildcards).kernel,
             lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,

@@ -8,13 +8,13 @@ for splits in SPLITS:
         input:
             **splits.each(split=split_file),
             dataset=dataset_of,
-            code=code("models.py", "experiments.generative_models"),
         output:
             **splits.each(models="results/{experiment}/split-{split}/{model}/models.h5"),
         params:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
             ),
+            code=code("models.py", "experiments.generative_models"),
             kind=lambda wildcards: settings.models[wildcards.model].kind,
             covariance_type=lambda wildcards: settings.models[wildcards.model].covariance_type,
             variance_floor=lambda wildcards: settings.models[wildcards.model].variance_floor,

@@ -11,13 +11,13 @@ for splits in SPLITS:
                 models=embedding_model_file,
             ),
             dataset=class_vectors_of,
-            code=code("preimages.py", "experiments.preimages"),
         output:
             **splits.each(
                 predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
                 timings="results/timings/{experiment}/split-{split}/{method}-preimages.json",
             ),
         params:
+            code=code("preimages.py", "experiments.preimages"),
             form=lambda wildcards: method_of(wildcards).form,
             covariance_block=lambda wildcards: method_of(wildcards).covariance_block
             or "constrained",

@@ -23,18 +23,17 @@ for splits in SPLITS:
                 splits.rule_name(stage)
             input:
                 **splits.each(**{name: artifact_taken(name) for name in ARTIFACTS}),
-                code=lambda wildcards: code(
-                    "regression.py",
-                    "experiments.output_predictions",
-                    "experiments.regression",
-                    f"methods.{module_of(wildcards).name}",
-                    *method_of(wildcards).library_modules(),
-                ),
             output:
                 **splits.each(**REGRESSION_FILES, **more_files),
             params:
                 **splits.each(
                     settings=settings_taken,
+                ),
+                code=code(
+                    "regression.py",
+                    "experiments.output_predictions",
+                    "experiments.regression",
+                    lambda wildcards: modules_of_methods([wildcards.method]),
                 ),
                 module=lambda wildcards: module_of(wildcards).name,
                 of_classes=predicts_scores,

@@ -7,11 +7,11 @@ rule table:
     input:
         results=results_of_table,
         published=lambda wildcards: published_of(table_of(wildcards)),
-        code=code("table.py", "report.table_text"),
     output:
         csv=shown_result("results/tables/{experiment}-{table}.csv", "table"),
         tex=shown_result("results/tables/{experiment}-{table}.tex", "table"),
     params:
+        code=code("table.py", "report.table_text"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         kind=lambda wildcards: table_of(wildcards).kind,
         errors=lambda wildcards: list(table_of(wildcards).errors),
@@ -52,11 +52,11 @@ rule component_names:
             lambda experiment: f"results/datasets/{settings.experiments[experiment].dataset}.h5"
         ),
         models=of_component_table(mixture_models),
-        code=code("component_names.py", "report.component_names"),
     output:
         csv=shown_result("results/tables/{named}.csv", "component_names"),
         tex=shown_result("results/tables/{named}.tex", "component_names"),
     params:
+        code=code("component_names.py", "report.component_names"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         caption=lambda wildcards: component_table_of(wildcards).caption,
         dataset_title=of_component_table(lambda experiment: settings.dataset_of(experiment).title),
@@ -84,17 +84,17 @@ rule component_names:
 rule figure:
     input:
         unpack(files_of_figure),
-        code=lambda wildcards: code(
-            "figure.py",
-            "report.figures.registry",
-            "report.style",
-            f"report.figures.{kind_of(wildcards).name}",
-        ),
     output:
         svg=shown_result("results/figures/{figure}.svg", "figure"),
         png="results/figures/{figure}.png",
         csv=shown_result("results/figures/{figure}.csv", "figure"),
     params:
+        code=code(
+            "figure.py",
+            "report.figures.registry",
+            "report.style",
+            lambda wildcards: [f"report.figures.{kind_of(wildcards).name}"],
+        ),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         kind=lambda wildcards: kind_of(wildcards).name,
         caption=lambda wildcards: kind_of(wildcards).caption,
@@ -131,11 +131,11 @@ rule typical_rows:
             f"results/{typical_row_tables()[wildcards.typical]}/data-profile.json"
         ),
         models=lambda wildcards: final_mixture(typical_row_tables()[wildcards.typical]),
-        code=code("typical_rows.py", "report.typical_rows"),
     output:
         csv=shown_result("results/tables/{typical}.csv", "typical_rows"),
         tex=shown_result("results/tables/{typical}.tex", "typical_rows"),
     params:
+        code=code("typical_rows.py", "report.typical_rows"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         caption=lambda wildcards: typical_row_table_of(wildcards).caption,
         dataset_title=lambda wildcards: settings.dataset_of(
@@ -165,13 +165,13 @@ rule typical_rows:
 rule critical_difference:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("critical_difference.py", "report.run_figures.critical_difference"),
     output:
         svg=shown_result(f"{RUN_FOLDER}/figures/ranks.svg", "critical_difference", "ranks"),
         png=f"{RUN_FOLDER}/figures/ranks.png",
         csv=shown_result(f"{RUN_FOLDER}/tables/ranks.csv", "critical_difference", "ranks"),
         tex=shown_result(f"{RUN_FOLDER}/tables/ranks.tex", "critical_difference", "ranks"),
     params:
+        code=code("critical_difference.py", "report.run_figures.critical_difference"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         methods=lambda wildcards: method_fields(settings.methods, "label", "color", "marker"),
@@ -196,7 +196,6 @@ rule critical_difference:
 rule overview:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("overview.py", "report.run_figures.overview"),
     output:
         svg=shown_result(f"{RUN_FOLDER}/figures/headline.svg", "overview", "headline"),
         png=f"{RUN_FOLDER}/figures/headline.png",
@@ -205,6 +204,7 @@ rule overview:
         curves_png=f"{RUN_FOLDER}/figures/curves.png",
         curves_csv=shown_result(f"{RUN_FOLDER}/figures/curves.csv", "overview", "curves"),
     params:
+        code=code("overview.py", "report.run_figures.overview"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         methods=lambda wildcards: method_fields(
@@ -231,7 +231,6 @@ rule overview:
 rule embedding_or_raw:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("embedding_or_raw.py", "report.run_figures.embedding_or_raw"),
     output:
         svg=shown_result(
             f"{RUN_FOLDER}/figures/embedding-or-raw.svg", "embedding_or_raw", "embedding or raw"
@@ -241,6 +240,7 @@ rule embedding_or_raw:
             f"{RUN_FOLDER}/figures/embedding-or-raw.csv", "embedding_or_raw", "embedding or raw"
         ),
     params:
+        code=code("embedding_or_raw.py", "report.run_figures.embedding_or_raw"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         pairs=lambda wildcards: embedding_pairs(),
@@ -266,11 +266,11 @@ rule embedding_or_raw:
 rule protocol:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("protocol.py", "report.run_figures.protocol"),
     output:
         svg=shown_result(f"{RUN_FOLDER}/figures/protocol.svg", "protocol", "protocol"),
         png=f"{RUN_FOLDER}/figures/protocol.png",
     params:
+        code=code("protocol.py", "report.run_figures.protocol"),
         experiments=lambda wildcards: protocol_experiments(),
         n_folds=settings.run.n_folds,
     log:
@@ -294,10 +294,10 @@ rule protocol:
 rule manifest:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("manifest.py", "report.manifest"),
     output:
         shown_result(f"{RUN_FOLDER}/run.json", "manifest", "versions, seeds and configuration"),
     params:
+        code=code("manifest.py", "report.manifest"),
         configuration=lambda wildcards: settings.merged_dict(),
         seeds=lambda wildcards: seeds_by_name(),
         host=settings.run.report.host,
@@ -323,10 +323,10 @@ rule resource_usage:
     input:
         manifest=f"{RUN_FOLDER}/run.json",
         results=last_results(),
-        code=code("resource_usage.py", "report.resource_usage"),
     output:
         shown_result("results/timings/jobs/resource-usage.csv", "resource_usage", "resource usage"),
     params:
+        code=code("resource_usage.py", "report.resource_usage"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         datasets=with_prefix("results/datasets"),
     log:
@@ -370,10 +370,10 @@ rule report:
         own=all_own_results(),
         published=[external_path(path) for path in PUBLISHED.values()],
         contents=CONTENTS,
-        code=code("report.py", "report.assembly"),
     output:
         shown_result(f"{RUN_FOLDER}/report.html", "report", "the report"),
     params:
+        code=code("report.py", "report.assembly"),
         title=lambda wildcards: report_title(),
         author=lambda wildcards: settings.run.report.author,
         experiments=lambda wildcards: experiments_for_report(),

@@ -8,13 +8,13 @@ for splits in SPLITS:
         input:
             **splits.each(split=split_file, features=feature_file),
             dataset=dataset_of,
-            code=code("input_models.py", "experiments.input_models_stage"),
         output:
             **splits.each(models="results/{experiment}/split-{split}/{input_model}/input_models.h5"),
         params:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "training", wildcards.input_model),
             ),
+            code=code("input_models.py", "experiments.input_models_stage"),
             settings=settings_of_input_model,
         log:
             splits.path("logs/input_models/{experiment}-{split}-{input_model}.log"),
@@ -41,13 +41,13 @@ for splits in SPLITS:
         input:
             **splits.each(split=split_file, features=feature_file, models=input_model_file),
             dataset=dataset_of,
-            code=code("input_scores.py", "experiments.input_scores_stage"),
         output:
             **splits.each(scores="results/{experiment}/split-{split}/{method}/input_scores.h5"),
         params:
             **splits.each(
                 keeps_map=lambda wildcards: wildcards.split == FINAL,
             ),
+            code=code("input_scores.py", "experiments.input_scores_stage"),
             settings=settings_of_scores,
         log:
             splits.path("logs/input_scores/{experiment}-{split}-{method}.log"),

@@ -2,9 +2,8 @@
 
 
 rule new:
-    input:
-        code=code("new.py", "datasets.new_table"),
     params:
+        code=code("new.py", "datasets.new_table"),
         request=table_request,
         folder=str(CONFIG),
     log:
@@ -26,10 +25,10 @@ rule data_profile:
     input:
         dataset=dataset_of,
         files=lambda wildcards: own_files(experiment_of(wildcards).dataset)[:1],
-        code=code("data_profile.py", "experiments.data_profile_stage"),
     output:
         shown_result("results/{experiment}/data-profile.json", "data_profile", "data profile"),
     params:
+        code=code("data_profile.py", "experiments.data_profile_stage"),
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
         # The numbers depend on the name of the stream, which is therefore kept.
         seed=lambda wildcards: derive_seed(
@@ -61,11 +60,11 @@ rule leaderboard:
         choices="results/{experiment}/choices.csv",
         timings=time_records,
         data_profile="results/{experiment}/data-profile.json",
-        code=code("leaderboard.py", "report.leaderboard"),
     output:
         answer=shown_result("results/{experiment}/answer.json", "leaderboard", "answer"),
         with_seconds="results/timings/{experiment}-answer.json",
     params:
+        code=code("leaderboard.py", "report.leaderboard"),
         methods=compared_methods,
         experiment=lambda wildcards: {
             **plain(experiment_of(wildcards), "title", "split"),
@@ -99,10 +98,10 @@ rule calibration:
         splits=all_splits,
         features=all_features,
         predictions=prediction_files,
-        code=code("calibration.py", "experiments.calibration_stage", "experiments.evaluation"),
     output:
         "results/{experiment}/calibration.h5",
     params:
+        code=code("calibration.py", "experiments.calibration_stage", "experiments.evaluation"),
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         level=settings.run.interval_level,
         seed=lambda wildcards: derive_seed(
@@ -134,7 +133,6 @@ rule answer_figures:
         answer="results/{experiment}/answer.json",
         calibration="results/{experiment}/calibration.h5",
         dataset=dataset_of,
-        code=code("answer_figures.py", "report.run_figures.answer"),
     output:
         methods_svg=shown_result(
             "results/figures/{experiment}-answer-methods.svg", "answer_figures", "answer, methods"
@@ -158,6 +156,7 @@ rule answer_figures:
             "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
         ),
     params:
+        code=code("answer_figures.py", "report.run_figures.answer"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: method_fields(
             settings.methods_of(wildcards.experiment), "label", "color", "marker"
@@ -191,12 +190,10 @@ rule saved_model:
         split="results/{experiment}/split-final/split.h5",
         features="results/{experiment}/split-final/features.h5",
         steps=final_steps,
-        code=lambda wildcards: code(
-            "saved_model.py", "experiments.saved_model_stage", *method_code(wildcards)
-        ),
     output:
         "results/{experiment}/model.h5",
     params:
+        code=code("saved_model.py", "experiments.saved_model_stage", modules_of_saved_methods),
         methods=parts_of_saved_methods,
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
         title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
@@ -225,12 +222,12 @@ rule predict_rows:
     input:
         model="results/{experiment}/model.h5",
         rows=lambda wildcards: settings.run.rows,
-        code=lambda wildcards: code(
-            "predict_rows.py", "experiments.table_predictions_stage", *method_code(wildcards)
-        ),
     output:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     params:
+        code=code(
+            "predict_rows.py", "experiments.table_predictions_stage", modules_of_saved_methods
+        ),
         trusted=trusted_classes,
         joint=settings.run.joint,
         spreadsheet_safe=settings.run.spreadsheet_safe,

@@ -11,7 +11,6 @@ for splits in SPLITS:
                 models="results/{experiment}/split-{split}/{model}/models.h5",
             ),
             dataset=dataset_of,
-            code=code("annotate.py", "experiments.annotation"),
         output:
             **splits.each(
                 models=f"results/{{experiment}}/split-{{split}}/{{model}}{ANNOTATED}/models.h5",
@@ -21,6 +20,7 @@ for splits in SPLITS:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "annotation", wildcards.model),
             ),
+            code=code("annotate.py", "experiments.annotation"),
             label_kind=lambda wildcards: experiment_of(wildcards).weak_labels,
         log:
             splits.path("logs/annotate/{experiment}-{split}-{model}.log"),

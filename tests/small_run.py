@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import hashlib
 import io
@@ -23,6 +24,7 @@ import yaml
 
 from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.file_digests import SUFFIX
+from workflow_lib.imports import code_digest, import_closure
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -603,3 +605,91 @@ def records_of_jobs(folder: Path) -> list[dict]:
         for path in (folder / ".snakemake" / "metadata").rglob("*")
         if path.is_file()
     ]
+
+
+# The code of a job
+
+OF_SPLITS = re.compile(r"_(?:final|\d+(?:to\d+)?)$")
+"""The end of the name of a rule whose jobs handle these splits."""
+
+ALIKE = {"embedding_regression": "regression"}
+"""Rules that one loop states with others: their names -> those of the others."""
+
+PACKAGES_OF_NAMED_MODULES = {
+    "read": "workflow_lib.datasets.readers",
+    "regression": "workflow_lib.methods",
+    "saved_model": "workflow_lib.methods",
+    "figure": "workflow_lib.report.figures",
+}
+"""The packages of which jobs load modules by their names, by rule."""
+
+
+def script_of_job(record: dict) -> str:
+    """Return the name of the script of a job, by its record; most rules have the same name."""
+    name = OF_SPLITS.sub("", record["rule"])
+    return ALIKE.get(name, name)
+
+
+def plain(text: str) -> object:
+    """Return the recorded value of a parameter, if it consists of plain types."""
+    return ast.literal_eval(re.sub(r"\binf\b", "1e999", text))
+
+
+def texts_in(value: object) -> set[str]:
+    """Return the texts in a parameter, and the names of its settings."""
+    if isinstance(value, dict):
+        return texts_in([*value.keys(), *value.values()])
+    if isinstance(value, list | tuple):
+        return {text for part in value for text in texts_in(part)}
+    return {value} if isinstance(value, str) else set()
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def named_modules(record: dict) -> set[str]:
+    """Return the modules of the library that the parameters of a job name, by its record."""
+    package = PACKAGES_OF_NAMED_MODULES.get(script_of_job(record))
+    if package is None:
+        return set()
+    texts = texts_in(list(map(plain, record["params"])))
+    named = {f"{package}.{text}" for text in texts if re.fullmatch(r"\w+", text)}
+    named |= {text.rpartition(".")[0] for text in texts if text.startswith("workflow_lib.")}
+    if "score_space" in texts:
+        named.add("workflow_lib.methods.stored_scores")
+    return set(filter(is_module, named))
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return the modules of the library that a file imports anywhere."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules |= {node.module, *filter(is_module, names)}
+    return {name for name in modules if name.split(".")[0] == "workflow_lib"}
+
+
+def modules_and_scripts(record: dict) -> tuple[set[str], dict[str, Path]]:
+    names = (f"{script_of_job(record)}.py", "adapter.py")
+    scripts = {name: ROOT / "scripts" / name for name in names}
+    modules = {module for path in scripts.values() for module in imported_modules(path)}
+    return modules | named_modules(record), scripts
+
+
+def code_of_job(record: dict) -> list[str]:
+    """Return the files of the code of a job, relative to the root."""
+    modules, scripts = modules_and_scripts(record)
+    files = [*import_closure(ROOT, modules), *scripts.values()]
+    return [str(Path(file).relative_to(ROOT)) for file in files]
+
+
+def digest_of_job(record: dict, folder: Path) -> str:
+    """Return the digest of the code of a job in a copy of the project."""
+    modules, scripts = modules_and_scripts(record)
+    here = {name: folder / path.relative_to(ROOT) for name, path in scripts.items()}
+    return code_digest(folder, modules, here)

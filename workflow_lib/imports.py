@@ -1,12 +1,14 @@
 """Source files that a module of the library needs: its import closure, read from the source.
 
-The rules declare these files as inputs, so that an edit re-runs exactly the jobs it can affect.
+Each job has a digest of these files as a parameter, so that an edit re-runs exactly the jobs it can
+affect.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -61,6 +63,29 @@ def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     )
 
 
+def code_digest(root: Path | str, modules: Iterable[str], others: Mapping[str, Path | str]) -> str:
+    """Return a digest of the import closure of `modules`, and of other files by their names.
+
+    It depends on the contents of the files and on their paths below `root`, neither on `root`
+    itself nor on any date. The files are read once in a process.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a module or one of the other files is missing.
+    """
+    files = {str(Path(path).relative_to(root)): path for path in import_closure(root, modules)}
+    lines = [
+        f"{_file_digest(str(path))}  {name}\n" for name, path in (files | dict(others)).items()
+    ]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+@cache
+def _file_digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
 @cache
 def _source_file(root: str, module: str) -> Path:
     base = Path(root, *module.split("."))
@@ -73,7 +98,8 @@ def _source_file(root: str, module: str) -> Path:
 @cache
 def _files_read(source: Path) -> tuple[str, ...]:
     """Return the files of the folder that a module names with `READS_ALL_OF`."""
-    for node in ast.parse(source.read_bytes(), str(source)).body:
+    content = source.read_bytes()
+    for node in ast.parse(content, str(source)).body if READS_ALL_OF.encode() in content else ():
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == READS_ALL_OF:
             folder = source.with_name(ast.literal_eval(node.value))
             return tuple(str(path) for path in sorted(folder.rglob("*")) if path.is_file())

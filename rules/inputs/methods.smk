@@ -226,6 +226,13 @@ def module_of(wildcards):
     return method_modules()[method_of(wildcards).regressor]
 
 
+def modules_of_methods(methods):
+    """Return the modules of the library that methods need besides those of their stage."""
+    chosen = [settings.methods[name] for name in methods]
+    modules = {f"methods.{method_modules()[method.regressor].name}" for method in chosen}
+    return sorted(modules | {name for method in chosen for name in method.library_modules()})
+
+
 def settings_taken(wildcards):
     """Return the settings that a method's module takes, by their names."""
     method = method_of(wildcards)

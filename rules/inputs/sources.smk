@@ -29,6 +29,10 @@ def all_sources():
     return files + [path for name in settings.datasets for path in introduction_files(name)]
 
 
+def module_of_reader(wildcards):
+    return [f"datasets.readers.{settings.datasets[wildcards.dataset].reader}"]
+
+
 def feature_kinds(dataset):
     """Return the kinds of image features that a dataset is read from; most have none."""
     kinds = settings.datasets[dataset].options.get("features", [])

@@ -158,11 +158,9 @@ def final_steps(wildcards):
     return sorted(steps)
 
 
-def method_code(wildcards):
+def modules_of_saved_methods(wildcards):
     """Return the modules of the methods of an experiment, one of which a saved model holds."""
-    methods = [settings.methods[name] for name in settings.methods_of(wildcards.experiment)]
-    modules = {f"methods.{method_modules()[method.regressor].name}" for method in methods}
-    return sorted(modules | {name for method in methods for name in method.library_modules()})
+    return modules_of_methods(settings.methods_of(wildcards.experiment))
 
 
 def trusted_classes(wildcards):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from workflow_lib import imports
 from workflow_lib.datasets.reading import reader_names
 from workflow_lib.generative.covariance import COVARIANCE_TYPES
-from workflow_lib.imports import import_closure
+from workflow_lib.imports import code_digest, import_closure
 from workflow_lib.methods.registry import method_modules
 
 ROOT = Path(__file__).parents[2]
@@ -350,6 +352,30 @@ def test_paths_begin_with_the_root_that_was_given(tmp_path, monkeypatch):
         "workflow_lib/__init__.py",
         "workflow_lib/a.py",
     ]
+
+
+def digest_of(root: Path, *scripts: str) -> str:
+    """Return the digest of a module and some scripts, read anew as by another command."""
+    for function in vars(imports).values():
+        getattr(function, "cache_clear", lambda: None)()
+    return code_digest(root, ["workflow_lib.a"], {name: root / name for name in scripts})
+
+
+def test_the_digest_of_code_is_that_of_its_contents(tmp_path):
+    files = {"__init__.py": "", "a.py": "import workflow_lib.b", "b.py": "", "c.py": ""}
+    here, there = tmp_path / "here", tmp_path / "there"
+    for root in (here, there):
+        write_package(root, files)
+        (root / "script.py").write_text("1")
+    before = digest_of(here, "script.py")
+    os.utime(here / "workflow_lib" / "b.py", (0, 0))
+    (here / "workflow_lib" / "c.py").write_text("# not imported")
+    assert digest_of(here, "script.py") == digest_of(there, "script.py") == before
+
+    (here / "script.py").write_text("2")
+    (there / "workflow_lib" / "b.py").write_text("# changed")
+    found = {before, digest_of(here, "script.py"), digest_of(here), digest_of(there, "script.py")}
+    assert len(found) == 4
 
 
 def test_modules_without_a_source_file_are_named(tmp_path):

@@ -9,7 +9,7 @@ import sys
 import tomllib
 
 import yaml
-from small_run import ROOT, project_files, records_of_jobs
+from small_run import ROOT, code_of_job, project_files, records_of_jobs
 
 CONDA_NAMES = {"matplotlib": "matplotlib-base"}
 PACKAGE_OF_MODULE = {
@@ -52,12 +52,7 @@ def imports_of(path) -> set[str]:
 
 def packages_of_jobs(first_folder) -> set[str]:
     """Return the packages that the code of any rule imports, with every reader."""
-    files = {
-        path
-        for record in records_of_jobs(first_folder)
-        for path in record["input"]
-        if path.endswith(".py")
-    }
+    files = {path for record in records_of_jobs(first_folder) for path in code_of_job(record)}
     files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("scripts/acquire.py")}
     files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("workflow_lib/datasets/**/*.py")}
     own = {"workflow_lib", "adapter"}

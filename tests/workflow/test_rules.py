@@ -6,9 +6,18 @@ import ast
 import re
 
 import pytest
-from small_run import ROOT, records_of_jobs
-
-from workflow_lib.imports import import_closure
+from small_run import (
+    ALIKE,
+    OF_SPLITS,
+    PACKAGES_OF_NAMED_MODULES,
+    ROOT,
+    digest_of_job,
+    is_module,
+    named_modules,
+    plain,
+    records_of_jobs,
+    script_of_job,
+)
 
 RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").rglob("*.smk"))]
 ORDER = [
@@ -34,9 +43,6 @@ STATEMENTS = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?:[ \t]+.*\n|\n)*)", re
 IN_LOOPS = re.compile(
     r"^( +)rule:\n(\1 +name:\n +splits\.rule_name\(\"?(\w+)\"?\)\n(?:\1 +.*\n|\n)*)", re.MULTILINE
 )
-OF_SPLITS = re.compile(r"_(?:final|\d+(?:to\d+)?)$")
-"""The end of the name of a rule whose jobs handle these splits."""
-
 
 LOCAL = {"acquire", "introductions", "new"}
 """Rules of jobs that are not submitted: they need the internet, or print for the user."""
@@ -61,39 +67,18 @@ RULES = {
 """The directives of every rule, in their order."""
 
 RULES_WITH_JOBS = {name: stated for name, stated in RULES.items() if "script" in stated}
-ALIKE = {"embedding_regression": "regression"}
-"""Rules that one loop states with others: their names -> those of the others."""
-
-
-def stated_name(name: str) -> str:
-    """Return the name under which a rule is stated, without the splits that its jobs handle."""
-    name = OF_SPLITS.sub("", name)
-    return ALIKE.get(name, name)
-
 
 # They read nothing but what they fetch: a change of their code does not change what was fetched.
 WITHOUT_INPUT = {"acquire", "introductions"}
 # It fetches from one public address and from no mirror, so that no test can run it.
 NEEDS_NETWORK = {"introductions"}
-# It writes configuration for the user to edit: Snakemake would remove a declared output before
-# it wrote it again.
+# It reads no file of another job, and writes configuration for the user to edit: Snakemake would
+# remove a declared output before it wrote it again.
 WITHOUT_OUTPUT = {"new"}
 # They run only on request.
 ON_REQUEST = {"new", "answer_figures", "predict_rows"}
 # They show methods that the small run does not have.
 OF_OTHER_METHODS = {"embedding_or_raw", "queue_costs"}
-
-# Each of their jobs loads modules of a package by their names.
-PACKAGES_OF_NAMED_MODULES = {
-    "read": "workflow_lib.datasets.readers",
-    "regression": "workflow_lib.methods",
-    "saved_model": "workflow_lib.methods",
-    "figure": "workflow_lib.report.figures",
-}
-OF_SEVERAL_MODULES = {"saved_model"}
-NO_NAMED_MODULES = ("__init__", "base", "changed_inputs", "registry", "saved_method")
-STEPS_BEFORE = {"workflow_lib.methods.stored_scores"}
-"""Modules that the jobs of a method load besides its own."""
 
 
 def test_all_rules_are_found():
@@ -107,7 +92,7 @@ def test_directives_have_one_order(name):
     stated = [directive for directive in RULES[name] if directive in ORDER]
     assert stated == sorted(stated, key=ORDER.index)
     required = set(ORDER) - {"input", "params"}
-    if name not in WITHOUT_INPUT:
+    if name not in WITHOUT_INPUT | WITHOUT_OUTPUT:
         required.add("input")
     if name in WITHOUT_OUTPUT:
         required -= {"output", "benchmark"}
@@ -147,52 +132,18 @@ def test_every_script_belongs_to_a_rule():
     assert sorted(named) == sorted(path.name for path in SCRIPTS)
 
 
-def imported_modules(path) -> set[str]:
-    """Return the modules of the library that a file imports anywhere."""
-    modules = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            modules |= {node.module, *(name for name in names if is_module(name))}
-    return {name for name in modules if name.split(".")[0] == "workflow_lib"}
-
-
-def is_module(name: str) -> bool:
-    path = ROOT.joinpath(*name.split("."))
-    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
-
-
-def test_a_rule_states_the_code_that_its_script_imports(first_folder):
+def test_the_code_of_a_job_is_what_its_script_imports(first_folder):
     records = records_of_jobs(first_folder)
     of_the_run = {*RULES_WITH_JOBS, *ALIKE} - NEEDS_NETWORK - ON_REQUEST - OF_OTHER_METHODS
     assert {OF_SPLITS.sub("", record["rule"]) for record in records} == of_the_run
     for record in records:
-        stated = {
-            path for path in record["input"] if path.startswith(("workflow_lib/", "scripts/"))
-        }
-        name = stated_name(record["rule"])
-        if name in WITHOUT_INPUT:
+        assert not [path for path in record["input"] if path.endswith(".py")]
+        if record["rule"] in WITHOUT_INPUT:
             assert record["input"] == []
             continue
-        scripts = [ROOT / "scripts" / f"{name}.py", ROOT / "scripts" / "adapter.py"]
-        modules = {module for script in scripts for module in imported_modules(script)}
-        if name in PACKAGES_OF_NAMED_MODULES:
-            package = PACKAGES_OF_NAMED_MODULES[name]
-            found = {path[: -len(".py")].replace("/", ".") for path in stated} - modules
-            named = {
-                module
-                for module in found
-                if module.startswith(f"{package}.")
-                and module.split(".")[-1] not in NO_NAMED_MODULES
-            }
-            assert named and (name in OF_SEVERAL_MODULES or len(named - STEPS_BEFORE) == 1)
-            modules |= named
-        closure = {
-            str(path).removeprefix(f"{ROOT}/") for path in import_closure(ROOT, sorted(modules))
-        }
-        assert stated == closure | {f"scripts/{name}.py", "scripts/adapter.py"}, name
+        named = named_modules(record)
+        assert bool(named) == (script_of_job(record) in PACKAGES_OF_NAMED_MODULES)
+        assert repr(digest_of_job(record, first_folder)) in record["params"], record["rule"]
 
 
 # Readers, methods and figures are found by name, and their rules state those that they use; the
@@ -222,18 +173,13 @@ def test_no_import_of_the_library_escapes_the_closure():
             assert "import_module(" not in text and "__import__(" not in text, relative
 
 
-def plain(text: str) -> object:
-    """Return the recorded value of a parameter, if it consists of plain types."""
-    return ast.literal_eval(re.sub(r"\binf\b", "1e999", text))
-
-
 def test_parameters_are_plain_and_stated_one_by_one(first_folder):
     # They show the whole configuration, or all methods.
     blocks = {"manifest", "report", "critical_difference", "overview", "saved_model"}
     for record in records_of_jobs(first_folder):
         for text in record["params"]:
             value = plain(text)
-            if stated_name(record["rule"]) not in blocks:
+            if script_of_job(record) not in blocks:
                 assert len(text) < 1000, f"rule {record['rule']} states {value}"
 
 
@@ -244,7 +190,7 @@ def test_parameters_are_all_recorded(first_folder):
         for name, body in BODIES.items()
     }
     for record in records_of_jobs(first_folder):
-        block = parameters[stated_name(record["rule"])]
+        block = parameters[script_of_job(record)]
         of_each_split = re.findall(r"^            (\w+)=", block, flags=re.MULTILINE)
         of_all_splits = re.findall(r"^        (\w+)=", block, flags=re.MULTILINE)
         n_splits = 2 if record["rule"].endswith("_0to1") else 1
