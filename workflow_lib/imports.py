@@ -6,9 +6,9 @@ affect.
 
 from __future__ import annotations
 
-import ast
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +23,18 @@ LOADS_ALL_OF = "LOADS_ALL_OF"
 
 READS_ALL_OF = "READS_ALL_OF"
 """Name of the literal by which a module says that it reads all files of a folder next to it."""
+
+IMPORT = re.compile(
+    r"(?:^|[:;])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|(?:\\\n|[^\n;])*)",
+    re.MULTILINE,
+)
+"""Imports in a source, with the module after ``from`` and the names. Each command searches hundreds
+of sources, for which a syntax tree takes about a second. Examples in docstrings count too."""
+
+FOR_TYPES_ALONE = re.compile(
+    r"^([ \t]*)if TYPE_CHECKING:\n(?:\1[ \t]+.*\n|[ \t]*\n)+", re.MULTILINE
+)
+"""Blocks that are never run."""
 
 
 def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
@@ -95,15 +107,18 @@ def _source_file(root: str, module: str) -> Path:
     raise FileNotFoundError(f"the module {module} has no source file below {root}")
 
 
+def _literal(text: str, name: str) -> str | None:
+    """Return the value of a text that a module sets at its top level; None without one."""
+    found = re.search(rf'^{name} = "(.*)"$', text, re.MULTILINE)
+    return found and found[1]
+
+
 @cache
 def _files_read(source: Path) -> tuple[str, ...]:
     """Return the files of the folder that a module names with `READS_ALL_OF`."""
-    content = source.read_bytes()
-    for node in ast.parse(content, str(source)).body if READS_ALL_OF.encode() in content else ():
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == READS_ALL_OF:
-            folder = source.with_name(ast.literal_eval(node.value))
-            return tuple(str(path) for path in sorted(folder.rglob("*")) if path.is_file())
-    return ()
+    folder = _literal(source.read_text(encoding="utf-8"), READS_ALL_OF)
+    paths = sorted(source.with_name(folder).rglob("*")) if folder else []
+    return tuple(str(path) for path in paths if path.is_file())
 
 
 @cache
@@ -115,38 +130,24 @@ def _is_module(root: str, module: str) -> bool:
     return True
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements within a node, but no expressions, which would take most of the time."""
-    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
-        if block == "body" and _is_for_types_alone(node):
-            continue
-        for statement in getattr(node, block, ()):
-            yield statement
-            yield from _statements(statement)
-
-
-def _is_for_types_alone(node: ast.AST) -> bool:
-    """Return whether the body of a statement is never run: ``if TYPE_CHECKING``."""
-    condition = node.test if isinstance(node, ast.If) else None
-    return isinstance(condition, ast.Name) and condition.id == "TYPE_CHECKING"
+def imported_names(text: str) -> set[str]:
+    """Return the dotted names of this package that a source imports, wherever in the source."""
+    found = set()
+    for package, names in IMPORT.findall(FOR_TYPES_ALONE.sub("", text)):
+        names = re.sub(r"#.*|[()\\]", "", names).split(",")
+        # The first word, for `a as b`.
+        named = [name.split()[0] for name in names if name.strip()]
+        found |= {package, *(f"{package}.{name}" for name in named)} if package else set(named)
+    return {name for name in found if name.split(".")[0] == PACKAGE}
 
 
 @cache
 def _imported_modules(root: str, module: str) -> tuple[str, ...]:
-    source = _source_file(root, module)
-    found = set()
-    for node in _statements(ast.parse(source.read_bytes(), str(source))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == LOADS_ALL_OF:
-            package = ast.literal_eval(node.value)
-            files = Path(root, *package.split(".")).glob("*.py")
-            names = [f"{package}.{file.stem}" for file in files if file.stem != "__init__"]
-        else:
-            continue
-        found.update(name for name in names if name.split(".")[0] == PACKAGE)
+    text = _source_file(root, module).read_text(encoding="utf-8")
+    found = imported_names(text)
+    if package := _literal(text, LOADS_ALL_OF):
+        files = Path(root, *package.split(".")).glob("*.py")
+        found |= {f"{package}.{file.stem}" for file in files if file.stem != "__init__"}
     if module.startswith(METHODS):
         found = {name for name in found if not name.startswith(CONFIG)}
     modules = {name for name in found if _is_module(root, name)}

@@ -345,6 +345,51 @@ def test_all_ways_to_import_are_followed(tmp_path):
     assert closure_of(tmp_path, "workflow_lib.inner") == expected
 
 
+ONE_LINE = """\
+if True: from workflow_lib import a
+x = 1; import workflow_lib.b as renamed
+from workflow_lib.inner import (  # a remark, with a comma
+    c,  # and another
+    d as other,
+)
+from workflow_lib \\
+    import e, \\
+    f
+if TYPE_CHECKING:
+    from workflow_lib import g
+
+    import workflow_lib.g
+"""
+
+
+def test_imports_are_found_however_they_are_written(tmp_path):
+    names = ["a", "b", "inner/__init__", "inner/c", "inner/d", "f", "e", "g"]
+    write_package(tmp_path, {f"{name}.py": "" for name in ["__init__", *names]})
+    write_package(tmp_path, {"all.py": ONE_LINE.replace("workflow_lib \\\n   ", "workflow_lib")})
+    expected = ["__init__.py", "all.py", *(f"{name}.py" for name in names if name != "g")]
+    assert closure_of(tmp_path, "workflow_lib.all") == sorted(expected)
+
+
+def test_the_imports_of_the_library_are_those_of_its_syntax_trees():
+    for path in source_files():
+        tree = ast.parse(path.read_text())
+        for_types = {
+            statement
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for statement in node.body
+        }
+        expected = set()
+        for node in set(ast.walk(tree)) - for_types:
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                expected |= {node.module, *names}
+            elif isinstance(node, ast.Import):
+                expected |= {alias.name for alias in node.names}
+        expected = {name for name in expected if name.split(".")[0] == "workflow_lib"}
+        assert imports.imported_names(path.read_text()) == expected, path
+
+
 def test_paths_begin_with_the_root_that_was_given(tmp_path, monkeypatch):
     write_package(tmp_path, {"__init__.py": "", "a.py": ""})
     monkeypatch.chdir(tmp_path)
