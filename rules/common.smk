@@ -61,6 +61,8 @@ if workflow.is_main_process:
         logger.info(f"Not on this machine: data of {replaced}; instead: {', '.join(stand_ins)}")
 
 
+gram_rows_of = cache(settings.gram_rows_of)
+
 RUN_FOLDER = f"results/{settings.run.name}" if settings.run.name else "results"
 
 
@@ -186,7 +188,7 @@ def needs_of(rule_name, wildcards, attempt=1, n_splits=1):
     declaring = {"regression": module_of, "figure": kind_of}.get(rule_name)
     return job_needs(
         rule_name,
-        settings.gram_rows_of(experiment) if experiment else 0,
+        gram_rows_of(experiment) if experiment else 0,
         megabytes_of(dataset) if dataset else 0,
         attempt,
         declaring(wildcards).needs if declaring else None,
@@ -196,7 +198,7 @@ def needs_of(rule_name, wildcards, attempt=1, n_splits=1):
 
 def megabytes_of(dataset):
     """Return the size of a dataset's file, or of its sources where it has not been read."""
-    artifact = Path(with_prefix(f"results/datasets/{dataset}.h5"))
-    if artifact.is_file():
-        return artifact.stat().st_size / 2**20
-    return sum(source.size for source in settings.datasets[dataset].sources) / 2**20
+    try:
+        return os.stat(with_prefix(f"results/datasets/{dataset}.h5")).st_size / 2**20
+    except OSError:
+        return sum(source.size for source in settings.datasets[dataset].sources) / 2**20

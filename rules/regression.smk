@@ -22,7 +22,7 @@ for splits in SPLITS:
             name:
                 splits.rule_name(stage)
             input:
-                **splits.each(**{name: artifact_taken(name) for name in ARTIFACTS}),
+                unpack(splits.each_of(artifacts_taken)),
             output:
                 **splits.each(**REGRESSION_FILES, **more_files),
             params:

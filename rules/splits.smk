@@ -64,12 +64,29 @@ class Splits(NamedTuple):
             for name, item in items.items()
         } or items
 
+    def each_of(self, files: Callable) -> Callable:
+        """Return the function that gives what `files` does, named inputs, for each of the splits.
+
+        Snakemake inspects every function for every job, which takes longer than most of them.
+        """
+        if not self.members:
+            return files
+        return lambda wildcards: {
+            f"{name}{OF_SPLIT}{split}": paths
+            for split in self.members
+            for name, paths in files(with_split(wildcards, split)).items()
+        }
+
 
 def of_split(item, split):
     """Return a path, or a function of the wildcards, for one split."""
     if isinstance(item, str):
         return item.replace("{split}", split)
-    return lambda wildcards: item(SimpleNamespace(**dict(wildcards.items()), split=split))
+    return lambda wildcards: item(with_split(wildcards, split))
+
+
+def with_split(wildcards, split):
+    return SimpleNamespace(**dict(wildcards.items()), split=split)
 
 
 def splits_in(name, text):

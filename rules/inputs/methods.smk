@@ -1,7 +1,6 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
 from workflow_lib.config.base import Settings
-from workflow_lib.methods.base import ARTIFACTS
 from workflow_lib.methods.registry import method_modules
 
 ALIGNMENT_KERNELS = ("dtw", "gak")
@@ -261,14 +260,10 @@ def artifacts_of(wildcards):
     return (*module_of(wildcards).artifacts, *scores)
 
 
-def artifact_taken(name):
-    """Return the function of a method's wildcards that gives an artifact if the method reads it."""
-
-    def taken(wildcards):
-        is_taken = name in artifacts_of(wildcards)
-        return ARTIFACT_FILES[name](wildcards) if is_taken else []
-
-    return taken
+def artifacts_taken(wildcards):
+    """Return the artifacts that a method reads, by name; none that the method has no use for."""
+    taken = {name: ARTIFACT_FILES[name](wildcards) for name in artifacts_of(wildcards)}
+    return {name: paths for name, paths in taken.items() if paths}
 
 
 def decoder_distance(wildcards):
