@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from benchmarks.measuring import ROOT
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import method_modules
 from workflow_lib.seeds import derive_seed
 
 METHODS = ("ofer-gmm", "m-krr", "m-mean")

@@ -91,9 +91,9 @@ rule figure:
     params:
         code=code(
             "figure.py",
-            "report.figures.registry",
+            "report.figures.base",
             "report.style",
-            lambda wildcards: [f"report.figures.{kind_of(wildcards).name}"],
+            lambda wildcards: [FIGURE_KINDS.modules[kind_of(wildcards).name]],
         ),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         kind=lambda wildcards: kind_of(wildcards).name,

@@ -3,10 +3,10 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.report.figures import registry
+    from workflow_lib.report.figures.base import draw
     from workflow_lib.report.style import save_figure
 
-    figure = registry.draw(
+    figure = draw(
         snakemake.params.kind,
         files=snakemake.input,
         settings=snakemake.params.settings,

@@ -22,9 +22,11 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS
 from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.file_digests import SUFFIX
 from workflow_lib.imports import code_digest, import_closure
+from workflow_lib.methods.loading import STORED_SCORES
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -615,13 +617,13 @@ OF_SPLITS = re.compile(r"_(?:final|\d+(?:to\d+)?)$")
 ALIKE = {"embedding_regression": "regression"}
 """Rules that one loop states with others: their names -> those of the others."""
 
-PACKAGES_OF_NAMED_MODULES = {
-    "read": "workflow_lib.datasets.readers",
-    "regression": "workflow_lib.methods",
-    "saved_model": "workflow_lib.methods",
-    "figure": "workflow_lib.report.figures",
+LOADED_BY_NAME = {
+    "read": READERS,
+    "regression": METHODS,
+    "saved_model": METHODS,
+    "figure": FIGURES,
 }
-"""The packages of which jobs load modules by their names, by rule."""
+"""The plug-ins that jobs load by their names, by rule."""
 
 
 def script_of_job(record: dict) -> str:
@@ -651,14 +653,14 @@ def is_module(name: str) -> bool:
 
 def named_modules(record: dict) -> set[str]:
     """Return the modules of the library that the parameters of a job name, by its record."""
-    package = PACKAGES_OF_NAMED_MODULES.get(script_of_job(record))
-    if package is None:
+    kind = LOADED_BY_NAME.get(script_of_job(record))
+    if kind is None:
         return set()
     texts = texts_in(list(map(plain, record["params"])))
-    named = {f"{package}.{text}" for text in texts if re.fullmatch(r"\w+", text)}
+    named = {f"workflow_lib.{kind.modules[text]}" for text in texts if text in kind.modules}
     named |= {text.rpartition(".")[0] for text in texts if text.startswith("workflow_lib.")}
     if "score_space" in texts:
-        named.add("workflow_lib.methods.stored_scores")
+        named.add(f"workflow_lib.{INPUT_STEPS.modules[STORED_SCORES]}")
     return set(filter(is_module, named))
 
 

@@ -9,17 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from workflow_lib.core import plugins
+
 PACKAGE = "workflow_lib"
-
-METHODS, CONFIG = f"{PACKAGE}.methods.", f"{PACKAGE}.config"
-"""What the modules of methods import to describe the keys of their YAML files is left out of
-closures: what they read reaches a job as its parameters."""
-
-LOADS_ALL_OF = "LOADS_ALL_OF"
-"""Name of the literal by which a module says that it loads all modules of a package by name."""
 
 READS_ALL_OF = "READS_ALL_OF"
 """Name of the literal by which a module says that it reads all files of a folder next to it."""
@@ -40,9 +36,10 @@ FOR_TYPES_ALONE = re.compile(
 def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     """Return the files of `modules` and of all library modules that they import, sorted.
 
-    Imports inside functions count too, as do the modules of a package that `LOADS_ALL_OF` names
-    and the files of a folder that `READS_ALL_OF` names; imports for types alone
-    (``if TYPE_CHECKING``) do not. Only modules of this package are followed.
+    Imports inside functions count too, as do the files of a folder that `READS_ALL_OF` names, and
+    where a kind of plug-ins is imported that no rule states (`workflow_lib.core.plugins`), all of
+    these; imports for types alone (``if TYPE_CHECKING``) do not. Only modules of this package are
+    followed.
 
     Parameters
     ----------
@@ -141,15 +138,26 @@ def imported_names(text: str) -> set[str]:
     return {name for name in found if name.split(".")[0] == PACKAGE}
 
 
+def _loaded_unstated(root: str, names: Iterable[str]) -> list[str]:
+    """Return the modules of the kinds of plug-ins, of these names, that no rule states."""
+    kinds = [getattr(plugins, name, None) for name in names]
+    return [
+        f"{PACKAGE}.{module}"
+        for kind in kinds
+        if isinstance(kind, plugins.Plugins) and not kind.is_stated
+        for module in replace(kind, package=Path(root, PACKAGE)).modules.values()
+    ]
+
+
 @cache
 def _imported_modules(root: str, module: str) -> tuple[str, ...]:
     text = _source_file(root, module).read_text(encoding="utf-8")
     found = imported_names(text)
-    if package := _literal(text, LOADS_ALL_OF):
-        files = Path(root, *package.split(".")).glob("*.py")
-        found |= {f"{package}.{file.stem}" for file in files if file.stem != "__init__"}
-    if module.startswith(METHODS):
-        found = {name for name in found if not name.startswith(CONFIG)}
+    if plugins.__name__ in found:
+        kinds = [
+            name.rpartition(".")[2] for name in found if name.startswith(f"{plugins.__name__}.")
+        ]
+        found.update(_loaded_unstated(root, kinds))
     modules = {name for name in found if _is_module(root, name)}
     # Importing a.b.c runs the __init__ of a and of a.b first.
     for name in [module, *modules]:

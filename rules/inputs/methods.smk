@@ -1,7 +1,8 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
 from workflow_lib.config.base import Settings
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.core.plugins import METHODS
+from workflow_lib.methods.base import method_modules
 
 ALIGNMENT_KERNELS = ("dtw", "gak")
 
@@ -228,7 +229,7 @@ def module_of(wildcards):
 def modules_of_methods(methods):
     """Return the modules of the library that methods need besides those of their stage."""
     chosen = [settings.methods[name] for name in methods]
-    modules = {f"methods.{method_modules()[method.regressor].name}" for method in chosen}
+    modules = {METHODS.modules[method_modules()[method.regressor].name] for method in chosen}
     return sorted(modules | {name for method in chosen for name in method.library_modules()})
 
 

@@ -1,5 +1,7 @@
 """What the datasets are read from: the sources, the user's own files, features of images, texts of classes."""
 
+from workflow_lib.core.plugins import READERS
+
 
 def source_file(dataset, source):
     return f"resources/{dataset}/{Path(source.path).name}"
@@ -30,7 +32,7 @@ def all_sources():
 
 
 def module_of_reader(wildcards):
-    return [f"datasets.readers.{settings.datasets[wildcards.dataset].reader}"]
+    return [READERS.modules[settings.datasets[wildcards.dataset].reader]]
 
 
 def feature_kinds(dataset):

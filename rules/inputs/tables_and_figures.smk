@@ -2,7 +2,8 @@
 
 from workflow_lib.config.published import published_tables
 from workflow_lib.config.values import numbers_of
-from workflow_lib.report.figures.registry import figure_modules
+from workflow_lib.core.plugins import FIGURES as FIGURE_KINDS
+from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.labels import figure_title
 
 PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}

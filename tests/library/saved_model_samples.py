@@ -16,6 +16,7 @@ from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.embeddings.class_decoders import MIXTURE_DECODERS
 from workflow_lib.experiments import (
     annotation,
     embedding,
@@ -28,9 +29,7 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.experiments.calibration_stage import NOT_ALWAYS_FINITE
 from workflow_lib.experiments.saved_model import SavedModel, load_model
-from workflow_lib.methods.base import ARTIFACTS
-from workflow_lib.methods.class_ridge import MIXTURE_DECODERS
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import ARTIFACTS, method_modules
 
 N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
 

@@ -13,7 +13,7 @@ from workflow_lib.embeddings.averaged_kernels import AveragedKernels
 from workflow_lib.embeddings.numbers_beside import NumbersBeside
 from workflow_lib.embeddings.weisfeiler_lehman import WeisfeilerLehman
 from workflow_lib.features.item_rows import Graph, graph_rows
-from workflow_lib.methods.learned_features import _facts_of_data
+from workflow_lib.methods.input_steps.learned_features import _facts_of_data
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 WL = "workflow_lib.embeddings.weisfeiler_lehman.WeisfeilerLehman"

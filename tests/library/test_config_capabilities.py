@@ -12,11 +12,11 @@ from pydantic.fields import FieldInfo
 
 from workflow_lib.config import capabilities
 from workflow_lib.config.files import read_keys, validated
-from workflow_lib.config.method_file import DEFAULT_REGRESSOR
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR, parameters_of
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings, ModelSettings
 from workflow_lib.config.requirement import Requirement
-from workflow_lib.datasets.reading import load_reader
-from workflow_lib.methods.registry import method_modules, parameters_of
+from workflow_lib.core.plugins import READERS
+from workflow_lib.methods.base import method_modules
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"
 GAUSSIAN = {"kind": "gaussian"}
@@ -417,7 +417,7 @@ def test_letters_are_no_numbers(method, dataset, reason):
 
 @pytest.mark.parametrize("kind", ["letters", "bags", "graphs", "points", "meshes"])
 def test_items_without_numbers_beside_are_for_no_method_of_vectors(monkeypatch, kind):
-    reader = load_reader("digits_segments")
+    reader = READERS.load("digits_segments")
     monkeypatch.setattr(reader, "kind_of_inputs", lambda options: kind)
     patches = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "patches"}}
     assert reasons_of(ONE_HOT, None, patches, EXPERIMENT | CLASSES) == []

@@ -18,7 +18,7 @@ from workflow_lib.config.models import (
     TableSettings,
 )
 from workflow_lib.config.reference import SECTIONS
-from workflow_lib.methods.kernel_ridge import Parameters as RidgeMethod
+from workflow_lib.methods.keys.kernel_ridge import Parameters as RidgeMethod
 
 SOURCE = {
     "path": "mulan-mtr/edm.arff",

@@ -16,7 +16,7 @@ import yaml
 
 import workflow_lib
 from workflow_lib.config.requests import TableRequest
-from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.features.encoder_names import N_GRAMS, ONE_HOT, encoder_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

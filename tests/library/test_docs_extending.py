@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib.config.loading import load_configuration
-from workflow_lib.datasets.reading import reader_names
+from workflow_lib.core.plugins import READERS
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError
 from workflow_lib.methods import base as methods
-from workflow_lib.methods import registry
+from workflow_lib.methods import loading
 from workflow_lib.output_models import base as models
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.render import html_markup
@@ -117,7 +117,7 @@ def test_labels_and_colors_of_the_methods_are_unique():
 
 def test_the_reader_reads_and_names_the_line_at_fault(tmp_path, module_of):
     reader = module_of("workflow_lib/datasets/readers/json_rows.py")
-    assert "json_rows" not in reader_names()
+    assert "json_rows" not in READERS.paths
     options = reader.Options(inputs=["a"], outputs=["b", "c"])
     path = tmp_path / "rows.jsonl"
     rows = [{"a": number, "b": number**2, "c": -number, "other": "x"} for number in range(3)]
@@ -141,7 +141,7 @@ def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
     assert methods.read_module(tmp_path / "training_median.py").regressors == (
         REGRESSOR_OF_THE_EXAMPLE,
     )
-    monkeypatch.setattr(registry, "load", lambda name: module)
+    monkeypatch.setattr(loading, "METHODS", SimpleNamespace(load=lambda name: module))
     items = run_method("training_median", stages.path, metric="arrmse")
     split = stages.tree("split")
     for size in stages.sizes:
@@ -153,6 +153,12 @@ def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
         np.testing.assert_array_equal(item["heldout_outputs"][0], expected)
         saved = module.Fitted.from_arrays(module.Fitted(median).to_arrays())
         np.testing.assert_array_equal(saved.predict([0, 1])[1], median)
+
+
+def test_the_method_has_the_keys_in_its_file(module_of):
+    keys = module_of(f"workflow_lib/methods/keys/{REGRESSOR_OF_THE_EXAMPLE}.py")
+    settings = yaml.safe_load(FILES["config/methods/m-median.yaml"])
+    assert keys.Parameters(**settings).regressor == REGRESSOR_OF_THE_EXAMPLE
 
 
 def test_the_model_is_shrunk_stored_and_embeds(tmp_path, module_of):

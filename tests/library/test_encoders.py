@@ -22,7 +22,7 @@ from workflow_lib.features.encoded_columns import (
     TrainingColumn,
     inner_folds,
 )
-from workflow_lib.features.encoder_registry import encoder_module, encoder_names
+from workflow_lib.features.encoder_names import encoder_module, encoder_names
 from workflow_lib.features.encoders import gamma_poisson
 from workflow_lib.features.encoders.gamma_poisson import SCALE, SHAPE, activations, n_grams_of
 from workflow_lib.features.encoders.target import MOST_CODES, Encoder, leading_outputs

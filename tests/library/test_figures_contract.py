@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import os
@@ -35,6 +34,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.config.capabilities import experiment_facts
 from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
+from workflow_lib.core.plugins import FIGURES
 from workflow_lib.datasets.json_text import json_bytes
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import plane_mixtures, queue_costs
@@ -42,13 +42,13 @@ from workflow_lib.features.class_trees import linkage_tree
 from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.features.word_points import ImagePoints, points_tree
-from workflow_lib.report.figures import base, registry
+from workflow_lib.report.figures import base
 from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
 
 ROOT = Path(__file__).parents[2]
-KINDS = registry.figure_modules()
+KINDS = base.figure_modules()
 OF_A_RUN = ("ranks", "protocol", "embedding-or-raw")
 DRAWINGS = ("steps", "class_steps", "fisher_network")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
@@ -197,7 +197,7 @@ def draw_all(folder: Path) -> None:
         files |= {"first_split": files["splits"][0]}
         files |= {"first_predictions": [p for p in files["predictions"] if "split-0" in str(p)]}
         given = {name: (SETTINGS | settings)[name] for name in module.settings}
-        save(registry.draw(kind, files, given), folder / kind)
+        save(base.draw(kind, files, given), folder / kind)
     save(draw_critical_difference(rank(folder, SIX), METHODS), folder / "ranks")
     scores = {name: write_scores(folder / f"{name}.csv", ROWS) for name in ("b", "a")}
     pictures = folder / "protocol.svg", folder / "protocol.png"
@@ -256,7 +256,7 @@ def test_a_figure_can_be_read_and_has_the_same_bytes_in_every_process(drawn, kin
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
-    module, declared = importlib.import_module(f"workflow_lib.report.figures.{kind}"), KINDS[kind]
+    module, declared = FIGURES.load(kind), KINDS[kind]
     for name in ("shows", "caption", "method_fields", "requires", "because", "needs", "names_best"):
         if hasattr(module, name.upper()):
             assert getattr(declared, name) == getattr(module, name.upper())
@@ -278,9 +278,9 @@ def test_what_a_figure_needs_of_an_experiment_is_made_of_facts(kind):
     assert bool(KINDS[kind].because.format(**facts)) == bool(KINDS[kind].requires)
 
 
-def test_the_registry_loads_no_figure():
+def test_what_is_declared_is_read_without_loading_a_figure():
     program = (
-        "import sys\nfrom workflow_lib.report.figures.registry import figure_modules\n"
+        "import sys\nfrom workflow_lib.report.figures.base import figure_modules\n"
         "assert figure_modules()\nassert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -14,14 +14,15 @@ from sklearn.base import clone
 from small_data import COVARIANCE_TYPES, clustered_outputs, numerical_jacobian
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_from_tree, model_to_tree, scaling_from_tree
-from workflow_lib.output_models import registry
 from workflow_lib.output_models.base import ModelArguments
+from workflow_lib.output_models.kinds import model_kinds
 
-KINDS = registry.model_kinds()
-MODELS = {kind: registry.load(kind).Model for kind in KINDS}
+KINDS = model_kinds()
+MODELS = {kind: OUTPUT_MODELS.load(kind).Model for kind in KINDS}
 
 
 class Case(NamedTuple):
@@ -38,7 +39,7 @@ class Case(NamedTuple):
         arguments = ModelArguments(
             **{name: getattr(self, name) for name in self._fields[1:]}, **shared
         )
-        return registry.load(self.kind).new(arguments).set_params(**parameters)
+        return OUTPUT_MODELS.load(self.kind).new(arguments).set_params(**parameters)
 
     @property
     def is_series(self) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from small_data import clustered_outputs
 
+from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.state_space import StateSpaceModel
 from workflow_lib.generative.storage import model_from_tree, model_to_tree
-from workflow_lib.output_models import registry
 from workflow_lib.output_models.base import ModelArguments
 
 
@@ -25,10 +25,10 @@ def test_dropped_components_are_remembered():
 def test_kinds_of_models():
     shared = {"variance_floor": 0.1, "n_components": 3, "n_init": 2, "random_state": 1}
     diagonal = ModelArguments("diag", **shared)
-    assert isinstance(registry.load("gaussian").new(diagonal), GaussianModel)
-    mixture = registry.load("gaussian_mixture").new(diagonal)
+    assert isinstance(OUTPUT_MODELS.load("gaussian").new(diagonal), GaussianModel)
+    mixture = OUTPUT_MODELS.load("gaussian_mixture").new(diagonal)
     assert isinstance(mixture, GaussianMixtureModel)
     assert mixture.get_params()["n_components"] == 3
-    series = registry.load("state_space").new(ModelArguments("full", n_channels=2, **shared))
+    series = OUTPUT_MODELS.load("state_space").new(ModelArguments("full", n_channels=2, **shared))
     assert isinstance(series, StateSpaceModel)
     assert (series.state_dim, series.isotropic, series.observation_dim) == (3, False, 2)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from workflow_lib import imports
-from workflow_lib.datasets.reading import reader_names
+from workflow_lib.core.plugins import READERS
 from workflow_lib.generative.covariance import COVARIANCE_TYPES
 from workflow_lib.imports import code_digest, import_closure
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import method_modules
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_lib"
@@ -70,11 +70,11 @@ LAYERS = [
         "box_overlap",
         "class_source",
         "config",
+        "core",
         "convergence",
         "seeds",
         "metrics",
         "named_class",
-        "named_module",
         "errors",
         "error_measures",
         "file_digests",
@@ -98,13 +98,14 @@ LAYERS = [
     {"experiments"},
     {"report"},
 ]
-REGISTRIES = (
-    "workflow_lib.embeddings.score_spaces.registry",
-    "workflow_lib.methods.registry",
-    "workflow_lib.output_models.registry",
-    "workflow_lib.report.figures.registry",
+READERS_OF_DECLARATIONS = (
+    "workflow_lib.embeddings.score_spaces.kinds",
+    "workflow_lib.methods.base",
+    "workflow_lib.methods.loading",
+    "workflow_lib.output_models.kinds",
+    "workflow_lib.report.figures.base",
 )
-"""They may be imported on every layer, for they read what modules declare and load none."""
+"""They may be imported on every layer, for they read what plug-ins declare and load none."""
 
 
 def source_files():
@@ -130,7 +131,7 @@ def library_imports(path: Path) -> set[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
-            if f"{name}.".startswith(tuple(f"{registry}." for registry in REGISTRIES)):
+            if f"{name}.".startswith(tuple(f"{each}." for each in READERS_OF_DECLARATIONS)):
                 continue
             if parts[0] == "workflow_lib" and len(parts) > 1:
                 found.add(parts[1])
@@ -165,18 +166,25 @@ def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
     imported = imported_by(module)
     # The closure holds more where a module is imported inside a function, to load scikit-learn or
     # SciPy where they are needed.
-    # Nor does it hold what describes the keys of YAML files.
-    keys = {*map(str, PACKAGE.glob("config/*.py")), str(PACKAGE / "methods/registry.py")}
-    keys |= {str(PACKAGE / "named_class.py"), str(PACKAGE / "named_module.py")}
-    assert set(imported["files"]) - keys <= set(import_closure(str(ROOT), [module]))
+    assert set(imported["files"]) <= set(import_closure(str(ROOT), [module]))
     allowed = set() if stage in STAGES_WITHOUT_SCIPY else {"scipy"}
     if stage in STAGES_WITH_SKLEARN:
         # scikit-learn itself imports pandas.
         allowed |= {"sklearn", "pandas"}
-    if stage in METHODS:
-        # The keys of their YAML files are typed.
-        allowed |= {"pydantic"}
     assert set(imported["heavy"]) <= allowed
+
+
+def test_keys_of_methods_are_loaded_without_methods_and_heavy_packages():
+    # The configuration is checked every time that the workflow starts.
+    program = """
+import sys
+from workflow_lib.core.plugins import METHOD_KEYS
+for name in METHOD_KEYS.paths:
+    METHOD_KEYS.load(name)
+print([name for name in METHOD_KEYS.paths if f"workflow_lib.methods.{name}" in sys.modules])
+print({"numpy", "scipy", "sklearn", "pandas", "h5py", "matplotlib"} & set(sys.modules))
+"""
+    assert printed_by(program).split() == ["[]", "set()"]
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
@@ -230,7 +238,7 @@ def test_closure_of_the_estimators():
     assert not {"matplotlib", "pydantic", "snakemake"} & set(imported["heavy"])
 
 
-@pytest.mark.parametrize("reader", reader_names())
+@pytest.mark.parametrize("reader", READERS.paths)
 def test_closure_of_a_reader_that_is_loaded_by_name(reader):
     # The rule names the reader as well as the stage: an import by name cannot be followed.
     modules = ["workflow_lib.datasets.reading", f"workflow_lib.datasets.readers.{reader}"]
@@ -272,16 +280,15 @@ def test_modules_import_only_from_their_layer_or_below(path):
         assert layer_of(imported) <= layer_of(part), f"{part} imports {imported}"
 
 
-@pytest.mark.parametrize("registry", REGISTRIES)
-def test_a_registry_loads_nothing_of_its_layer_or_below(registry):
-    imported = imported_by(registry)
+@pytest.mark.parametrize("module", READERS_OF_DECLARATIONS)
+def test_what_reads_declarations_loads_nothing_of_its_layer_or_below(module):
+    imported = imported_by(module)
     names = {
         ".".join(Path(path).relative_to(ROOT).with_suffix("").parts) for path in imported["files"]
     }
     packages = {name for name in names if name.endswith(".__init__")}
-    package = registry.removesuffix(".registry")
-    contract = {"workflow_lib.errors", "workflow_lib.fitting.fitted", f"{package}.base", registry}
-    contract.add("workflow_lib.named_module")
+    contract = {"workflow_lib.errors", "workflow_lib.fitting.fitted", module}
+    contract |= {"workflow_lib.core.plugins", f"{module.rpartition('.')[0]}.base"}
     assert names - packages <= contract and not imported["heavy"]
 
 

@@ -20,7 +20,7 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.features.item_rows import items_in, letter_rows, sequences_in, vector_rows
 from workflow_lib.fitting.items import fold_group
-from workflow_lib.methods.stored_scores import scores_of
+from workflow_lib.methods.input_steps.stored_scores import scores_of
 
 N, N_FOLDS = 60, 3
 ITEMS = {"kind": "letters", "n_symbols": 4}

@@ -14,6 +14,7 @@ from small_pipeline import assert_same_tree
 from workflow_lib import KernelRidgeRegressor
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.iokr import IOKRegressor
+from workflow_lib.embeddings.class_decoders import CLASS_DECODERS
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.experiments import (
@@ -32,7 +33,6 @@ from workflow_lib.fitting.class_selection import (
 from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.methods.class_ridge import CLASS_DECODERS
 
 N_CLASSES, DIMENSION, N_INPUTS, ROWS_PER_CLASS, N_TEST = 6, 3, 4, 24, 8
 EXAMPLES = [1, 3, 5]

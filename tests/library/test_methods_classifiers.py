@@ -18,7 +18,7 @@ from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import method_modules
 
 N_CLASSES, N_INPUTS, ROWS_PER_CLASS, N_FOLDS, SEED = 4, 3, 18, 3, 7
 SVM = "support_vector_machine"

@@ -18,7 +18,8 @@ from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.config.files import read_keys
-from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
+from workflow_lib.core.plugins import METHODS
 from workflow_lib.experiments import (
     annotation,
     features_stage,
@@ -30,8 +31,7 @@ from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.bag_rows import bags_tree
 from workflow_lib.features.word_points import ImagePoints, points_tree
 from workflow_lib.fitting.items import DETECTIONS
-from workflow_lib.methods import registry
-from workflow_lib.methods.registry import method_modules, parameters_of
+from workflow_lib.methods.base import method_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = method_modules()
@@ -167,7 +167,7 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
     source = (paths["dataset"], paths["split"])
     features_stage.run(*source, paths["features"], "standard", "rbf", "separate")
     declared = MODULES[regressor]
-    fields = dataclasses.fields(registry.load(declared.name).Method)
+    fields = dataclasses.fields(METHODS.load(declared.name).Method)
     needed = {field.name for field in fields if field.default is dataclasses.MISSING}
     if declared.name in ("joint_ridge", "self_training"):
         paths["models"] = folder / "models.h5"

@@ -28,7 +28,7 @@ from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.generative.storage import model_from_tree
-from workflow_lib.methods.estimator import Parameters
+from workflow_lib.methods.keys.estimator import Parameters
 from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
 
 PLS = "sklearn.cross_decomposition.PLSRegression"

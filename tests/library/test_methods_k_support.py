@@ -9,12 +9,12 @@ from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.config.method_file import parameters_of
 from workflow_lib.experiments import output_predictions
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.methods import k_support
-from workflow_lib.methods.registry import parameters_of
 from workflow_lib.regression.k_support import NORMS, KSupportRegression
 
 ALPHAS = [1e-3, 0.03, 0.5]

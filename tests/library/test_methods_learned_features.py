@@ -13,17 +13,18 @@ from small_pipeline import Stages
 
 from workflow_lib.config import capabilities
 from workflow_lib.config.files import read_yaml
+from workflow_lib.config.method_file import parameters_of
 from workflow_lib.errors import UserError
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.features.tangent_space import TangentSpace
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.methods.learned_features import (
+from workflow_lib.methods.input_steps.learned_features import (
     Features,
     OnLearnedFeatures,
     learned_features,
 )
-from workflow_lib.methods.registry import method_of, parameters_of
+from workflow_lib.methods.loading import method_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PCA_CLASS, NMF_CLASS = "sklearn.decomposition.PCA", "sklearn.decomposition.NMF"

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_from_tree, model_to_tree
-from workflow_lib.output_models import base, registry
+from workflow_lib.output_models import base, kinds
 
-KINDS = registry.model_kinds()
+KINDS = kinds.model_kinds()
 CASES = [(kind, covariance) for kind in KINDS for covariance in KINDS[kind].covariances]
 
 
@@ -23,14 +24,14 @@ def fitted(kind: str, covariance: str, n_components: int = 2):
     """Return a fitted model and the outputs of fit, series of three steps."""
     Y = np.random.default_rng(0).normal(size=(40, 3)).cumsum(axis=1)
     arguments = base.ModelArguments(covariance, 0.05, n_components, n_init=2, random_state=3)
-    return registry.load(kind).new(arguments).fit(Y), Y
+    return OUTPUT_MODELS.load(kind).new(arguments).fit(Y), Y
 
 
 @pytest.mark.parametrize(("kind", "covariance"), CASES)
 def test_a_fitted_model_is_stored_and_embeds_as_declared(kind, covariance):
     model, Y = fitted(kind, covariance)
     back = model_from_tree(model_to_tree(model, fit_output_scaling(Y, "none")))
-    assert registry.kind_of(back) == kind
+    assert kinds.kind_of(back) == kind
     np.testing.assert_array_equal(back.score_samples(Y), model.score_samples(Y))
     for form, blocks in KINDS[kind].blocks.items():
         embedding = FisherEmbedding(back, form)
@@ -56,7 +57,7 @@ def test_forms_and_pre_images_that_are_not_declared_are_refused(kind):
 
 def test_the_kinds_are_read_without_loading_them(tmp_path):
     program = (
-        "import sys\nfrom workflow_lib.output_models.registry import model_kinds\n"
+        "import sys\nfrom workflow_lib.output_models.kinds import model_kinds\n"
         "assert model_kinds()\nassert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
@@ -68,4 +69,4 @@ def test_the_kinds_are_read_without_loading_them(tmp_path):
 
 def test_a_model_of_no_kind_is_refused():
     with pytest.raises(TypeError, match="int is no generative model of outputs; the kinds are"):
-        registry.kind_of(3)
+        kinds.kind_of(3)

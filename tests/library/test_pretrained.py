@@ -17,7 +17,7 @@ from saved_model_samples import Final, small_table, table_dataset
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.saved_model import load_model
-from workflow_lib.methods.estimator import Parameters
+from workflow_lib.methods.keys.estimator import Parameters
 from workflow_lib.regression.pretrained import PretrainedRegressor
 from workflow_lib.regression.stored_estimator import (
     estimator_bytes,

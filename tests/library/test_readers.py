@@ -15,7 +15,8 @@ from reader_samples import CATALOGUE, acquired, catalogue, refusal
 from workflow_lib.datasets.readers.synthetic_mixture import PRESETS, Options, effective_options
 from workflow_lib.datasets.reading import (
     checked_options,
-    load_reader,
+    kind_of_inputs,
+    options_model,
     read_dataset,
 )
 from workflow_lib.datasets.tables import dataset_tree
@@ -82,8 +83,9 @@ def printed(program: str) -> str:
 def test_options_are_checked_without_the_heavy_libraries():
     # The configuration is checked every time that the workflow starts.
     program = (
-        "import sys; from workflow_lib.datasets.reading import options_model, reader_names\n"
-        "for name in reader_names(): options_model(name)\n"
+        "import sys; from workflow_lib.core.plugins import READERS\n"
+        "from workflow_lib.datasets.reading import options_model\n"
+        "for name in READERS.paths: options_model(name)\n"
         "print({'numpy', 'sklearn', 'scipy', 'pandas', 'h5py'} & set(sys.modules))"
     )
     assert printed(program) == "set()\n"
@@ -91,15 +93,16 @@ def test_options_are_checked_without_the_heavy_libraries():
 
 def test_listing_the_readers_imports_none():
     program = (
-        "import sys; from workflow_lib.datasets.reading import reader_names; reader_names()\n"
+        "import sys; from workflow_lib.core.plugins import READERS; READERS.paths\n"
         "print([name for name in sys.modules if name.startswith('workflow_lib.datasets.readers')])"
     )
     assert printed(program) == "[]\n"
 
 
 def test_unknown_reader():
-    with pytest.raises(UserError, match="write 'arff'"):
-        load_reader("arf")
+    with pytest.raises(ValueError, match="write 'arff'"):
+        options_model("arf")
+    assert kind_of_inputs("arf", {}) == "numbers"
 
 
 @pytest.mark.parametrize(

@@ -38,12 +38,11 @@ from small_archives import write_archive
 from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core import plugins
 from workflow_lib.datasets.reading import (
     checked_options,
-    load_reader,
     options_model,
     read_dataset,
-    reader_names,
 )
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.errors import UserError
@@ -241,7 +240,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "table": of_user_table,
     "zipped_table": of_zipped_table,
 }
-READERS = reader_names()
+READERS = sorted(plugins.READERS.paths)
 OF_FILES = (
     *(
         "arff",
@@ -321,8 +320,8 @@ def reader(request) -> str:
 
 def test_every_reader_has_options_and_read_and_a_sample(reader):
     assert sorted(SAMPLES) == READERS
-    assert options_model(reader) is load_reader(reader).Options
-    assert callable(load_reader(reader).read)
+    assert options_model(reader) is plugins.READERS.load(reader).Options
+    assert callable(plugins.READERS.load(reader).read)
     for field in options_model(reader).model_fields.values():
         assert field.description
 

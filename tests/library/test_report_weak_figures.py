@@ -17,7 +17,7 @@ from report_samples import (
 )
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import registry
+from workflow_lib.report.figures import base
 from workflow_lib.report.style import applied_style
 from workflow_lib.report.weak_study_figure import BREAK
 
@@ -37,7 +37,7 @@ ROWS = [
 def draw(tmp_path, kind, rows=ROWS, **options):
     scores = write_scores(tmp_path / "scores.csv", rows, **options)
     settings = {"title": "Toy", "methods": METHODS, "metric": "arrmse"}
-    return registry.draw(kind, {"scores": scores}, settings)
+    return base.draw(kind, {"scores": scores}, settings)
 
 
 def mean_of(error):

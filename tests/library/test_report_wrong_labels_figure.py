@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from report_samples import METHODS, base_error, better_error, worse_error, write_scores
 
-from workflow_lib.report.figures import registry
+from workflow_lib.report.figures.base import draw
 
 
 def scores_at(folder, name, errors):
@@ -23,7 +23,7 @@ def test_points_are_the_means_at_each_share(tmp_path):
     paths = [scores_at(tmp_path, f"s{share}", errors) for share, errors in by_share.items()]
     settings = {"title": "Toy", "shown_methods": METHODS, "metric": "arrmse"}
     settings["wrong_shares"] = list(by_share)
-    figure = registry.draw("wrong_labels", {"share_scores": paths}, settings)
+    figure = draw("wrong_labels", {"share_scores": paths}, settings)
     drawn = {}
     for axis in figure.axes:
         for container in axis.containers:

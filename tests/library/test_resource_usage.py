@@ -10,7 +10,7 @@ import pytest
 
 from workflow_lib.config.job_needs import job_needs
 from workflow_lib.errors import UserError
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import method_modules
 from workflow_lib.report.resource_usage import compare, read_jobs, run
 
 CONFIGURATION = {

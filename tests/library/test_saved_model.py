@@ -29,7 +29,7 @@ from workflow_lib.experiments.joint_regions import JointRegions
 from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
 from workflow_lib.experiments.saved_model import SavedModel, load_model
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import method_modules
 from workflow_lib.saved_methods import why_not_saved
 
 ROOT = Path(__file__).resolve().parents[2]

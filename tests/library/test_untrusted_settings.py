@@ -15,7 +15,7 @@ from workflow_lib.config.feature_learner import FeatureLearner
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.evaluation import write_rows
-from workflow_lib.methods.estimator import Parameters
+from workflow_lib.methods.keys.estimator import Parameters
 from workflow_lib.named_class import new_estimator
 from workflow_lib.report.results import read_coordinates
 from workflow_lib.result_cells import (

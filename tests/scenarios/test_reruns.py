@@ -24,7 +24,7 @@ from small_run import (
     snakemake,
 )
 
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.base import method_modules
 
 END = {"manifest", "resource usage", "report"}
 CROSS_DATASET = {"critical difference", "overview", "protocol"}

@@ -36,7 +36,7 @@ plain = some.one_of(
     some.integers(-(2**60), 2**60),
     some.floats(allow_nan=False, allow_infinity=False),
     some.text(some.characters(exclude_characters="\0", codec="utf-8"), max_size=8),
-    some.sampled_from(["[]", "{}", "[" * 3000, '{"a": [null]}', "../registry", "registry", "rbf"]),
+    some.sampled_from(["[]", "{}", "[" * 3000, '{"a": [null]}', "../loading", "loading", "rbf"]),
 )
 values = some.one_of(
     plain,

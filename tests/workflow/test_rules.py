@@ -8,8 +8,8 @@ import re
 import pytest
 from small_run import (
     ALIKE,
+    LOADED_BY_NAME,
     OF_SPLITS,
-    PACKAGES_OF_NAMED_MODULES,
     ROOT,
     digest_of_job,
     is_module,
@@ -142,18 +142,16 @@ def test_the_code_of_a_job_is_what_its_script_imports(first_folder):
             assert record["input"] == []
             continue
         named = named_modules(record)
-        assert bool(named) == (script_of_job(record) in PACKAGES_OF_NAMED_MODULES)
+        assert bool(named) == (script_of_job(record) in LOADED_BY_NAME)
         assert repr(digest_of_job(record, first_folder)) in record["params"], record["rule"]
 
 
-# Readers, methods and figures are found by name, and their rules state those that they use; the
-# public names of the package are for its users, and no file of it takes them from there.
+# Plug-ins are found by name, and rules state those that their jobs use; the public names of the
+# package are for its users, and no file of it takes them from there.
 IMPORTS_BY_NAME = {
     "workflow_lib/__init__.py",
-    "workflow_lib/datasets/reading.py",
+    "workflow_lib/core/plugins.py",
     "workflow_lib/named_class.py",
-    "workflow_lib/named_module.py",
-    "workflow_lib/report/figures/registry.py",
 }
 
 

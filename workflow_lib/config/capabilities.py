@@ -23,11 +23,11 @@ from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
 from workflow_lib.datasets.reading import NUMBERS, has_numbers_beside, kind_of_inputs
-from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
+from workflow_lib.embeddings.score_spaces.kinds import input_model_kinds
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
-from workflow_lib.methods.registry import method_modules
-from workflow_lib.output_models.registry import model_kinds
+from workflow_lib.methods.base import method_modules
+from workflow_lib.output_models.kinds import model_kinds
 
 TRANSITIONS = "transitions"
 """The kind of inputs that are counts of transitions from one state to another."""

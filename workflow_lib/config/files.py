@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.input_model import InputModelSettings
-from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentSettings,
@@ -22,8 +22,9 @@ from workflow_lib.config.models import (
 )
 from workflow_lib.config.problems import settings_errors, written
 from workflow_lib.config.values import LONGEST_NAME, NAME, PATTERNS_IN_WORDS
+from workflow_lib.core.plugins import READERS
 from workflow_lib.errors import UserError, nearest_name, unknown_name
-from workflow_lib.methods.registry import method_modules, parameters_of
+from workflow_lib.methods.base import method_modules
 
 SETTINGS_OF_KIND: dict[str, type[Settings]] = {
     "dataset": DatasetSettings,
@@ -341,8 +342,8 @@ def _unknown_regressor(regressor: Any, place: str) -> UserError:
 
 def option_errors(dataset: DatasetSettings, place: str) -> list[UserError]:
     """Return the errors in the reader of a dataset and its options."""
-    from workflow_lib.datasets.reading import options_model, reader_names
+    from workflow_lib.datasets.reading import options_model
 
-    if dataset.reader not in reader_names():
-        return [unknown_name(f"{place}, key reader", "reader", dataset.reader, reader_names())]
+    if dataset.reader not in READERS.paths:
+        return [unknown_name(f"{place}, key reader", "reader", dataset.reader, READERS.paths)]
     return validated(options_model(dataset.reader), dict(dataset.options), place, ("options",))[1]

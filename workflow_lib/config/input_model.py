@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.values import Flag, Text
-from workflow_lib.embeddings.score_spaces.registry import input_model_kinds
+from workflow_lib.embeddings.score_spaces.kinds import input_model_kinds
 from workflow_lib.errors import nearest_name
 
 OF_THE_DATA = ("emission", "n_symbols", "random_state")

@@ -13,12 +13,9 @@ from workflow_lib.config.line_styles import MARKERS
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.score_space import ScoreSpaceSettings
 from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures, without_repeats
-from workflow_lib.methods.registry import (
-    LEARNED_FEATURES,
-    STORED_SCORES,
-    method_modules,
-    parameters_of,
-)
+from workflow_lib.core.plugins import INPUT_STEPS, METHOD_KEYS
+from workflow_lib.methods.base import method_modules
+from workflow_lib.methods.loading import LEARNED_FEATURES, STORED_SCORES
 
 ItemKind = Literal["letters", "vectors", "counts", "bags", "graphs", "points"]
 """What the rows of a dataset may hold besides numbers."""
@@ -57,6 +54,11 @@ little about the intended regressor."""
 
 DEFAULT_REGRESSOR = "kernel_ridge"
 """The regressor of a file that names none, as in the paper."""
+
+
+def parameters_of(regressor: str) -> type[MethodFile]:
+    """Return the class of the keys of a regressor's YAML files."""
+    return METHOD_KEYS.load(method_modules()[regressor].name).Parameters
 
 
 class MethodFile(Settings):
@@ -170,11 +172,11 @@ class MethodFile(Settings):
     def library_modules(self) -> list[str]:
         """Return the modules of this library that the method loads by name, without the package."""
         if self.score_space is not None:
-            return [f"methods.{STORED_SCORES}"]
+            return [INPUT_STEPS.modules[STORED_SCORES]]
         if self.feature_learner is None:
             return []
         of_class = self.feature_learner.named_class().library_modules()
-        return [f"methods.{LEARNED_FEATURES}", *of_class]
+        return [INPUT_STEPS.modules[LEARNED_FEATURES], *of_class]
 
     def named_classes(self) -> list[str]:
         """Return the classes that the method file names, each with its module."""

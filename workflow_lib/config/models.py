@@ -36,8 +36,8 @@ from workflow_lib.config.values import (
     without_repeats,
 )
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
-from workflow_lib.output_models.registry import model_kinds
-from workflow_lib.report.figures.registry import figure_modules
+from workflow_lib.output_models.kinds import model_kinds
+from workflow_lib.report.figures.base import figure_modules
 
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes

@@ -20,7 +20,7 @@ from pydantic.json_schema import models_json_schema
 from workflow_lib.config.base import Settings
 from workflow_lib.config.files import LIKE
 from workflow_lib.config.input_model import InputModelSettings
-from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.method_file import MethodFile, parameters_of
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentDefaults,
@@ -35,8 +35,9 @@ from workflow_lib.config.models import (
 )
 from workflow_lib.config.requests import TableRequest
 from workflow_lib.config.values import ADDRESS, COLOR, MOST, NAME, RELATIVE_PATH, SHA256
+from workflow_lib.core.plugins import READERS
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
-from workflow_lib.methods.registry import method_modules, parameters_of
+from workflow_lib.methods.base import method_modules
 
 FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
     RunSettings: ("*.yaml",),
@@ -222,9 +223,9 @@ def add_definition(definitions: dict[str, Any], name: str, model: type[Settings]
 
 def reader_options() -> dict[str, type[Settings]]:
     """Return the options class of each reader of datasets."""
-    from workflow_lib.datasets.reading import options_model, reader_names
+    from workflow_lib.datasets.reading import options_model
 
-    return {reader: options_model(reader) for reader in reader_names()}
+    return {reader: options_model(reader) for reader in READERS.paths}
 
 
 def keys_of_regressors() -> dict[str, type[MethodFile]]:

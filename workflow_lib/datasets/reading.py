@@ -19,18 +19,18 @@ A reader whose inputs are no usual rows also has
 ``NUMBERS_BESIDE = True``
     which says that its ``inputs`` are rows of numbers that describe the items.
 
-The file name of the module is the name of the reader: a new file there is a new reader.
+The file name of the module is the name of the reader: a new file there is a new reader
+(`workflow_lib.core.plugins`).
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.core.plugins import READERS
+from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     from workflow_lib.config.base import Settings
@@ -38,30 +38,10 @@ if TYPE_CHECKING:
 NUMBERS = "numbers"
 """The kind of inputs of most readers: rows of numbers, terms or images."""
 
-_FOLDER = Path(__file__).with_name("readers")
-
-
-def reader_names() -> list[str]:
-    """Return the names of all readers, sorted, without importing any."""
-    return sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_"))
-
-
-def load_reader(name: str) -> ModuleType:
-    """Return the module of the reader `name`.
-
-    Raises
-    ------
-    UserError
-        When there is no such reader; the message lists the existing readers.
-    """
-    if name not in reader_names():
-        raise unknown_name("reader of a dataset", "reader", name, reader_names())
-    return importlib.import_module(f"workflow_lib.datasets.readers.{name}")
-
 
 def options_model(reader: str) -> type[Settings]:
     """Return the class of the options of the reader named `reader`."""
-    return load_reader(reader).Options
+    return READERS.load(reader).Options
 
 
 def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
@@ -69,8 +49,10 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
 
     Options that are refused give ``numbers``: what is wrong with them is reported elsewhere.
     """
+    if reader not in READERS.paths:
+        return NUMBERS
     try:
-        kind_of = getattr(load_reader(reader), "kind_of_inputs", None)
+        kind_of = getattr(READERS.load(reader), "kind_of_inputs", None)
         return kind_of(checked_options(reader, options)) if kind_of else NUMBERS
     except UserError:
         return NUMBERS
@@ -78,7 +60,7 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
 
 def has_numbers_beside(reader: str) -> bool:
     """Return whether a reader gives rows of numbers that describe its items, beside these."""
-    return reader in reader_names() and getattr(load_reader(reader), "NUMBERS_BESIDE", False)
+    return reader in READERS.paths and getattr(READERS.load(reader), "NUMBERS_BESIDE", False)
 
 
 def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
@@ -116,7 +98,7 @@ def read_dataset(
     Parameters
     ----------
     reader : str
-        One of `reader_names`.
+        One of the names of `READERS`.
     options : mapping
         The options of the reader, as in the configuration of the dataset.
     sources : sequence of paths
@@ -142,4 +124,4 @@ def read_dataset(
     arguments = [typed, [Path(source) for source in sources], seed]
     if features:
         arguments.append({kind: Path(path) for kind, path in features.items()})
-    return load_reader(reader).read(*arguments)
+    return READERS.load(reader).read(*arguments)

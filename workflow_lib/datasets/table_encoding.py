@@ -22,7 +22,7 @@ from workflow_lib.datasets.table_sequences import table_sequences
 from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
 from workflow_lib.features.column_origins import ColumnOrigins, channel_groups
-from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_module
+from workflow_lib.features.encoder_names import N_GRAMS, ONE_HOT, encoder_module
 from workflow_lib.features.item_rows import letter_rows
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class TableEncoding:
 
         `encoders` holds, for columns of names, another encoder than that of the list that they are
         in: ``one-hot``, that of `categories`, ``n-grams``, that of `strings`, or one of
-        `workflow_lib.features.encoder_registry.encoder_names`.
+        `workflow_lib.features.encoder_names.encoder_names`.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from workflow_lib.datasets.dates import DAY_FIRST, ORDERS
 from workflow_lib.datasets.tables import MISSING_VALUES, composed
 from workflow_lib.datasets.written_numbers import DECIMAL_MARKS
 from workflow_lib.errors import UserError, unknown_name
-from workflow_lib.features.encoder_registry import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.features.encoder_names import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
 from workflow_lib.optional_packages import is_installed, not_installed
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.output_models import registry
+from workflow_lib.core.plugins import OUTPUT_MODELS
+from workflow_lib.output_models.kinds import kind_of
 from workflow_lib.parameters import check_choice
 
 FORMS = ("reduced", "full")
@@ -25,13 +26,13 @@ class ForwardEmbedding:
     def __init__(self, model, form: str = "reduced", covariance_block: str = "constrained") -> None:
         check_choice("form", form, FORMS)
         check_choice("covariance_block", covariance_block, COVARIANCE_BLOCKS)
-        kind = registry.kind_of(model)
+        kind = kind_of(model)
         if hasattr(model, "_check_is_fitted"):
             model._check_is_fitted()
         self.model = model
         self.form = form
         self.covariance_block = covariance_block
-        self.scores = registry.load(kind).scores(model, form, covariance_block)
+        self.scores = OUTPUT_MODELS.load(kind).scores(model, form, covariance_block)
 
     @property
     def blocks(self) -> dict[str, slice]:

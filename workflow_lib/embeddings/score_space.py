@@ -12,7 +12,7 @@ from workflow_lib.embeddings.score_spaces.base import (
     POSTERIORS,
     ScoreTerms,
 )
-from workflow_lib.embeddings.score_spaces.registry import terms_module
+from workflow_lib.embeddings.score_spaces.kinds import terms_module
 from workflow_lib.parameters import ParameterMixin, check_parameters, checks
 
 KINDS = ("free_energy", "fisher", "top", "expected_counts", "log_likelihood")

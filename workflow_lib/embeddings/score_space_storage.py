@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from workflow_lib.embeddings.score_spaces import registry
+from workflow_lib.core.plugins import SCORE_SPACES
+from workflow_lib.embeddings.score_spaces.kinds import terms_module
 
 
 def model_to_tree(model) -> dict:
     """Return a fitted model as a tree of arrays, with its kind."""
-    return {"kind": type(model).score_terms} | registry.terms_module(model).to_arrays(model)
+    return {"kind": type(model).score_terms} | terms_module(model).to_arrays(model)
 
 
 def model_from_tree(tree: dict):
     """Return the fitted model that `model_to_tree` stored."""
-    return registry.load(tree["kind"]).from_arrays(tree)
+    return SCORE_SPACES.load(tree["kind"]).from_arrays(tree)

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.generative.mixture import BATCH_SIZE, BATCHES_FROM
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
-from workflow_lib.output_models import registry
 from workflow_lib.output_models.base import ModelArguments
 from workflow_lib.seeds import derive_seed
 
@@ -59,7 +59,7 @@ def run(
                     n_channels=n_channels,
                     batch_size=BATCH_SIZE if size >= BATCHES_FROM else None,
                 )
-                model = registry.load(kind).new(arguments)
+                model = OUTPUT_MODELS.load(kind).new(arguments)
                 scaling = fit_output_scaling(rows, output_scale)
                 by_fold[fold_group(fold)] = model_to_tree(model.fit(scaling.apply(rows)), scaling)
         print(f"{size} training rows: {len(component_counts)} component counts fitted")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.core.plugins import SCORE_SPACES
 from workflow_lib.embeddings.score_space_storage import model_to_tree
-from workflow_lib.embeddings.score_spaces import registry
 from workflow_lib.errors import UserError
 from workflow_lib.features.item_rows import items_in
 from workflow_lib.fitting.items import fold_group, size_group
@@ -61,7 +61,7 @@ def run(
     UserError
         If a class has no training row in a fold, or the inputs are not what the model takes.
     """
-    module, points = registry.load(kind), combinations(grid)
+    module, points = SCORE_SPACES.load(kind), combinations(grid)
     model_class = imported_class(module.MODEL)
     data = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))
     items = data["items"]

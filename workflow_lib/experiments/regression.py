@@ -14,7 +14,7 @@ from workflow_lib.fitting.fit_data import FitData, RowsOfTraining, SplitData
 from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.fitting.items import TRAINING_TARGETS, UNBOUNDED_ENTRIES, components_group
 from workflow_lib.methods.base import ARTIFACTS, Method
-from workflow_lib.methods.registry import method_of
+from workflow_lib.methods.loading import method_of
 
 Artifacts = Mapping[str, Path | Sequence[Path] | None]
 
@@ -38,7 +38,7 @@ def run(
     artifacts : mapping from str to path, sequence of paths or None
         Those that the method reads; other names are ignored.
     settings : mapping
-        Of `workflow_lib.methods.registry.method_of`.
+        Of `workflow_lib.methods.loading.method_of`.
     output, timings : path
 
     Raises

@@ -32,7 +32,7 @@ from workflow_lib.fitting.items import (
     size_group,
 )
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.methods.registry import method_of
+from workflow_lib.methods.loading import method_of
 from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.regression.stored_estimator import trusting
 from workflow_lib.saved_methods import why_not_saved

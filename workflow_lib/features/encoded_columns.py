@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.datasets.json_text import from_json_bytes, json_bytes
-from workflow_lib.features.encoder_registry import encoder_module
+from workflow_lib.features.encoder_names import encoder_module
 
 
 class TrainingColumn(NamedTuple):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.output_models import registry
+from workflow_lib.output_models.kinds import kind_of
 
 
 def model_to_tree(model, scaling: OutputScaling) -> dict:
     """Return a fitted model, and the units it was fitted in, as a tree of arrays and scalars."""
-    kind = registry.kind_of(model)
+    kind = kind_of(model)
     tree = {"kind": kind, "output_offset": scaling.offset, "output_scale": scaling.scale}
-    return tree | registry.load(kind).to_arrays(model)
+    return tree | OUTPUT_MODELS.load(kind).to_arrays(model)
 
 
 def scaling_from_tree(tree: dict) -> OutputScaling:
@@ -20,4 +21,4 @@ def scaling_from_tree(tree: dict) -> OutputScaling:
 
 def model_from_tree(tree: dict):
     """Return the fitted model that `model_to_tree` stored."""
-    return registry.load(tree["kind"]).from_arrays(tree)
+    return OUTPUT_MODELS.load(tree["kind"]).from_arrays(tree)

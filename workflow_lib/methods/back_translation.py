@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS
-from workflow_lib.config.values import Factors
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
@@ -31,27 +26,6 @@ REGRESSORS = ("back_translation",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 3, "grams": 14, "cubic_minutes": 0.3}
 READS = ("dataset", "split", "features")
-
-
-class BackTranslationGrid(RidgeGrid):
-    """Of kernel ridge regression with back-translation."""
-
-    unpaired_weight: Factors
-    """Weights of an output without an input relative to a labelled row, strictly increasing. 0
-    leaves such outputs out."""
-
-
-class Parameters(MethodFile, ChoosesKernel):
-    """Kernel ridge regression with back-translation."""
-
-    regressor: Literal["back_translation"]
-    """`back_translation`: kernel ridge regression that outputs without inputs join; their inputs
-    are drawn from a regression of inputs on outputs."""
-
-    grid: BackTranslationGrid
-    """Candidate hyper-parameters."""
-
-    needs_of_data = (NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS)
 
 
 @dataclass

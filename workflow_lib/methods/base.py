@@ -1,6 +1,6 @@
 """The contract of a method: the members of its module, and what is read before it is loaded.
 
-A method is a module of this package with seven members:
+A method is a module of this package with six members:
 
 ``REGRESSORS``
     the values of ``regressor`` in a method's YAML file that it serves;
@@ -10,10 +10,6 @@ A method is a module of this package with seven members:
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
 ``READS``
     the artifacts that it reads, some of `ARTIFACTS`;
-``Parameters``
-    the class of the keys of the YAML file, a `workflow_lib.config.method_file.MethodFile`, with
-    the requirements that concern this method alone; it stands above ``Method``, and uses nothing
-    of this library but its configuration;
 ``Method``
     a dataclass whose fields are its settings, with the base class below;
 ``Fitted``
@@ -21,6 +17,11 @@ A method is a module of this package with seven members:
 
 The first four are literals. They and the names of the fields are read from the source, because
 every command needs them, and loading what the methods fit with takes seconds.
+
+The module of the same name in ``keys`` has ``Parameters``, the class of the keys of the YAML file:
+a `workflow_lib.config.method_file.MethodFile`, with the requirements that concern this method
+alone. Every command loads it, so that it imports nothing that takes long: not the method, nor
+NumPy.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from workflow_lib.core.plugins import METHOD_KEYS, METHODS, check_members, declared, plugin_name
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.fitted import Fitted, Selection
 
@@ -104,8 +107,32 @@ class MethodModule(NamedTuple):
     """Whether it learns from the inputs alone of weak rows: `LEARNS_FROM_INPUTS`, if any."""
 
 
-MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Parameters", "Method", "Fitted")
+MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Method", "Fitted")
 """The members of every module of a method."""
+
+PAGE = "docs/add-a-method.md"
+
+
+@cache
+def method_modules() -> dict[str, MethodModule]:
+    """Return what the module of every regressor declares, without importing any.
+
+    Raises
+    ------
+    UserError
+        If a method lacks a member, or a module with its keys.
+    """
+    paths, keys = METHODS.paths, METHOD_KEYS.paths
+    for name, path in paths.items():
+        if name not in keys:
+            raise UserError(
+                place=str(path),
+                found="a method without keys",
+                expected=f"its keys in keys/{name}.py, in the folder of the method",
+                remedy=f"add it as {PAGE} shows, or move the file elsewhere",
+            )
+    modules = map(read_module, paths.values())
+    return {regressor: module for module in modules for regressor in module.regressors}
 
 
 def read_module(path: Path) -> MethodModule:
@@ -116,22 +143,9 @@ def read_module(path: Path) -> MethodModule:
     UserError
         If one of `MEMBERS` is missing.
     """
-    found: dict[str, Any] = {}
-    for statement in ast.parse(path.read_bytes(), str(path)).body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            found[statement.targets[0].id] = statement.value
-        elif isinstance(statement, ast.ClassDef):
-            found[statement.name] = statement
-        elif isinstance(statement, ast.ImportFrom):
-            found |= {alias.asname or alias.name: alias for alias in statement.names}
-    missing = [name for name in MEMBERS if name not in found]
-    if missing:
-        raise UserError(
-            place=str(path),
-            found=f"a module without {', '.join(missing)}",
-            expected=f"{', '.join(MEMBERS[:-1])} and {MEMBERS[-1]}, as every method has them",
-            remedy="add what is missing as docs/add-a-method.md shows, or move the file elsewhere",
-        )
+    found = declared(path)
+    every = f"{', '.join(MEMBERS[:-1])} and {MEMBERS[-1]}, as every method has them"
+    check_members(path, found, MEMBERS, every, PAGE)
     fields = [
         statement.target.id
         for statement in found["Method"].body
@@ -140,5 +154,5 @@ def read_module(path: Path) -> MethodModule:
     literals = [ast.literal_eval(found[name]) for name in MEMBERS[:4]]
     learns_from_inputs = found.get("LEARNS_FROM_INPUTS", ast.Constant(False))
     return MethodModule(
-        path.stem, *literals, tuple(fields), bool(ast.literal_eval(learns_from_inputs))
+        plugin_name(path), *literals, tuple(fields), bool(ast.literal_eval(learns_from_inputs))
     )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field, Strict
 
 from workflow_lib.baselines.joint_support import fit_joint_support
-from workflow_lib.config.grids import Grid, Shares, SomePositive
-from workflow_lib.config.method_file import BoxMethod
 from workflow_lib.embeddings.box_scan import (
     BoxScan,
     chi_squared_distances,
@@ -27,32 +24,6 @@ REGRESSORS = ("box_kernel_support",)
 TASKS = ("boxes",)
 NEEDS = {"minutes": 10}
 READS = ("dataset", "split")
-
-
-class BoxKernelSupportGrid(Grid):
-    """Of joint kernel support estimation for boxes with a chi-squared kernel."""
-
-    nu: Shares
-    """Largest shares nu of training boxes that count as outliers, in (0, 1]; with 1 all have the
-    same weight."""
-
-    width: SomePositive
-    """Widths of the kernel, in units of the mean distance of two training boxes."""
-
-
-class Parameters(BoxMethod):
-    """Joint kernel support estimation for boxes with a chi-squared kernel."""
-
-    regressor: Literal["box_kernel_support"]
-    """`box_kernel_support`: the support of pairs of an image and a box, with a chi-squared kernel
-    of the words in the box."""
-
-    cells: Annotated[int, Strict(), Field(ge=2, le=64)] = 24
-    """Cells of each side of an image; sides of boxes lie between them. All boxes are compared, so
-    that time and memory grow with the fourth power; with the default there are 90,000."""
-
-    grid: BoxKernelSupportGrid
-    """Candidate hyper-parameters."""
 
 
 @dataclass

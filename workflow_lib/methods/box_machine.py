@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from workflow_lib.box_overlap import overlaps
-from workflow_lib.config.grids import Grid, SomePositive
-from workflow_lib.config.method_file import BoxMethod
-from workflow_lib.config.values import Flag
 from workflow_lib.convergence import gap_at_limit
 from workflow_lib.embeddings.box_search import detections
 from workflow_lib.fitting.box_fitting import BoxRows, box_rows, selected_weights
@@ -23,27 +20,6 @@ REGRESSORS = ("box_machine",)
 TASKS = ("boxes",)
 NEEDS = {"minutes": 10}
 READS = ("dataset", "split")
-
-
-class BoxMachineGrid(Grid):
-    """Of structured support vector machines for boxes."""
-
-    cost: SomePositive
-    """Costs C of the mean loss."""
-
-
-class Parameters(BoxMethod):
-    """Structured support vector machines for boxes."""
-
-    regressor: Literal["box_machine"]
-    """`box_machine`: a structured support vector machine whose loss is 1 - overlap."""
-
-    center: Flag = False
-    """Whether the share of each word in the whole image is subtracted. Off by default: the machine
-    learns which words speak against a box."""
-
-    grid: BoxMachineGrid
-    """Candidate hyper-parameters."""
 
 
 @dataclass

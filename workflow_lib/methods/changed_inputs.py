@@ -1,7 +1,7 @@
 """A method whose inputs are made by another step, the settings of which compete.
 
-`workflow_lib.methods.learned_features` learns features in each fit,
-`workflow_lib.methods.stored_scores` reads scores that were made before.
+`workflow_lib.methods.input_steps.learned_features` learns features in each fit,
+`workflow_lib.methods.input_steps.stored_scores` reads scores that were made before.
 """
 
 from __future__ import annotations

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import AfterValidator, Field
 
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Name, without_repeats
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.class_selection import error_rate, squared_error
 from workflow_lib.fitting.fit_data import FitData
@@ -27,26 +23,6 @@ REGRESSORS = ("class_stack",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 1, "grams": 2}
 READS = ("dataset", "split", "regressions", "predictions", "member_timings")
-
-
-class Parameters(MethodFile):
-    """A stack of methods that score classes."""
-
-    regressor: Literal["class_stack"]
-    """`class_stack`: a convex combination of the probabilities of classes of other methods."""
-
-    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
-    """Methods that it combines, as far as they are methods of the experiment. They score every
-    class; those that predict class vectors do not."""
-
-    needs_of_data = (
-        Requirement(
-            {},
-            {"components_are_selected": {True}},
-            "a stack combines methods whose numbers of components are selected, and the experiment "
-            "fixes them",
-        ),
-    )
 
 
 @dataclass

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from pydantic import AfterValidator, Field, Strict
 
-from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Sizes, strictly_increasing
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
@@ -33,49 +28,6 @@ REGRESSORS = ("fitted_rank_ridge", "joint_kernel_ridge")
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 20, "cubic_minutes": 0.8}
 READS = ("dataset", "split", "features")
-
-Couplings = Annotated[
-    tuple[Annotated[float, Strict(), Field(ge=0, le=1)], ...], AfterValidator(strictly_increasing)
-]
-
-
-class CouplingGrid(RidgeGrid):
-    """Of kernel ridge regression that couples the outputs."""
-
-    rank: Sizes = ()
-    """Ranks of the fitted values, strictly increasing. For `fitted_rank_ridge`. A rank of at least
-    the number of outputs leaves nothing out."""
-
-    coupling: Couplings = ()
-    """Shares t of the dependence of the outputs in the joint kernel, from 0 to 1, strictly
-    increasing. For `joint_kernel_ridge`. 0 is kernel ridge regression of each output."""
-
-
-class Parameters(MethodFile, ChoosesKernel):
-    """Kernel ridge regression that couples the outputs."""
-
-    regressor: Literal["fitted_rank_ridge", "joint_kernel_ridge"]
-    """`fitted_rank_ridge`: with fitted values of reduced rank. `joint_kernel_ridge`: with the
-    kernel k(x, x') ((1 - t) I + t D) on inputs and outputs, D the dependence of the outputs."""
-
-    dependence: Literal["hsic", "correlation"] = "hsic"
-    """What D is for `joint_kernel_ridge`: the Hilbert-Schmidt independence criterion of each pair
-    of outputs (`hsic`) or their correlation."""
-
-    grid: CouplingGrid
-    """Candidate hyper-parameters."""
-
-    requirements = tuple(
-        Requirement(
-            {"regressor": {regressor}},
-            {f"has_{key}": {True}, f"has_{other}": {False}},
-            f"the regressor {regressor} needs grid.{key}, and takes no grid.{other}",
-        )
-        for regressor, key, other in (
-            ("fitted_rank_ridge", "rank", "coupling"),
-            ("joint_kernel_ridge", "coupling", "rank"),
-        )
-    )
 
 
 @dataclass

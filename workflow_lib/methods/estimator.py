@@ -8,17 +8,13 @@ method.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
-from workflow_lib.config.grids import CombinesCounts, WeaklySupervised
-from workflow_lib.config.method_file import EmbeddingMethod
-from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.class_selection import error_rate, scaled_squared_error
@@ -37,8 +33,6 @@ from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.named_class import (
-    DOTTED,
-    NamedClass,
     Point,
     combinations,
     imported_class,
@@ -52,168 +46,19 @@ from workflow_lib.regression.any_estimator import (
     n_used_inputs,
     predict_outputs,
 )
+from workflow_lib.regression.estimator_arguments import (
+    OF_ESTIMATOR,
+    OF_MODEL,
+    WEAK_WEIGHT,
+    is_classifier,
+    own_arguments,
+)
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 REGRESSORS = ("estimator",)
 TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 10, "cubic_minutes": 1.0, "more_mb": 500}
 READS = ("dataset", "split", "features", "models", "embeddings", "weak_labels")
-
-OF_MODEL = ("n_components", "state_dim")
-"""Keys of the grid that belong to the generative model where there is one."""
-
-WEAK_WEIGHT = "weak_weight"
-"""Key of the grid that belongs to weak rows where there are some."""
-
-OF_ESTIMATOR = "estimator__"
-"""Before the name of a parameter of the estimator that is named like one of these keys."""
-
-
-class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
-    """A method whose regressor is a scikit-learn estimator."""
-
-    regressor: Literal["estimator"]
-    """`estimator`: a class with the interface of scikit-learn."""
-
-    estimator: Annotated[str, Field(pattern=DOTTED)]
-    """The class, with its module, such as `sklearn.cross_decomposition.PLSRegression`. A regressor
-    predicts outputs, Fisher embeddings (with `model`) or class vectors; one of single outputs is
-    fitted once for each. A classifier predicts classes."""
-
-    settings: dict[str, Any] = {}
-    """Arguments of the class that do not change. The seed of the split goes to `random_state`, and
-    the number of threads, 1, to `n_jobs`, where the class has these and nothing is given here."""
-
-    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
-    """Values of arguments that compete. With a mixture as `model`, `n_components` are its numbers
-    of components (`state_dim` those of a state-space model); an argument of the class with that
-    name is then written `estimator__n_components`. With `weak: true`, `weak_weight` are weights of
-    a weak row relative to a labelled one, whose `fit` must take `sample_weight`."""
-
-    decoder: Literal["euclidean", "cosine"] | None = None
-    """How a class is found from a class vector that a regressor predicts; null (the default) is
-    `euclidean`."""
-
-    requirements = (
-        Requirement(
-            {"weak": {True}},
-            {"model": {"gaussian_mixture"}, "form": {"reduced"}},
-            "weak labels are component memberships: an estimator needs the reduced form of a "
-            "mixture for them",
-        ),
-        Requirement(
-            {"weak": {True}},
-            {"has_weak_weight": {True}},
-            "a weakly supervised method needs grid.weak_weight",
-        ),
-    )
-    needs_of_data = (
-        NEEDS_VECTORS,
-        Requirement(
-            {"weak": {True}},
-            {"scale": {"none", "standard"}},
-            "weak rows join an estimator as rows of numbers, and the inputs are texts or inner "
-            "products",
-        ),
-    )
-
-    def reserved_keys(self) -> tuple[str, ...]:
-        """Return the keys of `grid` that are no arguments of the class."""
-        return (OF_MODEL if self.model else ()) + ((WEAK_WEIGHT,) if self.weak else ())
-
-    def grid_values(self, key: str) -> tuple:
-        return self.grid.get(key, ()) if key in self.reserved_keys() else ()
-
-    def plain_grid(self) -> dict[str, Any]:
-        return {key: list(values) for key, values in self.grid.items()}
-
-    def one_example_values(self) -> dict[str, Any]:
-        return {key: values[0] for key, values in self.grid.items()}
-
-    def library_modules(self) -> list[str]:
-        return super().library_modules() + self._named_class().library_modules()
-
-    def named_classes(self) -> list[str]:
-        return [*super().named_classes(), self.estimator]
-
-    def faults(self) -> list[tuple[str, str, str, str]]:
-        """Return what is wrong with the class and its arguments, as far as that can be known."""
-        faults = super().faults() + self._named_class().faults()
-        return faults or list(self._faults_of_weak_rows(imported_class(self.estimator)))
-
-    def points(self) -> list[Point]:
-        """Return the grid points of the estimator."""
-        return combinations(own_arguments(self.grid, self.reserved_keys()))
-
-    def _named_class(self) -> NamedClass:
-        points = self.points()
-        return NamedClass(
-            "estimator",
-            self.estimator,
-            ("fit", "predict", "get_params", "set_params"),
-            "a regressor or a classifier",
-            self.settings,
-            points,
-            names={name: f"{OF_ESTIMATOR}{name}" for name in points[0] if name not in self.grid},
-        )
-
-    def _faults_of_weak_rows(self, found: type) -> Iterator[tuple[str, str, str, str]]:
-        if not self.weak:
-            return
-        # Only this part of the module is loaded by commands, without the imports of the library.
-        from workflow_lib.regression.any_estimator import TAKE_WEIGHTS, takes_weights
-
-        if not takes_weights(found):
-            yield (
-                "weak",
-                f"{self.estimator} cannot learn from weak rows: its fit takes no sample_weight",
-                f"a regressor whose fit takes it, such as {TAKE_WEIGHTS}",
-                "name another estimator, or write weak: false",
-            )
-        for value in self.grid_values(WEAK_WEIGHT):
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or not 0 < value < float("inf"):
-                yield (
-                    f"grid.{WEAK_WEIGHT}",
-                    f"{value!r} is no weight of a weak row",
-                    "finite numbers above 0",
-                    f"change grid.{WEAK_WEIGHT}",
-                )
-
-    def reasons_against(self, task: str) -> list[str]:
-        """Return why the estimator cannot predict what a task asks for; none where it can."""
-        if not is_classifier(imported_class(self.estimator)):
-            if self.decoder and task != "classes":
-                return [f"the decoder {self.decoder} finds a class, and the task is {task}"]
-            return []
-        if task != "classes":
-            return [f"{self.estimator} predicts classes, and the task is {task}"]
-        if self.model or self.decoder:
-            return [
-                f"{self.estimator} predicts classes, not vectors, so model and decoder must be null"
-            ]
-        return []
-
-    def predicts_scores(self, task: str) -> bool:
-        return task == "classes" and is_classifier(imported_class(self.estimator))
-
-
-def own_arguments(grid: Mapping[str, Sequence], reserved: Collection[str]) -> dict[str, Sequence]:
-    """Return the values of the estimator's own arguments; `reserved` are keys of other things."""
-    return {
-        name.removeprefix(OF_ESTIMATOR): values
-        for name, values in grid.items()
-        if name not in reserved
-    }
-
-
-def is_classifier(found: type) -> bool:
-    """Return whether a class is a classifier, as it says itself."""
-    from sklearn.base import ClassifierMixin
-
-    return issubclass(found, ClassifierMixin) or (
-        getattr(found, "_estimator_type", None) == "classifier"
-    )
 
 
 @dataclass

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from workflow_lib.config.grids import ForestGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_VECTORS
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
 from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
@@ -19,18 +15,6 @@ REGRESSORS = ("random_forest", "extra_trees")
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 5, "cubic_minutes": 0.2, "more_mb": 200}
 READS = ("dataset", "split", "features")
-
-
-class Parameters(MethodFile):
-    """Forests of regression trees."""
-
-    regressor: Literal["random_forest", "extra_trees"]
-    """`random_forest`, or `extra_trees`, which learn from all rows and draw the thresholds."""
-
-    grid: ForestGrid
-    """Candidate hyper-parameters."""
-
-    needs_of_data = (NEEDS_VECTORS,)
 
 
 @dataclass

@@ -6,17 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import AfterValidator, Field
 
 from workflow_lib.baselines.joint_support import fit_joint_support, weights_at
 from workflow_lib.baselines.output_kernels import output_gram, output_unit
-from workflow_lib.config.grids import AveragesRows, Grid, OneExample, Shares, SomePositive
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Fraction, Positive, without_repeats
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
@@ -36,75 +31,6 @@ REGRESSORS = ("joint_kernel_support",)
 TASKS = ("classes", "regression", "series")
 NEEDS = {"minutes": 3, "grams": 10, "cubic_minutes": 0.8}
 READS = ("dataset", "split", "features")
-
-
-class PairGrid(Grid):
-    """Of joint kernel support estimation."""
-
-    nu: Shares
-    """Largest shares of training pairs that count as outliers, above 0 and at most 1. At 1 all
-    pairs have the same weight: the kernel density estimate of the pairs."""
-
-    width: SomePositive
-    """Widths of the kernels on the inputs, as of kernel ridge regression."""
-
-    output_width: SomePositive
-    """Widths of the rbf kernel on the outputs (class vectors), in units of the root of the median
-    squared distance of those that differ."""
-
-
-class PairExample(OneExample):
-    """Of joint kernel support estimation."""
-
-    nu: Fraction | None = None
-    """Used instead of `grid.nu`."""
-
-    width: Positive | None = None
-    """Used instead of `grid.width`."""
-
-    output_width: Positive | None = None
-    """Used instead of `grid.output_width`."""
-
-
-class Parameters(MethodFile, AveragesRows):
-    """Joint kernel support estimation."""
-
-    regressor: Literal["joint_kernel_support"]
-    """`joint_kernel_support`: of pairs of inputs and outputs, by a one-class support vector
-    machine."""
-
-    preimage: Literal["candidates", "mean_shift"]
-    """How an output is found: `candidates` (the training output of the highest score) or
-    `mean_shift` (the mode above the weighted mean of the training outputs). Classes are all
-    compared, whatever it is."""
-
-    kernel: Annotated[
-        tuple[Literal["rbf", "laplacian"], ...],
-        Field(min_length=1),
-        AfterValidator(without_repeats),
-    ] = ("rbf",)
-    """Candidate kernels on the inputs, selected by cross-validation; each takes each of
-    `grid.width`. They are not negative, as weights of outputs must be. For texts and inner products
-    there is no `laplacian`; the kernel `tanimoto` of an experiment replaces both."""
-
-    grid: PairGrid
-    """Candidate hyper-parameters."""
-
-    one_example: PairExample = PairExample()
-    """Values used instead of the grid with one labelled example per class, or where no grid point
-    is better than equal scores."""
-
-    needs_of_data = (
-        Requirement(
-            {},
-            {"kernel": {"rbf", "linear", "tanimoto"}},
-            "joint kernel support estimation needs a kernel on the inputs that is not negative, "
-            "which a Gram matrix of the inputs may be",
-        ),
-    )
-
-    def predicts_scores(self, task: str) -> bool:
-        return task == "classes"
 
 
 @dataclass

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.grids import Centred, RidgeGrid, SomePositive
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.values import SomeSizes
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
@@ -35,26 +31,6 @@ TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
 READS = ("dataset", "split", "features")
 LEARNS_FROM_INPUTS = True
-
-
-class LaplacianGrid(RidgeGrid):
-    """Of Laplacian-regularised regression."""
-
-    laplacian_weight: SomePositive
-    """Weights of the graph Laplacian in the kernel."""
-
-    neighbours: SomeSizes
-    """Neighbours of a row in the graph, strictly increasing."""
-
-
-class Parameters(MethodFile, Centred):
-    """Laplacian-regularised kernel ridge regression."""
-
-    regressor: Literal["laplacian_ridge"]
-    """`laplacian_ridge`: with unlabelled inputs."""
-
-    grid: LaplacianGrid
-    """Candidate hyper-parameters."""
 
 
 @dataclass

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
@@ -21,22 +18,6 @@ REGRESSORS = ("least_squares",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2}
 READS = ("dataset", "split", "features")
-
-
-class Parameters(MethodFile):
-    """Least squares has no keys of its own."""
-
-    regressor: Literal["least_squares"]
-    """`least_squares`: from lagged values alone."""
-
-    needs_of_data = (
-        Requirement(
-            {},
-            {"lagged_values": {"separate", "added"}},
-            "least squares needs lagged values: lagged_values: separate or added, in "
-            "the experiment or in the inputs of the dataset",
-        ),
-    )
 
 
 @dataclass

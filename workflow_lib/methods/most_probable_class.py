@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.methods import base
@@ -23,27 +20,6 @@ REGRESSORS = ("most_probable_class",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 2}
 READS = ("dataset", "split", "features")
-
-
-class Parameters(MethodFile):
-    """The rule of the most probable class."""
-
-    regressor: Literal["most_probable_class"]
-    """`most_probable_class`: the class of the highest probability under generative models of the
-    classes."""
-
-    requirements = (
-        Requirement(
-            {},
-            {
-                "score_kind": {"log_likelihood"},
-                "standardises_scores": {False},
-                "has_class_models": {True},
-            },
-            "the most probable class needs a score_space of models of the classes (per_class: "
-            "true), with kind: log_likelihood and standardise: false",
-        ),
-    )
 
 
 @dataclass

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from workflow_lib.baselines.stored_perceptron import perceptron_probabilities, perceptron_tree
-from workflow_lib.config.grids import Grid, OneExample, SomePositive
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_VECTORS
-from workflow_lib.config.values import Positive
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.point_selection import Point, select_point
@@ -23,35 +18,6 @@ REGRESSORS = ("perceptron",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
-
-
-class PerceptronGrid(Grid):
-    """Of perceptrons."""
-
-    l2_penalty: SomePositive
-    """Penalties on the squared weights."""
-
-
-class PerceptronExample(OneExample):
-    """Of perceptrons."""
-
-    l2_penalty: Positive | None = None
-    """Used instead of `grid.l2_penalty`."""
-
-
-class Parameters(MethodFile):
-    """A perceptron that classifies."""
-
-    regressor: Literal["perceptron"]
-    """`perceptron`: one hidden layer."""
-
-    grid: PerceptronGrid
-    """Candidate hyper-parameters."""
-
-    one_example: PerceptronExample = PerceptronExample()
-    """Values used instead of the grid with one labelled example per class."""
-
-    needs_of_data = (NEEDS_VECTORS,)
 
 
 @dataclass

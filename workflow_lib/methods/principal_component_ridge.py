@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.heldout_errors import heldout_error
@@ -28,16 +25,6 @@ REGRESSORS = ("principal_component_ridge",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
 READS = ("dataset", "split", "features")
-
-
-class Parameters(MethodFile, ChoosesKernel):
-    """Kernel ridge regression with a penalty per principal component of the outputs."""
-
-    regressor: Literal["principal_component_ridge"]
-    """`principal_component_ridge`: each principal component has a penalty of its own."""
-
-    grid: RidgeGrid
-    """Candidate hyper-parameters."""
 
 
 @dataclass

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from workflow_lib.config.grids import ForestGrid, OneExample
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_VECTORS
-from workflow_lib.config.values import Fraction
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
@@ -23,28 +19,6 @@ REGRESSORS = ("random_forest_classifier",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
-
-
-class ForestExample(OneExample):
-    """Of forests."""
-
-    max_features: Fraction | None = None
-    """Used instead of `grid.max_features`."""
-
-
-class Parameters(MethodFile):
-    """A forest of classification trees."""
-
-    regressor: Literal["random_forest_classifier"]
-    """`random_forest_classifier`: of classes."""
-
-    grid: ForestGrid
-    """Candidate hyper-parameters."""
-
-    one_example: ForestExample = ForestExample()
-    """Values used instead of the grid with one labelled example per class."""
-
-    needs_of_data = (NEEDS_VECTORS,)
 
 
 @dataclass

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.grids import Centred, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.values import SomeSizes
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import InputKernel
@@ -30,23 +26,6 @@ REGRESSORS = ("reduced_rank_ridge",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 16, "cubic_minutes": 0.3}
 READS = ("dataset", "split", "features")
-
-
-class RankGrid(RidgeGrid):
-    """Of reduced-rank regression."""
-
-    rank: SomeSizes
-    """Numbers of principal components of the outputs that are predicted, strictly increasing."""
-
-
-class Parameters(MethodFile, Centred):
-    """Kernel ridge regression with outputs of reduced rank."""
-
-    regressor: Literal["reduced_rank_ridge"]
-    """`reduced_rank_ridge`: of the leading principal components only."""
-
-    grid: RankGrid
-    """Candidate hyper-parameters."""
 
 
 @dataclass

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.grids import (
-    ChoosesKernel,
-    ComponentGrid,
-    RidgeExample,
-    RidgeGrid,
-    WeaklySupervised,
-)
-from workflow_lib.config.method_file import ModelMethod
-from workflow_lib.config.requirement import Requirement
 from workflow_lib.fitting.class_selection import (
     ScoreChoice,
     one_hot,
@@ -36,36 +26,6 @@ REGRESSORS = ("self_training",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 3, "grams": 14, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features", "models", "weak_labels")
-
-
-class SelfTrainingGrid(RidgeGrid, ComponentGrid):
-    """Of self-training."""
-
-
-class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
-    """One-hot kernel ridge regression with pseudo-classes for weak rows."""
-
-    regressor: Literal["self_training"]
-    """`self_training`: `class_ridge` with pseudo-classes for weak rows."""
-
-    pseudo_classes: Literal["hard", "soft"]
-    """A weak row is taken for the best class of its component (`hard`) or spread over them
-    (`soft`)."""
-
-    grid: SelfTrainingGrid
-    """Candidate hyper-parameters."""
-
-    one_example: RidgeExample = RidgeExample()
-    """Values used instead of the grid with one labelled example per class."""
-
-    requirements = (
-        Requirement(
-            {},
-            {"model": {"gaussian_mixture"}, "weak": {True}},
-            "self_training needs pseudo_classes (hard or soft), a mixture whose components the "
-            "weak labels name, and weak: true",
-        ),
-    )
 
 
 @dataclass

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from workflow_lib.config.method_file import MachineMethod
 from workflow_lib.fitting.class_selection import scaled_squared_error, squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
@@ -21,13 +20,6 @@ REGRESSORS = ("support_vector_machine",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
-
-
-class Parameters(MachineMethod):
-    """Support vector machines."""
-
-    regressor: Literal["support_vector_machine"]
-    """`support_vector_machine`: one for each class, against the rest."""
 
 
 @dataclass

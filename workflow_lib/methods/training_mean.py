@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from workflow_lib.config.method_file import MethodFile
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.methods import base
@@ -18,13 +16,6 @@ REGRESSORS = ("training_mean",)
 TASKS = ("regression", "series", "boxes")
 NEEDS = {}
 READS = ("dataset", "split")
-
-
-class Parameters(MethodFile):
-    """The training mean has no keys of its own."""
-
-    regressor: Literal["training_mean"]
-    """`training_mean`: no inputs at all."""
 
 
 @dataclass

@@ -30,9 +30,9 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.plugins import check_members, declared, plugin_name
 
 LITERALS = ("BLOCKS", "PREIMAGES", "COVARIANCES", "COUNT_KEY", "TASKS")
 FUNCTIONS = ("new", "to_arrays", "from_arrays", "scores")
@@ -82,21 +82,7 @@ def read_kind(path: Path) -> OutputModelKind:
     UserError
         If something is missing.
     """
-    found: dict[str, Any] = {}
-    for statement in ast.parse(path.read_bytes(), str(path)).body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            found[statement.targets[0].id] = statement.value
-        elif isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
-            found[statement.name] = statement
-        elif isinstance(statement, ast.ImportFrom):
-            found |= {alias.asname or alias.name: alias for alias in statement.names}
-    needed = (*LITERALS, "Model", *FUNCTIONS)
-    missing = [name for name in needed if name not in found]
-    if missing:
-        raise UserError(
-            place=str(path),
-            found=f"a module without {', '.join(missing)}",
-            expected=f"{', '.join(needed[:-1])} and {needed[-1]}, as every kind of models has them",
-            remedy="add what is missing, or move the file elsewhere",
-        )
-    return OutputModelKind(path.stem, *(ast.literal_eval(found[name]) for name in LITERALS))
+    found, needed = declared(path), (*LITERALS, "Model", *FUNCTIONS)
+    every = f"{', '.join(needed[:-1])} and {needed[-1]}, as every kind of models has them"
+    check_members(path, found, needed, every, "docs/add-a-model.md")
+    return OutputModelKind(plugin_name(path), *(ast.literal_eval(found[name]) for name in LITERALS))

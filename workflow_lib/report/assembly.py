@@ -19,7 +19,7 @@ from workflow_lib.report.cross_dataset import (
 )
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.error_parts import error_parts, error_parts_sentence
-from workflow_lib.report.figures.registry import figure_modules
+from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.gains import gains_section
 from workflow_lib.report.labels import MISSING, format_p_value, format_signed, table_title
 from workflow_lib.report.manifest import read_manifest

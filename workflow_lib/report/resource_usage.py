@@ -13,8 +13,8 @@ from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.job_needs import job_needs, most_gram_rows
 from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.errors import UserError
-from workflow_lib.methods.registry import method_modules
-from workflow_lib.report.figures.registry import figure_modules
+from workflow_lib.methods.base import method_modules
+from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.results import write_frame
 
 RULES_OF_NO_SCHEDULER = frozenset({"acquire", "introductions", "new"})

@@ -409,7 +409,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
 
 def _encoders(table: Table, options: Options, names: Sequence[str]) -> dict[str, str]:
     """Return the encoder of each column that `encode` names, among columns of names."""
-    from workflow_lib.features.encoder_registry import N_GRAMS, ONE_HOT, encoder_names
+    from workflow_lib.features.encoder_names import N_GRAMS, ONE_HOT, encoder_names
 
     place, known = f"{table.place}, options of the reader 'table'", [ONE_HOT, N_GRAMS]
     known += encoder_names()

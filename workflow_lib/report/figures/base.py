@@ -33,9 +33,13 @@ the plotting library takes seconds, and every command needs them.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from workflow_lib.core.plugins import FIGURES, check_members, declared, plugin_name
 from workflow_lib.errors import UserError
 
 ARTIFACTS = (
@@ -88,6 +92,8 @@ the figure names and `shown_methods` the same, or all where it names none, as ma
 `version_titles` are those of the datasets of `version_scores`, and `wrong_shares` the shares of
 wrong labels of `share_scores`."""
 
+_ONE_OF_EACH = ("first_input_models", "first_predictions", "regressions")
+_ALL_OF_EACH = ("all_input_models", "all_regressions", "predictions", "share_predictions")
 _REQUIRED = ("SHOWS", "CAPTION", "draw")
 
 
@@ -112,6 +118,35 @@ class FigureModule:
     predicts: str = ""
 
 
+@cache
+def figure_modules() -> dict[str, FigureModule]:
+    """Return what the module of every kind declares, without importing any."""
+    return {name: read_module(path) for name, path in FIGURES.paths.items()}
+
+
+def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
+    """Return the figure of a kind, with the settings that it takes.
+
+    `files` map names in `ARTIFACTS` to a path or a list of paths; what the figure does not read is
+    ignored, and an artifact without files is an empty list. The files of a method lie in a folder
+    of its name, those of several splits in the order of the splits.
+    """
+    read = {name: _arranged(name, files[name]) for name in figure_modules()[kind].artifacts}
+    return FIGURES.load(kind).draw(**read, **settings)
+
+
+def _arranged(name: str, paths: Any) -> Any:
+    """Return the files of an artifact as `ARTIFACTS` describes them."""
+    if name in _ONE_OF_EACH:
+        return {Path(path).parent.name: path for path in paths}
+    if name in _ALL_OF_EACH:
+        found: dict[str, list] = {}
+        for path in paths:
+            found.setdefault(Path(path).parent.name, []).append(path)
+        return found
+    return paths or None
+
+
 def read_module(path: Path) -> FigureModule:
     """Return what the module of a kind of figure declares, from its source.
 
@@ -120,22 +155,11 @@ def read_module(path: Path) -> FigureModule:
     UserError
         If a member is missing, or `draw` has a parameter that no figure is given.
     """
-    found = {}
-    for statement in ast.parse(path.read_bytes(), str(path)).body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            found[statement.targets[0].id] = statement.value
-        elif isinstance(statement, ast.FunctionDef):
-            found[statement.name] = statement.args
-    required = (*_REQUIRED, "BECAUSE") if "REQUIRES" in found else _REQUIRED
-    missing = [name for name in required if name not in found]
-    if missing:
-        raise UserError(
-            place=str(path),
-            found=f"a module without {', '.join(missing)}",
-            expected="SHOWS, CAPTION and draw, and BECAUSE with REQUIRES",
-            remedy="add what is missing as docs/add-a-figure.md shows, or move the file elsewhere",
-        )
-    parameters = _without_default(found["draw"])
+    found = declared(path)
+    needed = (*_REQUIRED, "BECAUSE") if "REQUIRES" in found else _REQUIRED
+    every = "SHOWS, CAPTION and draw, and BECAUSE with REQUIRES"
+    check_members(path, found, needed, every, "docs/add-a-figure.md")
+    parameters = _without_default(found["draw"].args)
     unknown = [name for name in parameters if name not in ARTIFACTS + SETTINGS]
     if unknown:
         raise UserError(
@@ -145,7 +169,7 @@ def read_module(path: Path) -> FigureModule:
             remedy="take only these, or give other parameters a default value",
         )
     return FigureModule(
-        path.stem,
+        plugin_name(path),
         tuple(name for name in parameters if name in ARTIFACTS),
         tuple(name for name in parameters if name in SETTINGS),
         **{

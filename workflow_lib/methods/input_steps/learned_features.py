@@ -26,7 +26,7 @@ from workflow_lib.methods.changed_inputs import (
     OnChangedInputs,
     RowsOfFeatures,
 )
-from workflow_lib.methods.registry import LEARNER
+from workflow_lib.methods.loading import LEARNER
 from workflow_lib.named_class import imported_class, new_estimator, written_point
 from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 

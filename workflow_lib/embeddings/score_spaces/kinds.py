@@ -1,19 +1,13 @@
-"""The kinds of generative models of inputs: every module of this package, as `base` says."""
+"""The kinds of generative models of inputs: modules of this package, as `base` says."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from workflow_lib.named_module import named_module
-
-LOADS_ALL_OF = "workflow_lib.embeddings.score_spaces"
-"""The package whose modules are loaded by name (`workflow_lib.imports`)."""
-
-LITERALS = ("MODEL", "ITEMS")
+from workflow_lib.core.plugins import PACKAGE, SCORE_SPACES, declared
 
 
 class InputModelKind(NamedTuple):
@@ -33,31 +27,19 @@ class InputModelKind(NamedTuple):
 def input_model_kinds() -> dict[str, InputModelKind]:
     """Return what every kind declares, by its name, without loading any."""
     kinds = {}
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        found = {
-            statement.targets[0].id: statement.value
-            for statement in ast.parse(path.read_bytes(), str(path)).body
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-        }
-        if found.keys() >= set(LITERALS):
-            model, items = (ast.literal_eval(found[name]) for name in LITERALS)
-            kinds[path.stem] = InputModelKind(model, items, _arguments_of(model))
+    for name, path in SCORE_SPACES.paths.items():
+        found = declared(path)
+        model, items = (ast.literal_eval(found[literal]) for literal in ("MODEL", "ITEMS"))
+        kinds[name] = InputModelKind(model, items, _arguments_of(model))
     return kinds
 
 
 def _arguments_of(model: str) -> tuple[str, ...]:
     """Return the names of the arguments of a class of this library, from its source."""
     _, *folders, name = model.split(".")
-    path = Path(__file__).parents[2].joinpath(*folders).with_suffix(".py")
-    body = ast.parse(path.read_bytes(), str(path)).body
-    own = next(each for each in body if getattr(each, "name", None) == name)
+    own = declared(PACKAGE.joinpath(*folders).with_suffix(".py"))[name]
     made = next(each for each in own.body if getattr(each, "name", None) == "__init__")
     return tuple(argument.arg for argument in made.args.args[1:])
-
-
-def load(kind: str) -> ModuleType:
-    """Return the module of a kind."""
-    return named_module(LOADS_ALL_OF, kind)
 
 
 def terms_module(model) -> ModuleType:
@@ -73,4 +55,4 @@ def terms_module(model) -> ModuleType:
         raise TypeError(
             f"{type(model).__name__} has no score space: its class has no attribute score_terms."
         )
-    return load(kind)
+    return SCORE_SPACES.load(kind)

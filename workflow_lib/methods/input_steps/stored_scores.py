@@ -20,7 +20,7 @@ from workflow_lib.methods.changed_inputs import (
     OnChangedInputs,
     RowsOfFeatures,
 )
-from workflow_lib.methods.registry import SCORES
+from workflow_lib.methods.loading import SCORES
 from workflow_lib.named_class import combinations
 
 

@@ -1,0 +1,169 @@
+"""Finds plug-ins: the methods, figures, readers and others, each of which is one module.
+
+A plug-in is a module or a package in a folder of its kind: the home of the kind, such as
+``workflow_lib/methods``, or that of a paper, such as ``workflow_lib/papers/NAME/methods``. Its file
+name is its name, and no list names it. What commands need to know of it is read from its source,
+because loading it may take seconds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from workflow_lib.errors import UserError, unknown_name
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """The plug-ins of one kind.
+
+    Attributes
+    ----------
+    kind : str
+        What one of them is called in messages.
+    home : str
+        The folder of the kind, below that of the package.
+    in_papers : str
+        The folder of the kind, below that of a paper.
+    others : tuple of str, default=()
+        Names in these folders that are no plug-ins, besides those that begin with ``_``.
+    is_stated : bool, default=True
+        Whether the rule of a job states which of them it loads. If not, the job depends on the
+        code of all.
+    package : path
+        The folder of the package.
+    """
+
+    kind: str
+    home: str
+    in_papers: str
+    others: tuple[str, ...] = ()
+    is_stated: bool = True
+    package: Path = PACKAGE
+
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """The source file of each, by its name in the order of names; none is imported.
+
+        Raises
+        ------
+        UserError
+            If two have the same name.
+        """
+        found: dict[str, Path] = {}
+        in_papers = sorted(self.package.glob(f"papers/*/{self.in_papers}"))
+        for folder in (self.package / self.home, *in_papers):
+            for path in (*folder.glob("[!_]*.py"), *folder.glob("[!_]*/__init__.py")):
+                name = plugin_name(path)
+                if name in self.others:
+                    continue
+                if name in found:
+                    raise UserError(
+                        place=str(path),
+                        found=f"the {self.kind} '{name}', which {found[name]} is, too",
+                        expected=f"one file for each {self.kind}",
+                        remedy="rename one of the files, or remove it",
+                    )
+                found[name] = path
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def modules(self) -> dict[str, str]:
+        """The dotted name of the module of each, below the package."""
+        modules = {}
+        for name, path in self.paths.items():
+            module = path.parent if path.name == "__init__.py" else path.with_suffix("")
+            modules[name] = ".".join(module.relative_to(self.package).parts)
+        return modules
+
+    def load(self, name: str) -> ModuleType:
+        """Return the module of a plug-in.
+
+        Names come from files of other people, too: nothing is imported but what is found.
+
+        Raises
+        ------
+        ValueError
+            If there is none of this name.
+        """
+        if name not in self.modules:
+            raise ValueError(str(unknown_name(self.home, self.kind, str(name), self.modules)))
+        return import_module(f"{PACKAGE.name}.{self.modules[name]}")
+
+
+METHODS = Plugins(
+    "method",
+    "methods",
+    "methods",
+    others=("base", "changed_inputs", "input_steps", "keys", "loading", "saved_method"),
+)
+METHOD_KEYS = Plugins("method with keys", "methods/keys", "methods/keys")
+INPUT_STEPS = Plugins("step before a method", "methods/input_steps", "methods/input_steps")
+READERS = Plugins("reader", "datasets/readers", "readers")
+FIGURES = Plugins("kind of figure", "report/figures", "figures", others=("base",))
+OUTPUT_MODELS = Plugins(
+    "kind of model", "output_models", "output_models", others=("base", "kinds"), is_stated=False
+)
+SCORE_SPACES = Plugins(
+    "kind of model of inputs",
+    "embeddings/score_spaces",
+    "score_spaces",
+    others=("base", "hidden_markov_emissions", "kinds"),
+    is_stated=False,
+)
+ENCODERS = Plugins("encoder", "features/encoders", "encoders", is_stated=False)
+
+
+def plugin_name(path: Path) -> str:
+    """Return the name of the plug-in in a source file."""
+    return path.parent.name if path.name == "__init__.py" else path.stem
+
+
+def declared(path: Path) -> dict[str, ast.AST]:
+    """Return what a module binds by assignments, classes, functions and ``from`` imports.
+
+    That is the value of an assignment, or else the node, by the name; no code is run.
+    """
+    found: dict[str, ast.AST] = {}
+    for statement in ast.parse(path.read_bytes(), str(path)).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            found[statement.targets[0].id] = statement.value
+        elif isinstance(statement, ast.ClassDef | ast.FunctionDef):
+            found[statement.name] = statement
+        elif isinstance(statement, ast.ImportFrom):
+            found |= {alias.asname or alias.name: alias for alias in statement.names}
+    return found
+
+
+def check_members(
+    path: Path, found: Iterable[str], needed: Iterable[str], expected: str, page: str
+) -> None:
+    """Raise a UserError if a module lacks members that its kind must have.
+
+    Parameters
+    ----------
+    path : path
+        The module.
+    found, needed : iterable of str
+        Names of members.
+    expected : str
+        What every plug-in of the kind has.
+    page : str
+        The page of the documentation that shows how to add one.
+    """
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise UserError(
+            place=str(path),
+            found=f"a module without {', '.join(missing)}",
+            expected=expected,
+            remedy=f"add what is missing as {page} shows, or move the file elsewhere",
+        )

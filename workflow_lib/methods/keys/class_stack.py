@@ -1,0 +1,31 @@
+"""The keys of a method with the regressor `class_stack`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import Name, without_repeats
+
+
+class Parameters(MethodFile):
+    """A stack of methods that score classes."""
+
+    regressor: Literal["class_stack"]
+    """`class_stack`: a convex combination of the probabilities of classes of other methods."""
+
+    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+    """Methods that it combines, as far as they are methods of the experiment. They score every
+    class; those that predict class vectors do not."""
+
+    needs_of_data = (
+        Requirement(
+            {},
+            {"components_are_selected": {True}},
+            "a stack combines methods whose numbers of components are selected, and the experiment "
+            "fixes them",
+        ),
+    )
