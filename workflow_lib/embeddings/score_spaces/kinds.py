@@ -7,7 +7,10 @@ from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
-from workflow_lib.core.plugins import PACKAGE, SCORE_SPACES, declared
+from workflow_lib.core.plugins import PACKAGE, SCORE_SPACES, check_members, declared
+
+LITERALS = ("MODEL", "ITEMS")
+CONTRACT = "workflow_lib/embeddings/score_spaces/base.py"
 
 
 class InputModelKind(NamedTuple):
@@ -29,7 +32,8 @@ def input_model_kinds() -> dict[str, InputModelKind]:
     kinds = {}
     for name, path in SCORE_SPACES.paths.items():
         found = declared(path)
-        model, items = (ast.literal_eval(found[literal]) for literal in ("MODEL", "ITEMS"))
+        check_members(path, found, LITERALS, "MODEL and ITEMS, as every kind has them", CONTRACT)
+        model, items = (ast.literal_eval(found[literal]) for literal in LITERALS)
         kinds[name] = InputModelKind(model, items, _arguments_of(model))
     return kinds
 

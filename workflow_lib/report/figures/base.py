@@ -131,7 +131,8 @@ def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
     ignored, and an artifact without files is an empty list. The files of a method lie in a folder
     of its name, those of several splits in the order of the splits.
     """
-    read = {name: _arranged(name, files[name]) for name in figure_modules()[kind].artifacts}
+    artifacts = read_module(FIGURES.paths[kind]).artifacts
+    read = {name: _arranged(name, files[name]) for name in artifacts}
     return FIGURES.load(kind).draw(**read, **settings)
 
 
