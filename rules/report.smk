@@ -5,27 +5,22 @@ from workflow_lib.config.paper_runs import paper_runs
 
 rule table:
     input:
-        results=results_of_table,
+        unpack(lambda wildcards: files_of_table(wildcards.experiment, table_of(wildcards))),
         published=lambda wildcards: published_of(table_of(wildcards)),
     output:
         csv=shown_result("results/tables/{experiment}-{table}.csv", "table"),
         tex=shown_result("results/tables/{experiment}-{table}.tex", "table"),
     params:
-        code=code("table.py", "report.table_text"),
+        code=code(
+            "table.py",
+            "report.table_files",
+            lambda wildcards: [TABLE_KINDS.modules[table_of(wildcards).kind]],
+        ),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         kind=lambda wildcards: table_of(wildcards).kind,
-        errors=lambda wildcards: list(table_of(wildcards).errors),
-        metric=lambda wildcards: shown_metric(wildcards.experiment),
         caption=lambda wildcards: table_of(wildcards).caption,
-        decimals=lambda wildcards: table_of(wildcards).decimals,
-        comparisons=lambda wildcards: [
-            each.model_dump() for each in table_of(wildcards).comparisons
-        ],
-        dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
-        stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
-        methods=lambda wildcards: method_fields(
-            settings.methods_of(wildcards.experiment), "label", "regressor"
-        ),
+        shows=lambda wildcards: table_kinds()[table_of(wildcards).kind].shows,
+        options=options_of_table,
     log:
         "logs/table/{experiment}-{table}.log",
     benchmark:
@@ -44,41 +39,6 @@ rule table:
         "table {wildcards.experiment} {wildcards.table}"
     script:
         "../scripts/table.py"
-
-
-rule component_names:
-    input:
-        dataset=of_component_table(
-            lambda experiment: f"results/datasets/{settings.experiments[experiment].dataset}.h5"
-        ),
-        models=of_component_table(mixture_models),
-    output:
-        csv=shown_result("results/tables/{named}.csv", "component_names"),
-        tex=shown_result("results/tables/{named}.tex", "component_names"),
-    params:
-        code=code("component_names.py", "report.component_names"),
-        spreadsheet_safe=settings.run.spreadsheet_safe,
-        caption=lambda wildcards: component_table_of(wildcards).caption,
-        dataset_title=of_component_table(lambda experiment: settings.dataset_of(experiment).title),
-        stand_in_for=of_component_table(stand_in),
-    log:
-        "logs/component_names/{named}.log",
-    benchmark:
-        "results/timings/jobs/component_names/{named}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("component_names"),
-        runtime=minutes_for("component_names"),
-    wildcard_constraints:
-        named=alternatives(component_tables()),
-    group:
-        of_component_table(lambda experiment: f"{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "components {wildcards.named}"
-    script:
-        "../scripts/component_names.py"
 
 
 rule figure:
@@ -117,49 +77,6 @@ rule figure:
         "figure {wildcards.figure}"
     script:
         "../scripts/figure.py"
-
-
-rule typical_rows:
-    input:
-        dataset=lambda wildcards: (
-            f"results/datasets/{settings.experiments[typical_row_tables()[wildcards.typical]].dataset}.h5"
-        ),
-        split=lambda wildcards: (
-            f"results/{typical_row_tables()[wildcards.typical]}/split-{FINAL}/split.h5"
-        ),
-        data_profile=lambda wildcards: (
-            f"results/{typical_row_tables()[wildcards.typical]}/data-profile.json"
-        ),
-        models=lambda wildcards: final_mixture(typical_row_tables()[wildcards.typical]),
-    output:
-        csv=shown_result("results/tables/{typical}.csv", "typical_rows"),
-        tex=shown_result("results/tables/{typical}.tex", "typical_rows"),
-    params:
-        code=code("typical_rows.py", "report.typical_rows"),
-        spreadsheet_safe=settings.run.spreadsheet_safe,
-        caption=lambda wildcards: typical_row_table_of(wildcards).caption,
-        dataset_title=lambda wildcards: settings.dataset_of(
-            typical_row_tables()[wildcards.typical]
-        ).title,
-        stand_in_for=lambda wildcards: stand_in(typical_row_tables()[wildcards.typical]),
-    log:
-        "logs/typical_rows/{typical}.log",
-    benchmark:
-        "results/timings/jobs/typical_rows/{typical}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("typical_rows"),
-        runtime=minutes_for("typical_rows"),
-    wildcard_constraints:
-        typical=alternatives(typical_row_tables()),
-    group:
-        lambda wildcards: f"{typical_row_tables()[wildcards.typical]}-results"
-    conda:
-        CONDA
-    message:
-        "typical rows {wildcards.typical}"
-    script:
-        "../scripts/typical_rows.py"
 
 
 rule critical_difference:
@@ -352,10 +269,8 @@ rule report:
         manifest=f"{RUN_FOLDER}/run.json",
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
         choices=[f"results/{experiment}/choices.csv" for experiment in settings.experiments],
-        coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
-        timings=timing_tables(),
-        queue_costs=[
-            path for experiment in settings.experiments for path in queue_files(experiment)
+        table_results=[
+            path for experiment in settings.experiments for path in read_by_tables(experiment)
         ],
         equivalence_checks=all_equivalence_checks(),
         tables=all_tables(),
@@ -364,16 +279,13 @@ rule report:
         figure_data=all_figures("csv"),
         cross_dataset=files_cross_dataset(),
         datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],
-        models=[
-            path for experiment in settings.experiments for path in named_components(experiment)
-        ],
         own=all_own_results(),
         published=[external_path(path) for path in PUBLISHED.values()],
         contents=CONTENTS,
     output:
         shown_result(f"{RUN_FOLDER}/report.html", "report", "the report"),
     params:
-        code=code("report.py", "report.assembly"),
+        code=code("report.py", "report.assembly", *table_modules()),
         title=lambda wildcards: report_title(),
         author=lambda wildcards: settings.run.report.author,
         experiments=lambda wildcards: experiments_for_report(),

@@ -3,21 +3,15 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.report import table_text
+    from workflow_lib.report import table_files
 
-    table_text.run(
-        results=snakemake.input.results,
+    table_files.run(
+        kind=snakemake.params.kind,
+        results=snakemake.input,
         output_csv=snakemake.output.csv,
         output_latex=snakemake.output.tex,
-        kind=snakemake.params.kind,
-        caption=snakemake.params.caption,
-        dataset_title=snakemake.params.dataset_title,
-        stand_in_for=snakemake.params.stand_in_for,
         label=f"{snakemake.wildcards.experiment}-{snakemake.wildcards.table}",
-        methods=snakemake.params.methods,
-        published_paths=snakemake.input.published,
-        errors=snakemake.params.errors,
-        metric=snakemake.params.metric,
-        decimals=snakemake.params.decimals,
-        comparisons=snakemake.params.comparisons,
+        caption=snakemake.params.caption,
+        published=snakemake.input.published,
+        **snakemake.params.options,
     )

@@ -77,17 +77,6 @@ def protocol_experiments():
     }
 
 
-def final_split(experiment):
-    """Return the split in which all labelled rows train, where a table of its rows is shown."""
-    is_shown = experiment in typical_row_tables().values()
-    return f"results/{experiment}/split-{FINAL}/split.h5" if is_shown else None
-
-
-def data_profile_file(experiment):
-    is_shown = experiment in typical_row_tables().values()
-    return f"results/{experiment}/data-profile.json" if is_shown else None
-
-
 def own_parts(experiment):
     """Return the files of the answer that heads the report on a table of the user's own."""
     if settings.run.name != experiment or not settings.is_own(experiment):
@@ -105,12 +94,10 @@ def files_for_report(experiment):
     return {
         "scores": f"results/{experiment}/scores.csv",
         "choices": f"results/{experiment}/choices.csv",
-        "coordinates": f"results/{experiment}/coordinates.csv",
-        "queue_costs": next(iter(queue_files(experiment)), None),
-        "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
-        "models": next(iter(named_components(experiment)), None),
-        "final_split": final_split(experiment),
-        "data_profile": data_profile_file(experiment),
+        "table_results": {
+            name: files_of_table(experiment, table)
+            for name, table in parts_of(experiment, "tables").items()
+        },
         "figures": figure_files(experiment, "svg"),
         "pictures": figure_files(experiment, "png"),
         "figure_data": figure_files(experiment, "csv"),

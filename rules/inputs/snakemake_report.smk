@@ -20,10 +20,6 @@ def experiment_of_result(wildcards):
     wildcards = dict(wildcards.items())
     if "figure" in wildcards:
         return experiment_of_figure(SimpleNamespace(**wildcards))
-    if "named" in wildcards:
-        return component_tables()[wildcards["named"]]
-    if "typical" in wildcards:
-        return typical_row_tables()[wildcards["typical"]]
     return wildcards.get("experiment")
 
 
@@ -42,11 +38,10 @@ def labels_of_result(wildcards, result, suffix):
         return {"result": result, "file": suffix[1:].upper(), "data": "all of the run"}
     known = dict(wildcards.items())
     name = known.get("table") or result
-    for key in ("figure", "named", "typical"):
-        name = known[key].removeprefix(f"{experiment}-") if key in known else name
-    if "figure" in known and suffix == ".csv":
+    if "figure" in known:
+        name = known["figure"].removeprefix(f"{experiment}-")
         # A table may have the name of a figure.
-        name = f"{name} (numbers of the figure)"
+        name += " (numbers of the figure)" * (suffix == ".csv")
     data, replaced = settings.dataset_of(experiment).title, stand_in(experiment)
     if replaced:
         data = f"{data} (a stand-in for {replaced})"

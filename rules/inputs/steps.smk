@@ -1,7 +1,6 @@
 """The artifacts between the sources and the scores: of one method on one split, of an experiment, of the run."""
 
 from workflow_lib.config.capabilities import OF_BOXES
-from workflow_lib.config.loading import QUEUES
 
 
 def split_files(pattern, experiment):
@@ -61,8 +60,8 @@ def timing_files(wildcards):
 
 def time_records(wildcards):
     """Return the measured seconds of an experiment, where a table shows them."""
-    is_timed = has_time_table(wildcards.experiment)
-    return [f"results/timings/{wildcards.experiment}.csv"] if is_timed else []
+    path = f"results/timings/{wildcards.experiment}.csv"
+    return [path] if path in read_by_tables(wildcards.experiment) else []
 
 
 def box_method(experiment):
@@ -73,9 +72,10 @@ def box_method(experiment):
 
 def queue_files(experiment):
     """Return the costs of the queues of an experiment, where a table or figure shows them."""
-    values = settings.experiments[experiment]
-    is_shown = any(part.kind in QUEUES for part in (*values.tables, *values.figures))
-    return [f"results/{experiment}/queue-costs.csv"] if is_shown else []
+    path = f"results/{experiment}/queue-costs.csv"
+    figures = [figure_modules()[each.kind] for each in settings.experiments[experiment].figures]
+    is_drawn = any("queue_costs" in figure.artifacts for figure in figures)
+    return [path] if is_drawn or path in read_by_tables(experiment) else []
 
 
 def equivalence_files(experiment):

@@ -3,8 +3,10 @@
 from workflow_lib.config.published import published_tables
 from workflow_lib.config.values import numbers_of
 from workflow_lib.core.plugins import FIGURES as FIGURE_KINDS
+from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.labels import figure_title
+from workflow_lib.report.table_kinds.base import table_kinds
 
 PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}
 """The files of published numbers, by name."""
@@ -20,28 +22,46 @@ def parts_of(experiment, kind):
 
 
 def table_names():
-    """Return the names of all tables that are made from scores, errors and times."""
-    return {
-        name
-        for experiment in settings.experiments
-        for name, table in parts_of(experiment, "tables").items()
-        if table.kind not in ("component_names", "typical_rows")
-    }
+    """Return the names of all tables, each once."""
+    return {name for experiment in settings.experiments for name in parts_of(experiment, "tables")}
+
+
+def table_modules():
+    """Return the modules of the kinds of all tables, each once."""
+    kinds = {table.kind for each in settings.experiments.values() for table in each.tables}
+    return [TABLE_KINDS.modules[kind] for kind in sorted(kinds)]
 
 
 def table_of(wildcards):
     return parts_of(wildcards.experiment, "tables")[wildcards.table]
 
 
-def results_of_table(wildcards):
-    """Return the file that a table shows."""
-    experiment, kind = wildcards.experiment, table_of(wildcards).kind
-    files = {
-        "time": f"results/timings/{experiment}.csv",
-        "coordinates": f"results/{experiment}/coordinates.csv",
-        **dict.fromkeys(QUEUES, f"results/{experiment}/queue-costs.csv"),
+def files_of_table(experiment, table):
+    """Return what the kind of a table reads of its experiment, by name."""
+    names = {"experiment": experiment, "dataset": settings.experiments[experiment].dataset}
+    reads = table_kinds()[table.kind].reads
+    return {
+        name: pattern.format(**names, mixture=mixture_of(experiment))
+        for name, pattern in reads.items()
     }
-    return files.get(kind, f"results/{experiment}/scores.csv")
+
+
+def read_by_tables(experiment):
+    """Return all results that tables of an experiment read, each once."""
+    tables = settings.experiments[experiment].tables
+    return sorted({path for table in tables for path in files_of_table(experiment, table).values()})
+
+
+def options_of_table(wildcards):
+    """Return what the kind of a table is given besides results, its caption and published numbers."""
+    experiment, table = wildcards.experiment, table_of(wildcards)
+    return {
+        "methods": method_fields(settings.methods_of(experiment), "label", "regressor"),
+        "metric": shown_metric(experiment),
+        "dataset_title": settings.dataset_of(experiment).title,
+        "stand_in_for": stand_in(experiment),
+        **table.model_dump(include={"errors", "comparisons", "decimals"}, mode="json"),
+    }
 
 
 def table_files(experiment):
@@ -61,63 +81,15 @@ def all_tables():
     ]
 
 
-def component_tables():
-    """Return the experiment of each table that names components, by its file name."""
-    return {
-        f"{experiment}-{name}": experiment
-        for experiment in settings.experiments
-        for name, table in parts_of(experiment, "tables").items()
-        if table.kind == "component_names"
-    }
-
-
-def component_table_of(wildcards):
-    experiment = component_tables()[wildcards.named]
-    return parts_of(experiment, "tables")[wildcards.named.removeprefix(f"{experiment}-")]
-
-
-def of_component_table(function):
-    """Return the function of a table's wildcards that calls `function` with its experiment."""
-    return lambda wildcards: function(component_tables()[wildcards.named])
-
-
-def named_components(experiment):
-    """Return the models whose components a table of the experiment names."""
-    if experiment in typical_row_tables().values():
-        return final_mixture(experiment)
-    return mixture_models(experiment) if experiment in component_tables().values() else []
-
-
-def typical_row_tables():
-    """Return the experiment of each table of typical rows, by its file name."""
-    return {
-        f"{experiment}-{name}": experiment
-        for experiment in settings.experiments
-        for name, table in parts_of(experiment, "tables").items()
-        if table.kind == "typical_rows"
-    }
-
-
-def typical_row_table_of(wildcards):
-    experiment = typical_row_tables()[wildcards.typical]
-    return parts_of(experiment, "tables")[wildcards.typical.removeprefix(f"{experiment}-")]
-
-
-def mixture_models(experiment, split=0):
-    """Return the models of a mixture of an experiment on one split, of a tied mixture if any."""
+def mixture_of(experiment):
+    """Return the mixture of an experiment whose components are shown, a tied one if any; or None."""
     mixtures = [
         model
         for model in settings.models_of(experiment)
         if settings.models[model].kind == "gaussian_mixture"
     ]
     tied = [model for model in mixtures if settings.models[model].covariance_type != "spherical"]
-    chosen = (tied or mixtures)[:1]
-    return [f"results/{experiment}/split-{split}/{model}/models.h5" for model in chosen]
-
-
-def final_mixture(experiment):
-    """Return the models of the final split of that mixture."""
-    return mixture_models(experiment, FINAL)
+    return next(iter(tied or mixtures), None)
 
 
 FIGURES = {
@@ -226,6 +198,7 @@ def files_of_figure(wildcards):
     """Return what the module of a figure reads of its experiment, by name."""
     experiment = experiment_of_figure(wildcards)
     folder, methods = f"results/{experiment}", settings.methods_of(experiment)
+    mixture = mixture_of(experiment)
     known = {
         "all_input_models": [
             path
@@ -252,7 +225,7 @@ def files_of_figure(wildcards):
         ],
         "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
         "first_split": f"{folder}/split-0/split.h5",
-        "models": next(iter(mixture_models(experiment)), []),
+        "models": f"{folder}/split-0/{mixture}/models.h5" if mixture else [],
         "predictions": prediction_files(SimpleNamespace(experiment=experiment)),
         "queue_costs": next(iter(queue_files(experiment)), []),
         "regressions": [
@@ -298,13 +271,9 @@ def settings_of_figure(wildcards):
     return {setting: known[setting] for setting in kind.settings}
 
 
-def has_time_table(experiment):
-    return any(table.kind == "time" for table in settings.experiments[experiment].tables)
-
-
 def timing_tables():
     return [
-        f"results/timings/{experiment}.csv"
-        for experiment in settings.experiments
-        if has_time_table(experiment)
+        path
+        for name in settings.experiments
+        for path in time_records(SimpleNamespace(experiment=name))
     ]

@@ -9,19 +9,24 @@ import csv
 import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
+from workflow_lib.report import table_files
+from workflow_lib.report.published_tables import beside
 from workflow_lib.report.render import html_markup
-from workflow_lib.report.table_text import lay_out
+from workflow_lib.report.table_markup import latex_markup
+from workflow_lib.report.table_text import TableOptions
 from workflow_lib.result_columns import (
     CHOICES,
     COORDINATES,
@@ -416,6 +421,33 @@ def parse(text: str) -> StrictParser:
     return parser
 
 
+@dataclass(frozen=True)
+class _Options(TableOptions):
+    title: str = ""
+
+
+def table_cells(kind, records, *, published_paths=(), is_comparable=False, **options) -> list:
+    """Return the cells of a kind of table that reads one result."""
+    options |= {"published": published_paths, "stand_in_for": None if is_comparable else "others"}
+    return TABLE_KINDS.load(kind).cells(records, TableOptions(**options))
+
+
 def html_table(cells, kind, below=(), **options) -> str:
     """Return a table as the page shows it, followed by the tables `below`."""
-    return html_markup(lay_out(cells, kind, **options), below)
+    return html_markup(TABLE_KINDS.load(kind).layout(cells, _Options(**options)), below)
+
+
+def latex_table(cells, kind, *, label, below=(), **options) -> str:
+    """Return a table as LaTeX, followed by the tables `below`."""
+    layout, below = beside(TABLE_KINDS.load(kind).layout(cells, _Options(**options)), below)
+    return latex_markup(layout, label, below)
+
+
+def write_table(
+    result, csv, latex, kind, caption, title, stand_in_for, label, methods, published=(), **more
+) -> None:
+    """Write a table of a kind that reads one result."""
+    options = {"caption": caption, "dataset_title": title, "stand_in_for": stand_in_for}
+    options |= {"methods": methods, "published": published} | more
+    results = dict.fromkeys(TABLE_KINDS.load(kind).READS, result)
+    table_files.run(kind, results, csv, latex, label, **options)

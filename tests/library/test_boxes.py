@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from report_samples import table_cells, write_table
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.svm import LinearSVC
@@ -32,11 +33,9 @@ from workflow_lib.fitting.items import DETECTIONS
 from workflow_lib.methods import box_kernel_support
 from workflow_lib.methods.box_support import support_coefficients
 from workflow_lib.metrics import box_measures, ranked_detections
-from workflow_lib.report import table_text
 from workflow_lib.report.figure_data import figure_data
 from workflow_lib.report.figures import box_detections, box_queues
-from workflow_lib.report.queue_tables import queue_cells
-from workflow_lib.report.results import read_queue_costs
+from workflow_lib.report.queue_tables import read_queue_costs
 
 PAPER_TABLES = Path(__file__).parents[2] / "config" / "paper_tables"
 N_IMAGES, SIDE, N_WORDS = 20, 12, 30
@@ -301,7 +300,8 @@ def test_costs_of_queues_give_those_of_every_search(searched):
 def test_tables_of_queues_are_statistics_over_the_splits(searched):
     path, taken = searched
     costs = read_queue_costs(path)
-    cells = [each for kind in ("queue_resets", "queue_ratios") for each in queue_cells(costs, kind)]
+    kinds = ("queue_resets", "queue_ratios")
+    cells = [each for kind in kinds for each in table_cells(kind, path, methods={})]
     assert len(cells) == 2 * 3 * 3 * 3
     assert {(cell.n_splits, cell.n_images) for cell in cells} == {(3, "2")}
     cell_of = {(c.quantity, c.n_cells, c.max_overlap, c.statistic): c for c in cells}
@@ -347,9 +347,9 @@ def test_published_numbers_of_queues_are_beside_ours(searched, tmp_path):
         text = (PAPER_TABLES / published.name).read_text(encoding="utf-8")
         published.write_text(text.replace(",no reset,1.14,", ",no reset,9.14,"), encoding="utf-8")
         files = tmp_path / "t.csv", tmp_path / "t.tex"
-        options = {"caption": "Some", "dataset_title": "Toy", "stand_in_for": "other", "label": "t"}
+        options = {"caption": "Some", "title": "Toy", "stand_in_for": "other", "label": "t"}
         options |= {"methods": {"boxes-ssvm": {"label": "Machine"}}, "metric": "overlap"}
-        table_text.run(path, *files, kind, published_paths=[published], **options)
+        write_table(path, *files, kind, published=[published], **options)
         lines = files[1].read_text(encoding="utf-8").splitlines()
         assert sum("This run" in line for line in lines) == 1
         number = name[-3:].replace("-", ".")

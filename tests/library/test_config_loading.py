@@ -365,9 +365,8 @@ def test_unknown_model_is_reported_once(folder):
             "experiments/first",
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
-            "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight', "
-            "'weak_noise', 'component_names', 'typical_rows', 'comparisons', 'queue_resets' or "
-            "'queue_ratios'. "
+            "Expected 'comparisons', 'component_names', 'coordinates', 'error', 'queue_ratios', "
+            "'queue_resets', 'time', 'typical_rows', 'weak', 'weak_noise' or 'weak_weight'. "
             "To fix it: write 'error'.",
         ),
     ],
@@ -384,10 +383,12 @@ def test_wrong_keys_and_values(folder, name, content, expected):
 def test_costs_of_queues_need_a_method_for_boxes(folder, part, kind):
     shown = {"name": "queues", "kind": kind, "caption": "Some."}
     write(folder, "experiments/first", EXPERIMENT | {part: [shown]})
+    message = message_of(folder)
     assert (
-        f"experiment 'first', table or figure 'queues', key kind: {kind} shows the search for "
-        "boxes of a method, and no method has one" in message_of(folder)
+        f"experiment 'first', table or figure 'queues', key kind: {kind} shows a result of methods "
+        "that the experiment lacks. Expected a method that is for boxes alone" in message
     )
+    assert f"of kind {kind} shows a search for boxes, and the task is regression" in message
 
 
 def test_decimals_are_of_tables_of_errors(folder):

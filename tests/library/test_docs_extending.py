@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import shutil
@@ -28,6 +27,8 @@ from workflow_lib.output_models import base as models
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_scores
+from workflow_lib.report.table_kinds import base as tables
+from workflow_lib.report.table_text import TableOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -175,8 +176,15 @@ def test_the_model_is_shrunk_stored_and_embeds(tmp_path, module_of):
     np.testing.assert_allclose(back.inverse_transform(H, "gradient"), Y, atol=1e-6)
 
 
+def test_a_table_of_its_own_kind_is_refused_until_its_module_is_there(folder):
+    with pytest.raises(UserError, match=r"key tables\[0\]\.kind: found 'wins'"):
+        load_configuration(folder, run_of("linnerud-wins"))
+
+
 def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):
-    tables = module_of("workflow_lib/report/win_tables.py")
+    path = "workflow_lib/report/table_kinds/wins.py"
+    (tmp_path / "wins.py").write_text(FILES[path])
+    assert list(tables.read_module(tmp_path / "wins.py").reads) == ["scores"]
     # Lower in the splits 0 and 1 at 20 rows, and equal in all others.
     write_scores(
         tmp_path / "scores.csv",
@@ -186,22 +194,17 @@ def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):
         ],
         n_splits=5,
     )
+    module, options = module_of(path), TableOptions(methods=METHODS, caption="Wins")
     scores = read_scores(tmp_path / "scores.csv")
-    cells = tables.win_table(scores, metric="arrmse", method_order=METHODS, reference="m-krr")
-    assert [(cell.method, cell.training_size, cell.n_won, cell.n_splits) for cell in cells] == [
-        ("m-rf", 20, 2, 5),
-        ("m-rf", 50, 0, 5),
+    cells = module.cells(scores, options)
+    assert cells.values.tolist() == [
+        ["arrmse", "m-rf", "selected", 0, 20, 2, 5],
+        ["arrmse", "m-rf", "selected", 0, 50, 0, 5],
     ]
-    html = html_markup(tables.win_layout(cells, "Wins", METHODS, "m-krr"))
+    html = html_markup(module.layout(cells, options))
     assert "2 of 5" in html and "0 of 5" in html and "lower than that of m-KRR" in html
-
-
-def test_a_table_without_results_is_empty(tmp_path, module_of):
-    tables = module_of("workflow_lib/report/win_tables.py")
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, lambda size, split: 1)])
-    nothing = read_scores(path).head(0)
-    assert tables.win_table(nothing, metric="arrmse", method_order=[], reference="m-krr") == []
-    assert "Wins" in html_markup(tables.win_layout([], "Wins", {}, "m-krr"))
+    nothing = module.cells(scores.head(0), options)
+    assert nothing.empty and "Wins" in html_markup(module.layout(nothing, options))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -215,16 +218,3 @@ def test_named_files_and_their_parts_exist(page):
         for name in re.findall(r"`(\w+)(?:\.(\w+))?`", names):
             for part in filter(None, name):
                 assert re.search(rf"\b{part}\b", source), f"{path} has no {part}"
-
-
-def test_branches_are_where_the_page_says():
-    source = (ROOT / "workflow_lib/report/table_text.py").read_text(encoding="utf-8")
-    functions = {
-        node.name: ast.unparse(node)
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    assert "published = read_published(" in functions["table_cells"]
-    assert "notes = table_notes(" in functions["lay_out"]
-    for branch in re.findall(r"```python\n(    if .*?)```", PAGES["add-a-table"], re.DOTALL):
-        ast.parse("def shown():\n" + branch)

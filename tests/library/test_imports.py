@@ -104,6 +104,7 @@ READERS_OF_DECLARATIONS = (
     "workflow_lib.methods.loading",
     "workflow_lib.output_models.kinds",
     "workflow_lib.report.figures.base",
+    "workflow_lib.report.table_kinds.base",
 )
 """They may be imported on every layer, for they read what plug-ins declare and load none."""
 

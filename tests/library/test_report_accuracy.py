@@ -16,20 +16,23 @@ from report_samples import (
     better_accuracy,
     better_error,
     html_table,
+    latex_table,
     parse,
+    table_cells,
     worse_accuracy,
     write_accuracies,
     write_choices,
     write_class_results,
     write_coordinates,
     write_scores,
+    write_table,
     write_timings,
 )
 from scipy import stats
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.evaluation import run_scores
-from workflow_lib.report import assembly, table_text
+from workflow_lib.report import assembly
 from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.figures import confusion, coordinates, learning_curve, weak_weight
 from workflow_lib.report.manifest import run_manifest, write_manifest
@@ -38,7 +41,6 @@ from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of_un
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_choices, read_coordinates, read_scores, read_timings
 from workflow_lib.report.style import save_figure
-from workflow_lib.report.table_text import latex_table, table_cells
 from workflow_lib.report.verdict import count_sentences, verdict
 
 PUBLISHED = (
@@ -69,12 +71,12 @@ def no_choices(tmp_path):
 
 
 def cells_of(scores, kind="error", **options):
-    options = {"reference": "class-krr", "metric": "accuracy"} | options
+    options = {"metric": "accuracy"} | options
     return table_cells(kind, scores, methods=CLASS_METHODS, **options)
 
 
 def html_of(cells, kind="error", **options):
-    options = {"reference": "class-krr", "metric": "accuracy"} | options
+    options = {"metric": "accuracy"} | options
     return html_table(cells, kind, title="Toy", methods=CLASS_METHODS, **options)
 
 
@@ -261,9 +263,7 @@ def test_a_published_study_of_accuracies_is_shown_below(tmp_path):
 def test_the_csv_holds_what_is_shown(tmp_path):
     path = write_accuracies(tmp_path / "scores.csv", ROWS)
     paths = tmp_path / "t.csv", tmp_path / "t.tex"
-    table_text.run(
-        path, *paths, "error", "A.", "Toy", None, "tab:a", CLASS_METHODS, metric="accuracy"
-    )
+    write_table(path, *paths, "error", "A.", "Toy", None, "tab:a", CLASS_METHODS, metric="accuracy")
     with open(paths[0], newline="") as file:
         rows = {(row["method"], row["training_size"]): row for row in csv.DictReader(file)}
     row = rows["ofer-gmm", "5"]
@@ -502,14 +502,19 @@ def test_a_report_of_classes_is_one_page(tmp_path):
     dataset = dict.fromkeys(("title", "description", "licence", "citation"), "Toy")
     dataset |= {"stand_in_for": None, "reader": "images", "sources": []}
     rates = [(method, "selected", 0, base_error) for method in ("class-krr", "ofer-gmm")]
-    experiment = {
-        "settings": settings,
+    results = {
         "scores": write_accuracies(tmp_path / "s.csv", [*ROWS[:3], *STUDY[1:]]),
-        "choices": write_choices(tmp_path / "h.csv", rates),
         "coordinates": write_coordinates(tmp_path / "o.csv", rates, n_classes=10),
         "timings": write_timings(tmp_path / "t.csv", ["class-krr"]),
-        "figures": {"c": figure[0]},
+        "dataset": paths["dataset"],
         "models": paths["models"],
+    }
+    experiment = {
+        "settings": settings,
+        "scores": results["scores"],
+        "choices": write_choices(tmp_path / "h.csv", rates),
+        "table_results": dict.fromkeys(kinds, results),
+        "figures": {"c": figure[0]},
     }
     assembly.run(
         output=tmp_path / "report.html",

@@ -15,14 +15,16 @@ from report_samples import (
     base_error,
     better_error,
     html_table,
+    latex_table,
     parse,
+    table_cells,
     write_accuracies,
     write_scores,
+    write_table,
     write_timings,
 )
 from scipy.stats import kendalltau
 
-from workflow_lib.report import table_text
 from workflow_lib.report.agreement import (
     agreement_note,
     comparisons,
@@ -33,7 +35,6 @@ from workflow_lib.report.agreement import (
     same_order,
 )
 from workflow_lib.report.results import read_scores, read_timings
-from workflow_lib.report.table_text import latex_table, table_cells
 
 HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
@@ -197,7 +198,6 @@ def test_accuracies_differ_in_percent(tmp_path):
         "error",
         scores,
         methods=CLASS_METHODS,
-        reference="class-krr",
         published_paths=[path],
         metric="accuracy",
         is_comparable=True,
@@ -266,7 +266,7 @@ def test_written_tables_have_differences_unless_the_data_are_a_stand_in(
 ):
     scores = write_scores(tmp_path / "scores.csv", ROWS)
     paths = tmp_path / "error.csv", tmp_path / "error.tex"
-    table_text.run(
+    write_table(
         scores,
         *paths,
         "error",

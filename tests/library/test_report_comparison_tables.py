@@ -6,13 +6,19 @@ import csv
 
 import numpy as np
 import pytest
-from report_samples import base_accuracy, better_accuracy, noisy_error, write_accuracies
+from report_samples import (
+    base_accuracy,
+    better_accuracy,
+    noisy_error,
+    table_cells,
+    write_accuracies,
+    write_table,
+)
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import corrected_resampled_t_test, paired_t_test
-from workflow_lib.report.comparison_tables import NOTE, comparison_cells
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.table_text import run
+from workflow_lib.report.table_kinds.comparisons import NOTE
 
 ASKED = [
     {"question": "Does training help?", "method": "wofer-gmm", "against": "class-krr"},
@@ -20,6 +26,11 @@ ASKED = [
     {"question": "Is it better?", "method": "class-krr", "against": "wofer-gmm"},
 ]
 METHODS = {"wofer-gmm": {"label": "wOFER"}, "class-krr": {"label": "KRR"}}
+
+
+def answers(scores, asked):
+    options = {"methods": METHODS, "metric": "accuracy", "comparisons": asked}
+    return table_cells("comparisons", scores, **options)
 
 
 @pytest.fixture
@@ -31,7 +42,7 @@ def scores(tmp_path):
 
 
 def test_answers_are_those_of_both_tests(scores):
-    cells = comparison_cells(read_scores(scores), ASKED, "accuracy")
+    cells = answers(read_scores(scores), ASKED)
     assert [(cell.training_size, cell.question) for cell in cells] == [
         (size, asked["question"]) for size in (1, 5) for asked in ASKED
     ]
@@ -53,7 +64,9 @@ def test_answers_are_those_of_both_tests(scores):
 def test_the_table_is_written_with_its_questions(scores, tmp_path):
     paths = tmp_path / "table.csv", tmp_path / "table.tex"
     options = {"methods": METHODS, "metric": "accuracy", "comparisons": ASKED}
-    run(scores, *paths, "comparisons", "What helps.", "Toy", None, "toy-questions", **options)
+    write_table(
+        scores, *paths, "comparisons", "What helps.", "Toy", None, "toy-questions", **options
+    )
     rows = list(csv.DictReader(paths[0].open()))
     assert rows[0]["question"] == "Does training help?" and rows[0]["answer"] == "yes"
     latex = paths[1].read_text()
@@ -64,7 +77,7 @@ def test_the_table_is_written_with_its_questions(scores, tmp_path):
 def test_questions_without_scores_are_refused(scores):
     asked = [{"question": "?", "method": "class-krr", "against": "class-krr"}]
     with pytest.raises(UserError, match="no training size at which both methods"):
-        comparison_cells(read_scores(scores), asked, "accuracy")
+        answers(read_scores(scores), asked)
 
 
 def test_fixed_numbers_of_components_are_compared_one_by_one(tmp_path):
@@ -74,6 +87,6 @@ def test_fixed_numbers_of_components_are_compared_one_by_one(tmp_path):
         for weak in (0, 100, 300)
     ]
     scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows, sizes=(5,)))
-    cells = comparison_cells(scores, ASKED[1:2], "accuracy")
+    cells = answers(scores, ASKED[1:2])
     found = [(c.components, c.against_components, c.weak_size, c.against_weak_size) for c in cells]
     assert found == [("8", "8", 300, 0), ("16", "16", 300, 0)]

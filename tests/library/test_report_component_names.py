@@ -11,15 +11,18 @@ from report_samples import parse, write_class_results
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report import component_names as module
 from workflow_lib.report.class_predictions import class_memberships, order_by_component
-from workflow_lib.report.component_names import component_names, names_layout
 from workflow_lib.report.render import html_markup
+from workflow_lib.report.table_files import run
+from workflow_lib.report.table_kinds import component_names
+from workflow_lib.report.table_text import TableOptions
+
+OPTIONS = TableOptions(methods={}, caption="Names")
 
 
 def test_every_class_is_listed_with_its_component(tmp_path):
     paths = write_class_results(tmp_path, n_classes=7, n_components=3)
-    names = component_names(paths["dataset"], paths["models"])
+    names = component_names.cells(paths["dataset"], paths["models"], OPTIONS)
     assert sorted(names["class_name"]) == [f"class {k}" for k in range(7)]
     found = names.groupby("component")["class_name"].agg(list)
     expected = {}
@@ -67,13 +70,13 @@ def test_classes_are_ordered_by_component_then_by_number():
 def test_the_table_writes_doubtful_memberships_and_empty_components():
     rows = [(1, 0.25, "ant & bee", 1.0), (1, 0.25, "bat", 0.72), (2, 0.75, "", 0.0)]
     names = pd.DataFrame(rows, columns=["component", "share", "class_name", "membership"])
-    html = html_markup(names_layout(names, "Names"))
+    html = html_markup(component_names.layout(names, OPTIONS))
     assert '<th scope="row">1</th><td>25.0</td><td>2</td><td>ant &amp; bee, bat (0.72)</td>' in html
     assert '<th scope="row">2</th><td>75.0</td><td>0</td><td>–</td>' in html
     assert '<table class="words">' in html
     assert "In brackets" in html
     assert set(parse(html).cells_per_row) == {4}
-    assert "In brackets" not in html_markup(names_layout(names[:1], "Names"))
+    assert "In brackets" not in html_markup(component_names.layout(names[:1], OPTIONS))
 
 
 def test_the_table_is_written_as_csv_and_latex(tmp_path):
@@ -81,9 +84,8 @@ def test_the_table_is_written_as_csv_and_latex(tmp_path):
     written = []
     for folder in ("a", "b"):
         files = tmp_path / folder / "names.csv", tmp_path / folder / "names.tex"
-        module.run(
-            paths["dataset"], paths["models"], *files, "Names.", "Toy", "the real one", "tab:n"
-        )
+        options = {"caption": "Names.", "dataset_title": "Toy", "stand_in_for": "the real one"}
+        run("component_names", paths, *files, "tab:n", methods={}, **options)
         written.append([path.read_bytes() for path in files])
     assert written[0] == written[1]
     with open(tmp_path / "a" / "names.csv", newline="") as file:
@@ -101,7 +103,7 @@ def test_data_without_classes_are_reported(tmp_path):
     tree = {"inputs": np.zeros((4, 1)), "outputs": np.zeros((4, 2)), "names": {"outputs": "[]"}}
     write_artifact(tmp_path / "table.h5", tree, "dataset")
     with pytest.raises(UserError, match=r"table\.h5: its outputs are not classes"):
-        component_names(tmp_path / "table.h5", paths["models"])
+        component_names.cells(tmp_path / "table.h5", paths["models"], OPTIONS)
 
 
 def test_a_model_that_is_no_mixture_is_reported(tmp_path):
@@ -110,4 +112,4 @@ def test_a_model_that_is_no_mixture_is_reported(tmp_path):
     stored |= {"kind": "gaussian", "means": stored["means"][0]}
     write_artifact(tmp_path / "g.h5", {"n-12": {"C-1": {"all": stored}}}, "models")
     with pytest.raises(UserError, match=r"g\.h5: a model of kind gaussian"):
-        component_names(paths["dataset"], tmp_path / "g.h5")
+        component_names.cells(paths["dataset"], tmp_path / "g.h5", OPTIONS)

@@ -14,18 +14,18 @@ from report_samples import (
     html_table,
     noisy_error,
     parse,
+    table_cells,
     worse_error,
     write_coordinates,
+    write_table,
     write_timings,
 )
 from scipy import stats
 
-from workflow_lib.report import table_text
 from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_coordinates, read_timings
-from workflow_lib.report.table_text import table_cells
 
 PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
 
@@ -151,7 +151,7 @@ def test_many_coordinates_are_summarised_in_the_table_and_all_in_the_csv(tmp_pat
     mean = np.mean([base_error(50, split) for split in range(5)])
     assert all(f"{mean + shift:.3f} ±" in html for shift in (0.0, 0.6, 1.2))
     paths = tmp_path / "t.csv", tmp_path / "t.tex"
-    table_text.run(scores, *paths, "coordinates", "Errors.", "Toy", None, "tab:c", METHODS)
+    write_table(scores, *paths, "coordinates", "Errors.", "Toy", None, "tab:c", METHODS)
     with open(paths[0], newline="") as file:
         rows = list(csv.DictReader(file))
     assert [r["name"] for r in rows if r["method"] == "m-krr" and r["name"]] == MANY
@@ -207,7 +207,7 @@ def test_published_numbers_are_not_mixed_with_ours(tmp_path, table_6):
     assert cells == coordinate_table(read_coordinates(scores), method_order=METHODS)
     paths = tmp_path / "t.csv", tmp_path / "t.tex"
     arguments = ("coordinates", "Errors.", "Toy", "x", "tab:c", METHODS, [table_6])
-    table_text.run(scores, *paths, *arguments)
+    write_table(scores, *paths, *arguments)
     latex = paths[1].read_text()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
     assert latex.count(r"\begin{table}") == latex.count(r"\caption{") == 1

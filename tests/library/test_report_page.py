@@ -91,6 +91,11 @@ def inputs(tmp_path):
         "licence": "CC0",
         "citation": "Nobody (2020)",
     }
+    results = {
+        "scores": write_scores(tmp_path / "scores.csv", rows),
+        "coordinates": write_coordinates(tmp_path / "coordinates.csv", rows),
+        "timings": write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"]),
+    }
     return {
         "manifest": tmp_path / "run.json",
         "title": "A <report>",
@@ -98,10 +103,9 @@ def inputs(tmp_path):
         "experiments": {
             "toy": {
                 "settings": settings,
-                "scores": write_scores(tmp_path / "scores.csv", rows),
+                "scores": results["scores"],
                 "choices": write_choices(tmp_path / "choices.csv", rows),
-                "coordinates": write_coordinates(tmp_path / "coordinates.csv", rows),
-                "timings": write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"]),
+                "table_results": dict.fromkeys(("error", "time", "weeks"), results),
                 "figures": {"curve": tmp_path / "curve.svg"},
             }
         },

@@ -13,6 +13,7 @@ from report_samples import (
     base_error,
     better_error,
     parse,
+    table_cells,
     write_accuracies,
     write_coordinates,
     write_scores,
@@ -41,7 +42,6 @@ from workflow_lib.report.reproduced_tables import (
     tables_named,
 )
 from workflow_lib.report.results import read_coordinates, read_scores, read_timings
-from workflow_lib.report.table_text import table_cells
 
 CONFIG = Path(__file__).parents[2] / "config"
 PALASEK = "Palasek and Patras (2017)"
@@ -407,9 +407,7 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
     rows += [("wofer-gmm", "selected", 100, base_accuracy)]
     rows += [("wofer-gmm", "selected", 100, base_accuracy, f"weak_weight={w}") for w in (0.1, 1.0)]
     scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows))
-    cells = table_cells(
-        "weak_weight", scores, methods=METHODS, reference="class-krr", metric="accuracy"
-    )
+    cells = table_cells("weak_weight", scores, methods=METHODS, metric="accuracy")
     reproduction = reproductions_on(
         OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101"
     )[0]

@@ -12,18 +12,19 @@ from report_samples import (
     base_error,
     better_error,
     html_table,
+    latex_table,
     noisy_error,
     parse,
+    table_cells,
     worse_error,
     write_scores,
+    write_table,
 )
 from scipy import stats
 
 from workflow_lib.errors import UserError
-from workflow_lib.report import table_text
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
-from workflow_lib.report.table_text import latex_table, table_cells
 from workflow_lib.report.variants import Variant
 
 WEIGHTS = [
@@ -190,7 +191,7 @@ def test_written_studies_are_tidy_and_repeatable(tmp_path):
     for folder in ("a", "b"):
         paths = tmp_path / folder / "w.csv", tmp_path / folder / "w.tex"
         arguments = ("weak_weight", "Weights.", "Toy", "the real one", "tab:w", METHODS)
-        table_text.run(scores, *paths, *arguments, metric="rrmse")
+        write_table(scores, *paths, *arguments, metric="rrmse")
         outputs.append([path.read_bytes() for path in paths])
     assert outputs[0] == outputs[1]
     with open(tmp_path / "a" / "w.csv", newline="") as file:

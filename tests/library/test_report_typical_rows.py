@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,15 +15,36 @@ from workflow_lib.errors import UserError
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
-from workflow_lib.report import typical_rows as module
 from workflow_lib.report.render import html_markup
-from workflow_lib.report.typical_rows import (
-    row_names,
-    typical_layout,
-    typical_rows,
-)
+from workflow_lib.report.table_files import run
+from workflow_lib.report.table_kinds.typical_rows import cells, layout, row_names
+from workflow_lib.report.table_text import TableOptions
 
 N_ROWS, N_TRAIN = 60, 58
+OPTIONS = TableOptions(methods={}, caption="Components")
+
+
+def typical_rows(dataset, split, models, data_profile=None):
+    return cells(dataset, split, models, data_profile, OPTIONS)
+
+
+def components_of(found):
+    """Return what the lines of each component hold, in the order of the components."""
+    components = []
+    for number, lines in found.groupby("component"):
+        means, rows = (lines[lines["kind"] == kind] for kind in ("mean", "typical_row"))
+        components.append(
+            SimpleNamespace(
+                component=number,
+                share=lines["share"].iloc[0],
+                n_rows=lines["n_rows"].iloc[0],
+                means=means["value"].to_numpy(),
+                differences=means["difference"].to_numpy(),
+                rows=list(rows["name"]),
+                memberships=list(rows["value"]),
+            )
+        )
+    return components
 
 
 def made_outputs(n_outputs=3):
@@ -63,9 +85,9 @@ def write(folder, Y, names=None, scale="standard", n_components=3, **groups):
 def test_components_have_their_weights_means_and_members(tmp_path):
     Y, groups = made_outputs()
     found = typical_rows(*write(tmp_path, Y)[0])
-    assert [component.component for component in found.components] == [1, 2, 3]
-    assert sum(component.share for component in found.components) == pytest.approx(1.0)
-    for component in found.components:
+    assert [component.component for component in components_of(found)] == [1, 2, 3]
+    assert sum(component.share for component in components_of(found)) == pytest.approx(1.0)
+    for component in components_of(found):
         group = int(np.argmin(np.abs(np.array([0, 100, 300]) - component.means[0])))
         members = np.flatnonzero(groups[:N_TRAIN] == group)
         assert component.n_rows == len(members)
@@ -79,7 +101,7 @@ def test_typical_rows_are_the_surest_members_nearest_to_the_mean(tmp_path):
     found = typical_rows(*paths)
     scaled = scaling.apply(Y)
     memberships = model.responsibilities(scaled)
-    for index, component in enumerate(found.components):
+    for index, component in enumerate(components_of(found)):
         members = [row for row in range(N_TRAIN) if memberships[row].argmax() == index]
         members.sort(
             key=lambda row: (
@@ -100,7 +122,7 @@ def test_rows_are_called_by_their_names_lines_or_numbers(tmp_path):
     stored = {"line": line, "name": bytes_of(names)}
     assert row_names({"outputs": Y, "rows": stored})[-2:] == ["molecule 58", "line 61"]
     paths, *_ = write(tmp_path, Y, rows=stored)
-    assert typical_rows(*paths).components[0].rows[0].startswith("molecule ")
+    assert components_of(typical_rows(*paths))[0].rows[0].startswith("molecule ")
 
 
 def test_rows_of_one_name_are_named_once(tmp_path):
@@ -108,7 +130,7 @@ def test_rows_of_one_name_are_named_once(tmp_path):
     names = [f"group {group}" for group in groups]
     stored = {"line": np.arange(N_ROWS), "name": bytes_of(names)}
     found = typical_rows(*write(tmp_path, Y, rows=stored)[0])
-    assert sorted(component.rows for component in found.components) == [
+    assert sorted(component.rows for component in components_of(found)) == [
         ["group 0"],
         ["group 1"],
         ["group 2"],
@@ -121,16 +143,16 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
     Y[1] = np.nan
     paths, *_ = write(tmp_path, Y)
     found = typical_rows(*paths)
-    assert sum(component.n_rows for component in found.components) == N_TRAIN // 2 - 1
-    named = {int(row.split()[1]) for component in found.components for row in component.rows}
+    assert sum(component.n_rows for component in components_of(found)) == N_TRAIN // 2 - 1
+    named = {int(row.split()[1]) for component in components_of(found) for row in component.rows}
     assert all(number % 2 == 0 for number in named)
     # Where no row is complete, rows with some outputs are used, and never rows without any.
     tree = read_artifact(paths[0], "dataset")
     tree["outputs"][3::2, 2] = np.nan
     write_artifact(paths[0], tree, "dataset", allow_nan=("outputs",))
     found = typical_rows(*paths)
-    assert sum(component.n_rows for component in found.components) == N_TRAIN - 1
-    assert "row 2" not in [row for component in found.components for row in component.rows]
+    assert sum(component.n_rows for component in components_of(found)) == N_TRAIN - 1
+    assert "row 2" not in [row for component in components_of(found) for row in component.rows]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +170,8 @@ def test_what_was_seen_at_data_profile_is_reported_where_it_differs(tmp_path, n_
     mixture = n_groups and {"n_components": n_groups}
     data_profile.write_text(json.dumps({"mixture": mixture}), encoding="utf-8")
     found = typical_rows(*paths, data_profile)
-    assert len(found.components) == 3 and found.n_groups == n_groups
-    notes = " ".join(typical_layout(found, "Components").notes)
+    assert len(components_of(found)) == 3 and set(found["n_groups"]) == {n_groups or 0}
+    notes = " ".join(layout(found, OPTIONS).notes)
     assert ("In the data profile" in notes) == (sentence is not None)
     assert (sentence or "") in notes
 
@@ -161,19 +183,20 @@ def test_the_outputs_that_differ_most_are_shown(tmp_path):
     Y, groups = Y[:N_TRAIN], groups[:N_TRAIN]
     between = np.array([Y[groups == group].mean(axis=0) for group in range(3)])[groups]
     expected = between.var(axis=0) / Y.var(axis=0)
-    np.testing.assert_allclose(found.differences, expected, rtol=0.02, atol=0.01)
-    layout = typical_layout(found, "Components")
-    assert layout.heads[:2] == ["Weight (%)", "Rows"]
-    assert layout.heads[-1] == "Typical rows"
-    shown = layout.heads[2:-1]
+    differences = components_of(found)[0].differences
+    np.testing.assert_allclose(differences, expected, rtol=0.02, atol=0.01)
+    shown_layout = layout(found, OPTIONS)
+    assert shown_layout.heads[:2] == ["Weight (%)", "Rows"]
+    assert shown_layout.heads[-1] == "Typical rows"
+    shown = shown_layout.heads[2:-1]
     assert len(shown) == 8
     assert {"output 0", "output 7"} <= set(shown)
     assert shown == sorted(shown, key=lambda head: int(head.split()[1]))
-    lowest = np.sort(found.differences[[int(head.split()[1]) for head in shown]])[0]
-    assert (found.differences >= lowest).sum() == 8
-    assert "Of 12 outputs the 8 are shown" in " ".join(layout.notes)
+    lowest = np.sort(differences[[int(head.split()[1]) for head in shown]])[0]
+    assert (differences >= lowest).sum() == 8
+    assert "Of 12 outputs the 8 are shown" in " ".join(shown_layout.notes)
     assert "are shown" not in " ".join(
-        typical_layout(typical_rows(*write(tmp_path, made_outputs(3)[0])[0]), "").notes
+        layout(typical_rows(*write(tmp_path, made_outputs(3)[0])[0]), OPTIONS).notes
     )
 
 
@@ -183,14 +206,16 @@ def test_the_table_is_html_csv_and_latex(tmp_path):
     stored = {"line": np.arange(N_ROWS), "name": bytes_of(names)}
     paths, *_ = write(tmp_path, Y, rows=stored)
     found = typical_rows(*paths)
-    html = html_markup(typical_layout(found, "Components"))
+    html = html_markup(layout(found, OPTIONS))
     assert set(parse(html).cells_per_row) == {7}
     assert "a&lt;b &amp; " in html
     assert "<td>\u2212200</td>" in html
     written = []
     for folder in ("a", "b"):
         files = tmp_path / folder / "t.csv", tmp_path / folder / "t.tex"
-        module.run(*paths, *files, "Components.", "Toy", "tab:t", "the real one")
+        results = dict(zip(("dataset", "split", "models"), paths), data_profile=None)
+        options = {"caption": "Components.", "dataset_title": "Toy", "stand_in_for": "the real one"}
+        run("typical_rows", results, *files, "tab:t", methods={}, **options)
         written.append([path.read_bytes() for path in files])
     assert written[0] == written[1]
     with open(tmp_path / "a" / "t.csv", newline="") as file:
@@ -198,10 +223,10 @@ def test_the_table_is_html_csv_and_latex(tmp_path):
     assert len(rows) == 3 * (3 + 3)
     means = [float(row["value"]) for row in rows if row["kind"] == "mean"]
     np.testing.assert_array_equal(
-        means, np.concatenate([component.means for component in found.components])
+        means, np.concatenate([component.means for component in components_of(found)])
     )
     typical = [row["name"] for row in rows if row["kind"] == "typical_row"]
-    assert typical == [name for component in found.components for name in component.rows]
+    assert typical == [name for component in components_of(found) for name in component.rows]
     latex = written[0][1].decode()
     assert "Components. Data: Toy, standing in for the real one." in latex
     assert r"a$<$b \& " in latex
@@ -225,4 +250,4 @@ def test_the_mixture_with_as_many_components_as_groups_were_seen_is_described(tm
     profile = tmp_path / "data-profile.json"
     for mixture, described in (({"n_components": 4}, 3), ({"n_components": 8}, 6), (None, 3)):
         profile.write_text(json.dumps({"mixture": mixture}))
-        assert len(typical_rows(dataset, split, models, profile).components) == described
+        assert len(components_of(typical_rows(dataset, split, models, profile))) == described

@@ -3,8 +3,8 @@
 A requirement says: if the facts of a combination have given values, other facts must have given
 values, for a stated reason. Facts are named values of the method (`MethodFile.facts`), its model,
 the dataset and the experiment. Requirements of a single method are in its module, as
-``requirements`` and ``needs_of_data`` of its `Parameters`; those of a kind of model or figure are
-in the module of that kind. This module has the requirements that concern all.
+``requirements`` and ``needs_of_data`` of its `Parameters`; those of a kind of model, table or
+figure are in the module of that kind. This module has the requirements that concern all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.method_file import EmbeddingMethod, ItemKind, MethodFile
 from workflow_lib.config.models import (
     FIGURES,
+    TABLES,
     DatasetSettings,
     ExperimentSettings,
     ModelSettings,
@@ -34,9 +35,6 @@ TRANSITIONS = "transitions"
 
 KINDS_OF_NUMBERS = {NUMBERS, TRANSITIONS, "vectors", "counts"}
 """The kinds of inputs that are rows of numbers, which methods for vectors take as they are."""
-
-OWN_READER = "table"
-"""The reader of user tables of which tables and figures of the answer show outputs."""
 
 MODULES = method_modules()
 """The modules of methods, by regressor."""
@@ -316,22 +314,6 @@ EXPERIMENT_REQUIREMENTS = (
         "{task}",
     ),
     Requirement(
-        {"shows_weak_weight": {True}},
-        {"studies_weak_weight": {True}, "has_weak_sizes": {True}},
-        "a table or figure of kind weak_weight needs studies.weak_weight and weak_sizes",
-    ),
-    Requirement(
-        {"shows_weak_noise": {True}},
-        {"studies_weak_noise": {True}, "has_weak_sizes": {True}},
-        "a table or figure of kind weak_noise needs studies.weak_noise and weak_sizes",
-    ),
-    Requirement(
-        {"shows_classes": {True}},
-        {"task": {"classes"}},
-        "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
-        "and the task is {task}",
-    ),
-    Requirement(
         {"shows_measures_of_classes": {True}},
         {"task": {"classes"}},
         "the errors " + ", ".join(CLASS_MEASURES) + " of a table are of classes, and the task is "
@@ -343,20 +325,9 @@ EXPERIMENT_REQUIREMENTS = (
         "the errors " + ", ".join(ERROR_MEASURES) + " of a table are of outputs that are numbers, "
         "and the task is classes",
     ),
-    Requirement(
-        {"shows_answer": {True}},
-        {"reader": {OWN_READER}, "task": {"regression", "series"}},
-        "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
-        "the answer on a table of your own (reader table) with numeric outputs",
-    ),
-    Requirement(
-        {"has_weak_table": {True}},
-        {"has_weak_sizes": {True}},
-        "a table of kind weak needs weak_sizes",
-    ),
 )
-"""What a dataset and an experiment must satisfy for all methods; the requirements of a figure are
-in its module."""
+"""What a dataset and an experiment must satisfy for all methods; the requirements of a kind of
+table or figure are in its module."""
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
@@ -512,8 +483,10 @@ def _of_method(method: MethodFile) -> tuple[Requirement, ...]:
 def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -> list[str]:
     """Return the reasons why the experiment can run with no method; none when it can with some."""
     kinds = dict.fromkeys(figure.kind for figure in experiment.figures or ())
-    figures = [Requirement({}, FIGURES[kind].requires, FIGURES[kind].because) for kind in kinds]
-    figures += [
+    shown = [TABLES[kind] for kind in dict.fromkeys(each.kind for each in experiment.tables or ())]
+    shown += [FIGURES[kind] for kind in kinds]
+    requirements = [Requirement({}, kind.requires, kind.because) for kind in shown]
+    requirements += [
         Requirement(
             {},
             {"has_size_all": {False}},
@@ -524,7 +497,7 @@ def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -
     ]
     facts = experiment_facts(dataset, experiment)
     # A table and a figure may have the same reason.
-    return list(dict.fromkeys(_unmet((*EXPERIMENT_REQUIREMENTS, *figures), facts)))
+    return list(dict.fromkeys(_unmet((*EXPERIMENT_REQUIREMENTS, *requirements), facts)))
 
 
 def blocks(method: MethodFile, model: ModelSettings | None) -> tuple[str, ...]:
@@ -546,6 +519,7 @@ def method_facts(
     """
     names = blocks(method, model)
     return method.facts() | {
+        "tasks": MODULES[method.regressor].tasks,
         "model": model.kind if model else None,
         "input_model": input_model.kind if input_model else None,
         "has_class_models": bool(input_model and input_model.per_class),
@@ -563,7 +537,6 @@ def experiment_facts(
     dataset: DatasetSettings, experiment: ExperimentSettings, max_gram_rows: int | None = None
 ) -> dict[str, Any]:
     """Return the facts of a dataset and an experiment for the requirements."""
-    tables = {table.kind for table in experiment.tables or ()}
     kind = kind_of_inputs(dataset.reader, dataset.options)
     return {
         "task": dataset.task,
@@ -591,12 +564,9 @@ def experiment_facts(
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
         "has_unpaired_sizes": bool(experiment.unpaired_sizes),
-        "shows_weak_weight": "weak_weight" in tables,
-        "shows_weak_noise": "weak_noise" in tables,
         "studies_weak_weight": bool(experiment.studies and experiment.studies.weak_weight),
         "studies_weak_noise": bool(experiment.studies and experiment.studies.weak_noise),
         "components_are_selected": experiment.components == "selected",
-        "shows_classes": "component_names" in tables,
         "shows_measures_of_classes": any(
             set(table.errors) & set(CLASS_MEASURES) for table in experiment.tables or ()
         ),
@@ -609,8 +579,6 @@ def experiment_facts(
             for table in experiment.tables or ()
             if "errors" in table.model_fields_set
         ),
-        "shows_answer": "typical_rows" in tables,
-        "has_weak_table": "weak" in tables,
         "is_large": exceeds(experiment, max_gram_rows),
     }
 

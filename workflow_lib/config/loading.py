@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workflow_lib.config import capabilities
 from workflow_lib.config.files import ConfigurationFiles, check_run_files, validated
@@ -18,6 +18,8 @@ from workflow_lib.config.job_needs import most_gram_rows
 from workflow_lib.config.line_styles import with_line_styles
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
+    FIGURES,
+    TABLES,
     DatasetSettings,
     ExperimentSettings,
     ModelSettings,
@@ -27,10 +29,15 @@ from workflow_lib.config.own_tables import is_own_table
 from workflow_lib.config.problems import raise_errors
 from workflow_lib.config.published import published_names
 from workflow_lib.config.requests import TableRequest, as_typed
+from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.config.values import ALL
 from workflow_lib.errors import UserError, nearest_name, unknown_name
 from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
+
+if TYPE_CHECKING:
+    from workflow_lib.report.figures.base import FigureModule
+    from workflow_lib.report.table_kinds.base import TableKind
 
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
 
@@ -38,16 +45,6 @@ RESERVED_NAMES = frozenset({"datasets", "figures", "images", "tables", "timings"
 """Folders of results/ that are not experiments."""
 
 MIXTURE = "gaussian_mixture"
-
-TABLES_OF_MIXTURES = frozenset({"component_names", "typical_rows"})
-"""Kinds of tables that show the components of a mixture of the experiment."""
-
-
-QUEUES = frozenset({"queue_resets", "queue_ratios", "box_queues"})
-"""Kinds of tables and figures that show the costs of queues in the search for boxes."""
-
-TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | QUEUES | {"time", "comparisons"}
-"""Kinds of tables that show no errors."""
 
 
 @dataclass(frozen=True)
@@ -609,38 +606,34 @@ def _methods_of(
                         remedy="add it to the methods of the experiment, or leave it out here",
                     )
                 )
-    has_boxes = any(method.regressor in capabilities.OF_BOXES for method in chosen.values())
-    for part in (*experiment.tables, *experiment.figures):
-        if part.kind in QUEUES and not has_boxes and not has_faulty:
+    for name_of_part, kind, is_table in (
+        *((table.name, TABLES[table.kind], True) for table in experiment.tables),
+        *((figure.name, FIGURES[figure.kind], False) for figure in experiment.figures),
+    ):
+        # Of a user table, tables that lack such a method are left out.
+        is_left_out = is_own and is_table
+        if not (has_faulty or is_left_out or _has_method_for(files, kind, chosen)):
             files.errors.append(
                 UserError(
-                    f"experiment '{name}', table or figure '{part.name}', key kind",
-                    f"{part.kind} shows the search for boxes of a method, and no method has one",
-                    expected="a method that is for boxes alone, such as boxes-ssvm",
+                    f"experiment '{name}', table or figure '{name_of_part}', key kind",
+                    f"{kind.name} shows a result of methods that the experiment lacks",
+                    expected=kind.method_in_words,
                     remedy="add such a method to the experiment, or leave this out",
                 )
             )
-    kinds = {model.kind for model in (_model_of(files, name) for name in chosen) if model}
     for table in experiment.tables:
-        is_empty = table.kind in TABLES_OF_MIXTURES and MIXTURE not in kinds
-        if is_empty and not has_faulty and not is_own:
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', table '{table.name}', key kind",
-                    f"{table.kind} shows the components of a mixture, and no method has one",
-                    expected="a method with a mixture of Gaussians, such as ofer-gmm",
-                    remedy="add such a method to the experiment, or leave out the table",
+        kind = TABLES[table.kind]
+        for key in dict.fromkeys(key for each in TABLES.values() for key in each.keys):
+            if (key in kind.keys) != bool(getattr(table, key)):
+                kinds = ", ".join(each.name for each in TABLES.values() if key in each.keys)
+                files.errors.append(
+                    UserError(
+                        f"experiment '{name}', table '{table.name}', key {key}",
+                        f"{len(getattr(table, key))} {key}, and the kind {table.kind}",
+                        expected=f"{key} in a table of kind {kinds}, and in no other",
+                        remedy=f"change the kind, or the key {key}",
+                    )
                 )
-            )
-        if (table.kind == "comparisons") != bool(table.comparisons):
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', table '{table.name}', key comparisons",
-                    f"{len(table.comparisons)} questions, and the kind {table.kind}",
-                    expected="questions in a table of kind comparisons, and in no other",
-                    remedy="change the kind, or the key comparisons",
-                )
-            )
         asked = {each for pair in table.comparisons for each in (pair.method, pair.against)}
         asked -= set(files.names("method")) if is_own else set()
         for method_name in sorted(asked - set(chosen)) if not has_faulty else ():
@@ -652,7 +645,7 @@ def _methods_of(
                     remedy="add it to the methods of the experiment, or leave the question out",
                 )
             )
-        if table.kind in TABLES_WITHOUT_ERRORS and table.decimals is not None:
+        if table.decimals is not None and not kind.shows_errors:
             files.errors.append(
                 UserError(
                     f"experiment '{name}', table '{table.name}', key decimals",
@@ -682,19 +675,29 @@ def _tables_that_can_be(
 ) -> tuple:
     """Return the tables of an experiment; on a user table only what its methods allow of them.
 
-    There, editing the list of methods must suffice to leave one out; elsewhere a table that shows a
-    mixture, without a method that has one, or a question about another method is an error.
+    There, editing the list of methods must suffice to leave one out; elsewhere a table without a
+    method that it needs, or a question about another method, is an error.
     """
-    kinds = {model.kind for model in (_model_of(files, name) for name in methods) if model}
     if not is_own_table(dataset.sources, dataset.options):
         return experiment.tables
-    left_out = set() if MIXTURE in kinds else TABLES_OF_MIXTURES
     kept = []
     for table in experiment.tables:
         asked = [pair for pair in table.comparisons if {pair.method, pair.against} <= set(methods)]
-        if table.kind not in left_out and (asked or not table.comparisons):
+        is_shown = _has_method_for(files, TABLES[table.kind], methods)
+        if is_shown and (asked or not table.comparisons):
             kept.append(table.model_copy(update={"comparisons": tuple(asked)}))
     return tuple(kept)
+
+
+def _has_method_for(
+    files: ConfigurationFiles, kind: TableKind | FigureModule, methods: dict[str, MethodFile]
+) -> bool:
+    """Return whether one of the methods is such as a kind of table or figure needs."""
+    needed = Requirement({}, kind.needs_method, "")
+    return not kind.needs_method or any(
+        not needed.unmet(capabilities.method_facts(method, _model_of(files, name)))
+        for name, method in methods.items()
+    )
 
 
 def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:

@@ -6,6 +6,7 @@ generated from these classes (see :mod:`workflow_lib.config.reference`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict
@@ -38,6 +39,7 @@ from workflow_lib.config.values import (
 from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.output_models.kinds import model_kinds
 from workflow_lib.report.figures.base import figure_modules
+from workflow_lib.report.table_kinds.base import table_kinds
 
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
@@ -61,34 +63,25 @@ class Comparison(Settings):
     """The method that it is compared with, with its most weak rows; the same method: without."""
 
 
+TABLES = table_kinds()
+"""What the modules of tables declare, by kind."""
+
+FIGURES = figure_modules()
+"""The modules of figures, by kind."""
+
+
+def _what_is_shown(kinds: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"`{name}` ({kind.shows})" for name, kind in kinds.items())
+    return f"What it shows: {shown}."
+
+
 class TableSettings(Settings):
     """A table of an experiment."""
 
     name: Name
     """Name of the table, once per experiment; part of its file name."""
 
-    kind: Literal[
-        "error",
-        "time",
-        "weak",
-        "coordinates",
-        "weak_weight",
-        "weak_noise",
-        "component_names",
-        "typical_rows",
-        "comparisons",
-        "queue_resets",
-        "queue_ratios",
-    ]
-    """What it shows: `error` (errors of each method and training size), `time` (seconds of training
-    and prediction), `weak` (aRRMSE against the number of weakly labelled rows), `coordinates` (the
-    error of each output coordinate at the largest training size), `weak_weight` or `weak_noise`
-    (the study of the weight of weak rows, as Table 15, or of the share of wrong labels), for
-    classes `component_names` (the classes that each component of the mixture holds), for tables of
-    your own `typical_rows` (the mean and the most typical rows of each component), `comparisons`
-    (questions, each answered by two methods), or, for boxes, `queue_resets` or `queue_ratios` (how
-    often the cheapest search for ten boxes resets its queue, and what it costs relative to it to
-    reset it always or never, with the weights of the first method that is for boxes alone)."""
+    kind: Annotated[Literal[*TABLES], Field(description=_what_is_shown(TABLES))]
 
     comparisons: tuple[Comparison, ...] = ()
     """Questions that a table of kind `comparisons` answers, with both tests."""
@@ -115,17 +108,7 @@ class TableSettings(Settings):
     decimals: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
     """Decimals of our errors, or of accuracies in per cent, in the report and in LaTeX; the CSV has
     all digits. null (the default): 3 for errors, 1 for per cent. Published numbers keep their
-    printed digits; tables of times, of `component_names`, of `typical_rows` and of queues
-    have no such setting."""
-
-
-FIGURES = figure_modules()
-"""The modules of figures, by kind."""
-
-
-def _what_figures_show() -> str:
-    shown = ", ".join(f"`{kind}` ({module.shows})" for kind, module in FIGURES.items())
-    return f"What it shows: {shown}."
+    printed digits, and tables that show no errors have no such setting."""
 
 
 def _figures_of_named_methods() -> str:
@@ -146,7 +129,7 @@ class FigureSettings(Settings):
     name: Name
     """Name of the figure, once per experiment; part of its file name."""
 
-    kind: Annotated[Literal[*FIGURES], Field(description=_what_figures_show())]
+    kind: Annotated[Literal[*FIGURES], Field(description=_what_is_shown(FIGURES))]
 
     caption: Text
     """The sentence under the figure."""

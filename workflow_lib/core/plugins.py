@@ -109,6 +109,7 @@ METHOD_KEYS = Plugins("method with keys", "methods/keys", "methods/keys")
 INPUT_STEPS = Plugins("step before a method", "methods/input_steps", "methods/input_steps")
 READERS = Plugins("reader", "datasets/readers", "readers")
 FIGURES = Plugins("kind of figure", "report/figures", "figures", others=("base",))
+TABLE_KINDS = Plugins("kind of table", "report/table_kinds", "table_kinds", others=("base",))
 OUTPUT_MODELS = Plugins(
     "kind of model", "output_models", "output_models", others=("base", "kinds"), is_stated=False
 )

@@ -10,7 +10,6 @@ import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
-from workflow_lib.report.component_names import component_names, names_layout
 from workflow_lib.report.cross_dataset import (
     embedding_section,
     opening_figures,
@@ -21,20 +20,19 @@ from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.error_parts import error_parts, error_parts_sentence
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.gains import gains_section
-from workflow_lib.report.labels import MISSING, format_p_value, format_signed, table_title
+from workflow_lib.report.labels import MISSING, format_p_value, format_signed
 from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.page import write_report
 from workflow_lib.report.paper_comparison import paper_comparison_section
 from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.protocol_sentences import protocol_sentences
-from workflow_lib.report.published_tables import beside, published_layouts
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import html_markup
-from workflow_lib.report.reproduced_tables import is_comparable, reproductions_of
+from workflow_lib.report.reproduced_tables import reproductions_of
 from workflow_lib.report.results import read_choices, read_scores
-from workflow_lib.report.table_text import FILES, READERS, lay_out, table_cells
+from workflow_lib.report.table_files import make
+from workflow_lib.report.table_text import TableOptions
 from workflow_lib.report.tables import ERRORS
-from workflow_lib.report.typical_rows import typical_layout, typical_rows
 from workflow_lib.report.verdict import (
     Verdict,
     count_sentences,
@@ -69,16 +67,14 @@ def run(
         The page to write and the record of the run to read.
     experiments : mapping of experiment name to mapping
         ``settings`` (title, dataset, split, training_sizes, weak_sizes, weak_labels, components,
-        metric, kernel, tables, figures; as in the configuration), ``scores``, ``choices``,
-        ``coordinates``, ``timings`` and ``queue_costs`` (paths; the last two may be None when no
-        table shows them), ``figures`` (figure name -> path of its SVG) and, for tables of kind
-        ``component_names``, ``models`` (path of the "models" artifact whose components they name).
+        metric, kernel, tables, figures; as in the configuration), ``scores`` and ``choices``
+        (paths), ``table_results`` (table name -> what its kind reads -> path) and ``figures``
+        (figure name -> path of its SVG).
         For the links that save them, ``table_files`` (table name -> {"csv": path, "tex": path}) and
         ``pictures`` and ``figure_data`` (figure name -> path of its PNG and its CSV).
         ``equivalence_checks`` is the JSON of the equivalence checks; None without them. Of a user
-        table ``models``, ``final_split`` and ``data_profile`` are those of tables of kind
-        ``typical_rows``, and ``own`` holds ``answer``, ``data_profile``, ``calibration`` (paths)
-        and ``figures`` (name -> suffix -> path) where the page begins with them.
+        table ``own`` holds ``answer``, ``data_profile``, ``calibration`` (paths) and ``figures``
+        (name -> suffix -> path) where the page begins with them.
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
@@ -206,30 +202,23 @@ def experiment_section(
     parts = error_parts(scores, methods, metric)
     tables, cells_of = [], {}
     for table in settings["tables"]:
-        kind, below = table["kind"], []
-        title = table_title(table["caption"], data["title"], data["stand_in_for"])
-        if kind == "component_names":
-            layout = names_layout(component_names(dataset["artifact"], experiment["models"]), title)
-        elif kind == "typical_rows":
-            paths = [experiment.get(key) for key in ("final_split", "models", "data_profile")]
-            layout = typical_layout(typical_rows(dataset["artifact"], *paths), title)
-        else:
-            paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
-            options = {"methods": methods, "metric": metric, "reference": judgement.reference}
-            file = FILES.get(kind)
-            cells = cells_of[table["name"]] = table_cells(
-                kind,
-                READERS[kind](experiment[file]) if file else scores,
-                published_paths=paths,
-                errors=table.get("errors", ERRORS),
-                is_comparable=is_comparable(data),
-                comparisons=table.get("comparisons", ()),
-                **options,
-            )
-            decimals = table.get("decimals")
-            layout = lay_out(cells, kind, title=title, decimals=decimals, **options)
-            below = published_layouts(paths, methods, data["stand_in_for"])
-            layout, below = beside(layout, below)
+        paper = table["paper_table"]
+        options = TableOptions(
+            methods=methods,
+            metric=metric,
+            caption=table["caption"],
+            dataset_title=data["title"],
+            stand_in_for=data["stand_in_for"],
+            published=[published[paper]] if paper in published else [],
+            errors=table.get("errors", ERRORS),
+            comparisons=table.get("comparisons", ()),
+            decimals=table.get("decimals"),
+        )
+        results = experiment["table_results"][table["name"]]
+        if "scores" in results:
+            # They are read once for all tables.
+            results = {**results, "scores": scores}
+        cells_of[table["name"]], layout, below = make(table["kind"], results, options)
         files = (experiment.get("table_files") or {}).get(table["name"], {})
         tables.append({"name": table["name"], "html": html_markup(layout, below), **files})
     figures = []

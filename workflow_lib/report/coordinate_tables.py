@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import fmean, median
 
 import pandas as pd
 
-from workflow_lib.report.quantities import REFERENCE_METHOD, Quantity
+from workflow_lib.report.quantities import REFERENCE_METHOD
 from workflow_lib.report.results import ROW, by_size, most_test_rows, outside_studies
 from workflow_lib.report.tables import Cell, column_comparison, compared_cell
 from workflow_lib.report.variants import Variant, order_variants
 
-MOST_COORDINATES = 12
-"""With more coordinates than this a table shows their minimum, median and maximum instead."""
-
 SUMMARIES = {"minimum": min, "median": median, "maximum": max, "global": fmean}
 """Quantities over the coordinates of one split. The global one is the aRRMSE."""
-
-_HEADINGS_OF_ACCURACIES = {
-    "minimum": "Maximum",
-    "maximum": "Minimum",
-    "global": "Mean over classes",
-}
-"""Headings of summaries of error rates that are shown as accuracies, where they differ."""
 
 
 def coordinate_table(
@@ -66,24 +56,3 @@ def coordinate_table(
 def largest_size(errors: pd.DataFrame) -> int:
     """Return the largest training size."""
     return int(errors["training_size"].max())
-
-
-def shown_columns(cells: Sequence[Cell]) -> list[tuple[str, int | None]]:
-    """Return (quantity, coordinate) of the columns that a table shows, in order.
-
-    They are the coordinates and the global error, or, of more than `MOST_COORDINATES`
-    coordinates, the summaries.
-    """
-    coordinates = sorted({c.coordinate for c in cells if c.coordinate is not None})
-    if len(coordinates) > MOST_COORDINATES:
-        return [(quantity, None) for quantity in SUMMARIES]
-    return [*(("coordinate", coordinate) for coordinate in coordinates), ("global", None)]
-
-
-def column_heading(cell: Cell, measured: Quantity) -> str:
-    """Return the heading of a column: the name of the output, or that of the summary."""
-    if cell.name:
-        return cell.name.replace("_", " ")
-    if measured.is_accuracy and cell.quantity in _HEADINGS_OF_ACCURACIES:
-        return _HEADINGS_OF_ACCURACIES[cell.quantity]
-    return cell.quantity.capitalize()

@@ -7,29 +7,31 @@ those of 20 classes, here those of the splits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workflow_lib.embeddings.queue_strategies import cheapest_resets, costs_of_resets
 from workflow_lib.report.labels import count_of, method_label, range_in_words
+from workflow_lib.report.results import COUNT, NAME, NUMBER, not_empty, read_results
 from workflow_lib.report.table_markup import Block, Layout
+from workflow_lib.result_columns import QUEUE_COSTS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workflow_lib.report.table_text import TableOptions
 
 RESETS, ALWAYS, NEVER = "resets", "all reset", "no reset"
 """The number of resets of the cheapest strategy, and the costs of two others, divided by its
 costs."""
 
-QUANTITIES = {"queue_resets": (RESETS,), "queue_ratios": (ALWAYS, NEVER)}
-"""What each kind of table shows."""
-
 STATISTICS = {"min": np.min, "median": np.median, "max": np.max}
 
-COLUMNS = (
+QUEUE_COLUMNS = (
     *("quantity", "method", "training_size", "n_cells", "max_overlap", "statistic", "value"),
     *("n_splits", "n_images"),
 )
@@ -74,11 +76,18 @@ class QueueCell:
         return f"\u03b3 = {self.max_overlap:.2f}"
 
 
-def queue_cells(costs: pd.DataFrame, kind: str) -> list[QueueCell]:
-    """Return the cells of a kind of table in `QUANTITIES`.
+def read_queue_costs(path: str | Path) -> pd.DataFrame:
+    """Return the rows of a ``queue-costs.csv``, with the columns `QUEUE_COSTS`.
 
-    `costs` are as `workflow_lib.report.results.read_queue_costs` gives them.
+    Raises UserError as `workflow_lib.report.results.read_scores` does.
     """
+    expected = dict.fromkeys(QUEUE_COSTS, COUNT) | {"method": NAME, "max_overlap": NUMBER}
+    return not_empty(path, read_results(path, QUEUE_COSTS, expected, unique=QUEUE_COSTS[:-1]))
+
+
+def queue_cells(queue_costs: str | Path, quantities: Sequence[str]) -> list[QueueCell]:
+    """Return the statistics of some quantities of a ``queue-costs.csv``."""
+    costs = read_queue_costs(queue_costs)
     n_images = range_in_words(set(costs.groupby("split")["row"].nunique()))
     cells = []
     for (method, size, n_cells, overlap), of_grid in costs.groupby(
@@ -86,7 +95,7 @@ def queue_cells(costs: pd.DataFrame, kind: str) -> list[QueueCell]:
     ):
         splits = [_of_split(each) for _, each in of_grid.groupby("split")]
         for statistic, function in STATISTICS.items():
-            for quantity in QUANTITIES[kind]:
+            for quantity in quantities:
                 value = float(function([split[quantity] for split in splits]))
                 key = quantity, method, size, n_cells, overlap, statistic
                 cells.append(QueueCell(*key, value, len(splits), n_images))
@@ -103,8 +112,11 @@ def _of_split(costs: pd.DataFrame) -> dict[str, float]:
     return {RESETS: len(resets), ALWAYS: always, NEVER: never}
 
 
-def queue_layout(cells: Sequence[QueueCell], title: str, methods: Mapping[str, Mapping]) -> Layout:
-    """Return the layout: a block for each grid of cells, in the form of the thesis."""
+def queue_layout(cells: Sequence[QueueCell], options: TableOptions, explained: str = "") -> Layout:
+    """Return the layout: a block for each grid of cells, in the form of the thesis.
+
+    The sentence `explained` of the note says what the numbers are.
+    """
     rows, columns = (
         list(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("row", "column")
     )
@@ -114,16 +126,11 @@ def queue_layout(cells: Sequence[QueueCell], title: str, methods: Mapping[str, M
         shown = [(row, [texts[row, column] for column in columns]) for row in rows]
         blocks.append(Block(f"{n_cells} \u00d7 {n_cells} cells", shown))
     first = cells[0]
-    ratios = (
-        "Numbers are the sets that the others take, divided by those of the cheapest. "
-        if first.quantity != RESETS
-        else ""
-    )
     note = (
         "Two detections overlap by less than \u03b3. The cheapest search takes the fewest sets of "
-        f"boxes from its queue, in hindsight, for all images of a split. {ratios}Least, median and "
-        f"most of {count_of(first.n_splits, 'split')}, each with the first {first.n_images} test "
-        f"images and the weights of {method_label(first.method, methods)}, {first.training_size} "
-        "training images, which were learned on the coarser of the grids."
+        f"boxes from its queue, in hindsight, for all images of a split. {explained}Least, median "
+        f"and most of {count_of(first.n_splits, 'split')}, each with the first {first.n_images} "
+        f"test images and the weights of {method_label(first.method, options.methods)}, "
+        f"{first.training_size} training images, which were learned on the coarser of the grids."
     )
-    return Layout(title, "", columns, blocks, [note])
+    return Layout(options.title, "", columns, blocks, [note])

@@ -105,7 +105,7 @@ def reproductions_of(
 
     `settings` and `dataset` are those of the experiment and of its dataset, as in the
     configuration. `cells` map the names of the tables with a ``paper_table`` to what
-    `workflow_lib.report.table_text.table_cells` gives; no numbers are compared of a table that is
+    `workflow_lib.report.table_files.make` gives; no numbers are compared of a table that is
     left out. `published` are the files of `workflow_lib.config.published.published_tables`, and
     `contents` the tables and figures of all papers.
     """

@@ -23,7 +23,6 @@ from workflow_lib.result_columns import (
     CHOICES,
     COORDINATES,
     FIT,
-    QUEUE_COSTS,
     SCORES,
     SECONDS,
     TIMINGS,
@@ -33,18 +32,20 @@ from workflow_lib.whole_files import write_text
 ROW = list(Variant._fields)
 """The columns that make a row of a table."""
 
-_COUNT, _NUMBER, _NAME = "a whole number, zero or more", "a finite number", "a name"
+COUNT, NUMBER, NAME = "a whole number, zero or more", "a finite number", "a name"
+"""What a column may hold."""
+
 _SETTING = "nothing, or a name and a number such as weak_noise=0.2"
 _SHARE = "a share from 0 to 1"
 _EXPECTED = {
-    **dict.fromkeys(("experiment", "dataset", "method", "components", "quantity", "name"), _NAME),
-    **dict.fromkeys(("training_size", "weak_size", "split", "n_train", "n_test"), _COUNT),
-    **dict.fromkeys((*SECONDS, "error"), _NUMBER),
-    **{"coordinate": _COUNT, "setting": _SETTING},
+    **dict.fromkeys(("experiment", "dataset", "method", "components", "quantity", "name"), NAME),
+    **dict.fromkeys(("training_size", "weak_size", "split", "n_train", "n_test"), COUNT),
+    **dict.fromkeys((*SECONDS, "error"), NUMBER),
+    **{"coordinate": COUNT, "setting": _SETTING},
 }
 """What a column holds; columns that are not listed hold any text."""
 
-_PUBLISHED = {"table": _NAME, "value": _NUMBER, "spread": _NUMBER, "training_size": _COUNT}
+_PUBLISHED = {"table": NAME, "value": NUMBER, "spread": NUMBER, "training_size": COUNT}
 _FRACTIONS = (*(set(CLASS_MEASURES) - set(LOSS_MEASURES)), *BOX_MEASURES, "guess_accuracy")
 
 
@@ -80,12 +81,12 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         If the file is missing or has no rows, lacks a column, holds a value of the wrong kind or
         names a fit and quantity twice; the message gives the file and the line.
     """
-    scores = _read(path, SCORES, _EXPECTED | {"value": _NUMBER}, unique=(*FIT, "quantity"))
+    scores = read_results(path, SCORES, _EXPECTED | {"value": NUMBER}, unique=(*FIT, "quantity"))
     wrong = scores["quantity"].isin(_FRACTIONS) & ~scores["value"].between(0, 1)
     if wrong.any():
         line = wrong.idxmax()
         raise _wrong_value(path, line, "value", scores.loc[line, "value"], _SHARE)
-    return _sorted(_not_empty(path, scores), "quantity")
+    return _sorted(not_empty(path, scores), "quantity")
 
 
 def read_choices(path: str | Path) -> pd.DataFrame:
@@ -93,7 +94,7 @@ def read_choices(path: str | Path) -> pd.DataFrame:
 
     Raises UserError as `read_scores` does, but for a file without rows.
     """
-    return _sorted(_read(path, CHOICES, _EXPECTED, unique=(*FIT, "name")), "name")
+    return _sorted(read_results(path, CHOICES, _EXPECTED, unique=(*FIT, "name")), "name")
 
 
 def read_coordinates(path: str | Path) -> pd.DataFrame:
@@ -101,8 +102,8 @@ def read_coordinates(path: str | Path) -> pd.DataFrame:
 
     Raises UserError as `read_scores` does.
     """
-    errors = _read(path, COORDINATES, _EXPECTED, unique=(*FIT, "coordinate"))
-    return _sorted(_not_empty(path, errors), "coordinate")
+    errors = read_results(path, COORDINATES, _EXPECTED, unique=(*FIT, "coordinate"))
+    return _sorted(not_empty(path, errors), "coordinate")
 
 
 def read_timings(path: str | Path) -> pd.DataFrame:
@@ -110,16 +111,7 @@ def read_timings(path: str | Path) -> pd.DataFrame:
 
     Raises UserError as `read_scores` does, but for a file without rows.
     """
-    return _sorted(_read(path, TIMINGS, _EXPECTED, unique=FIT))
-
-
-def read_queue_costs(path: str | Path) -> pd.DataFrame:
-    """Return the rows of a ``queue-costs.csv``, with the columns `QUEUE_COSTS`.
-
-    Raises UserError as `read_scores` does.
-    """
-    expected = dict.fromkeys(QUEUE_COSTS, _COUNT) | {"method": _NAME, "max_overlap": _NUMBER}
-    return _not_empty(path, _read(path, QUEUE_COSTS, expected, unique=QUEUE_COSTS[:-1]))
+    return _sorted(read_results(path, TIMINGS, _EXPECTED, unique=FIT))
 
 
 def read_published(paths: Iterable[str | Path]) -> list[Published]:
@@ -210,8 +202,8 @@ def _published(paths: Iterable[str | Path], apart: bool) -> list[Published]:
     optional = ("spread", "training_size", "weak_size")
     found = []
     for path in paths:
-        expected = _PUBLISHED | {"weak_size": _COUNT}
-        rows = _read(path, names, expected, defaults=defaults, optional=optional)
+        expected = _PUBLISHED | {"weak_size": COUNT}
+        rows = read_results(path, names, expected, defaults=defaults, optional=optional)
         rows = rows[(apart | (rows["method"] != "")) & (rows["training_size"].isna() == apart)]
         rows = rows.replace({"components": {"": SELECTED}}).fillna({"weak_size": 0})
         rows = rows.astype({"weak_size": int} | ({} if apart else {"training_size": int}))
@@ -226,7 +218,8 @@ def _sorted(frame: pd.DataFrame, *within: str) -> pd.DataFrame:
     return frame.sort_values(order, kind="stable", ignore_index=True)
 
 
-def _not_empty(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
+def not_empty(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a file; raise UserError if there are none."""
     if frame.empty:
         raise UserError(
             str(path),
@@ -237,7 +230,7 @@ def _not_empty(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _read(
+def read_results(
     path: str | Path,
     columns: Iterable[str],
     expected: Mapping[str, str],
@@ -245,23 +238,25 @@ def _read(
     defaults: Mapping[str, str] | None = None,
     optional: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Return the columns of a file, converted and checked.
+    """Return the columns of a CSV file of results, converted and checked.
 
-    Columns with `defaults` may be missing, and empty values of `optional` columns are NaN.
+    `expected` says what a column holds, as `COUNT`, `NUMBER` or `NAME`, and the values of the
+    columns `unique` may not occur twice. Columns with `defaults` may be missing, and empty values
+    of `optional` columns are NaN. Raises UserError as `read_scores` does.
     """
     texts = _texts(path, list(columns), defaults or {})
     converted = {}
     for column in texts.columns:
         text, kind = texts[column], expected.get(column)
         is_right, values = pd.Series(True, index=text.index), text
-        if kind in (_COUNT, _NUMBER):
+        if kind in (COUNT, NUMBER):
             values = _numbers(text)
             is_right = values.abs() < math.inf
-            if kind == _COUNT:
+            if kind == COUNT:
                 is_right &= (values >= 0) & (values % 1 == 0)
             if column in optional:
                 is_right |= text == ""
-        elif kind == _NAME:
+        elif kind == NAME:
             is_right = text != ""
         elif kind == _SETTING:
             value = text.str.extract("^[^=]+=(.+)$", expand=False).fillna("nan")
@@ -269,7 +264,7 @@ def _read(
         if not is_right.all():
             line = (~is_right).idxmax()
             raise _wrong_value(path, line, column, text[line], kind)
-        is_whole = kind == _COUNT and column not in optional
+        is_whole = kind == COUNT and column not in optional
         converted[column] = values.astype("int64") if is_whole else values
     frame = pd.DataFrame(converted)
     _refuse_repeated(path, frame, list(unique))

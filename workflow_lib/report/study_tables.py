@@ -12,9 +12,6 @@ from workflow_lib.report.results import most_test_rows
 from workflow_lib.report.tables import Cell, compared_cell
 from workflow_lib.report.variants import SELECTED, Variant, order_variants, study_of
 
-STUDIES = {"weak_weight": "\u03bb\u2082", "weak_noise": "Share of wrong labels"}
-"""The studies and the headings of their values: lambda_2 of eq. (14), the noise of weak labels."""
-
 
 def study_table(
     scores: pd.DataFrame,
@@ -29,7 +26,7 @@ def study_table(
     A study has one training size and one weak size, the largest. Besides the methods that it varies
     it includes the reference method without weak rows, at the same training size.
 
-    `study` is a key of `STUDIES`, and `metric` one of
+    `study` is ``weak_weight`` or ``weak_noise``, and `metric` a key of
     `workflow_lib.report.quantities.QUANTITIES`; every cell is compared with the `reference`.
 
     Raises UserError if the scores contain no such study.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,32 +17,27 @@ from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
 
+if TYPE_CHECKING:
+    from workflow_lib.report.table_text import TableOptions
+
 READINGS = {name: each.reading for name, each in ERROR_MEASURES.items() if each.reading}
 """Errors of published numbers that are inferred from their size -> the sentence that says so."""
 
 
-_OF_STUDIES = {
-    "weak_weight": (
-        "\u03bb\u2082 is the weight of weak rows in equation (14); zero leaves them out. The "
-        "selected weight is chosen in each split, by cross-validation on the training rows."
-    ),
-    "weak_noise": (
-        "A wrong label names another component, drawn at random. Everything else, the weight of "
-        "the weak rows included, is selected at each share."
-    ),
-}
-
-
 def table_notes(
     cells: Sequence[Cell],
-    kind: str,
-    methods: Mapping[str, Mapping],
-    reference: str,
+    options: TableOptions,
     measured: Quantity,
+    *,
+    sizes: str = "",
+    own: Sequence[str] = (),
+    bold_within: str = "",
 ) -> list[str]:
     """Return the sentences under a table; marks that occur nowhere are not explained.
 
-    `measured` is the quantity on which the findings of the experiment are based.
+    `measured` is the quantity on which the findings of the experiment are based. `sizes` says what
+    training sizes are, where they are shown, `own` are sentences of the kind, and `bold_within`
+    says what a bold number is compared within; empty for a table without any.
     """
     if not cells:
         return ["There are no results."]
@@ -50,27 +46,21 @@ def table_notes(
         # Of a score higher is better, of an error beside it lower.
         measured = replace(measured, better="better")
     test_rows = f"{range_in_words({cell.n_test for cell in cells})} test rows."
-    if kind == "coordinates":
-        notes = [test_rows, _coordinate_note(cells, measured)]
-        notes += _bold_notes(cells, "in its column", measured)
-    elif kind in _OF_STUDIES:
-        notes = [test_rows, _OF_STUDIES[kind]]
-    else:
-        notes = [f"{measured.size_note}; {test_rows}"]
-        if kind != "time":
-            notes += _bold_notes(cells, "at its training size", measured)
-    if kind != "time":
-        notes += _mark_notes(cells, methods, reference, measured)
-    return [_spread_note(cells), *notes, *_published_notes(cells)]
+    return [
+        _spread_note(cells),
+        f"{sizes}; {test_rows}" if sizes else test_rows,
+        *own,
+        *(_bold_notes(cells, bold_within, measured) if bold_within else []),
+        *_mark_notes(cells, options, measured),
+        *_published_notes(cells),
+    ]
 
 
-def _mark_notes(
-    cells: Sequence[Cell], methods: Mapping[str, Mapping], reference: str, measured: Quantity
-) -> list[str]:
+def _mark_notes(cells: Sequence[Cell], options: TableOptions, measured: Quantity) -> list[str]:
     """Return the sentences about the marks of the corrected test against the reference."""
     if _is_one_split(cells) or not any(cell.outcome for cell in cells):
         return []
-    name = method_label(reference, methods)
+    name = method_label(options.reference, options.methods)
     risk = f"corrected resampled t-test at {CORRECTED_RISK:g}"
     sentences = [
         f"{MARKS[outcome]}: {side} than {name} ({risk})."
@@ -109,26 +99,6 @@ def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[s
     if any(cell.bold for cell in cells):
         return [f"Bold: {measured.better} than every other number {scope} ({test})."]
     return [f"No number is bold: none is {measured.better} than every other {scope} by the {test}."]
-
-
-def _coordinate_note(cells: Sequence[Cell], measured: Quantity) -> str:
-    """Return the sentence that says what the columns of a table of coordinates are."""
-    if measured.is_accuracy:
-        mean = "The mean over classes weights all classes equally, whatever their test rows."
-    else:
-        mean = "Global is the mean over coordinates, the aRRMSE."
-    if any(cell.quantity == "coordinate" for cell in cells):
-        return mean
-    many = (
-        f"There are too many {measured.parts} for a column each: minimum, median and maximum are "
-        f"those over the {measured.parts.removeprefix('output ')} of each split"
-    )
-    if measured.is_accuracy:
-        return f"{many}. {mean} The CSV file of this table has every class."
-    return (
-        f"{many}, and Global is their mean, the aRRMSE. The CSV file of this table has every "
-        "coordinate."
-    )
 
 
 def _published_notes(cells: Sequence[Cell]) -> list[str]:

@@ -109,7 +109,7 @@ class Cell:
         Number (from 0) and name of the output coordinate; None and empty for a summary and for
         other tables.
     study : str
-        A key of `workflow_lib.report.study_tables.STUDIES`; empty for other tables.
+        The study of weak labels, such as ``weak_weight``; empty for other tables.
     value : float or None
         The value that the study fixed; None outside of it, where everything is selected.
     """
@@ -323,8 +323,13 @@ def time_table(
     ]
 
 
-def write_cells(path: str | Path, cells: Sequence, names: Sequence[str]) -> None:
-    """Write these attributes of cells as CSV, one row per cell; NaN and None are left empty."""
+def write_cells(path: str | Path, cells: Sequence | pd.DataFrame, names: Sequence[str]) -> None:
+    """Write these attributes of cells, or columns of a frame, as CSV; NaN and None are left empty.
+
+    There is one row for each cell.
+    """
+    if isinstance(cells, pd.DataFrame):
+        return write_frame(path, cells[list(names)])
     values = {name: [getattr(cell, name) for cell in cells] for name in names}
     frame = pd.DataFrame({name: _column(column) for name, column in values.items()})
     write_frame(path, frame)

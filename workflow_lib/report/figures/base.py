@@ -19,6 +19,9 @@ and may have
 ``REQUIRES`` and ``BECAUSE``
     what an experiment must satisfy to have it, as facts of `workflow_lib.config.capabilities` each
     with the values that are possible, and the reason given to the user where it is not satisfied;
+``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
+    what one method of the experiment must satisfy, as facts with values too, and what such a
+    method is;
 ``NEEDS``
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
 ``NAMES_BEST``
@@ -113,6 +116,8 @@ class FigureModule:
     method_fields: tuple[str, ...] = ()
     requires: dict[str, set] = field(default_factory=dict)
     because: str = ""
+    needs_method: dict[str, set] = field(default_factory=dict)
+    method_in_words: str = ""
     needs: dict[str, float] = field(default_factory=dict)
     names_best: bool = False
     predicts: str = ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.report.labels import count_of, method_label, range_in_words
-from workflow_lib.report.results import read_queue_costs
+from workflow_lib.report.queue_tables import read_queue_costs
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -34,6 +34,8 @@ CAPTION = (
 METHOD_FIELDS = ("label",)
 REQUIRES = {"task": {"boxes"}}
 BECAUSE = "a figure of kind box_queues shows a search for boxes, and the task is {task}"
+NEEDS_METHOD = {"tasks": {("boxes",)}}
+METHOD_IN_WORDS = "a method that is for boxes alone, such as boxes-ssvm"
 
 STRATEGIES = {
     "never reset": (0, BASE_COLOR, "-"),

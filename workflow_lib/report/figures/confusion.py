@@ -29,10 +29,7 @@ CAPTION = (
 )
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
-BECAUSE = (
-    "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
-    "and the task is {task}"
-)
+BECAUSE = "a figure of kind confusion shows classes, and the task is {task}"
 
 COLORS = "Blues"
 """White to dark blue: one hue of falling lightness, which color-blind readers can distinguish."""

@@ -26,10 +26,7 @@ CAPTION = (
 )
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
-BECAUSE = (
-    "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
-    "and the task is {task}"
-)
+BECAUSE = "a figure of kind image_sheet shows classes, and the task is {task}"
 
 N_LINES = 4
 N_COLUMNS = 5

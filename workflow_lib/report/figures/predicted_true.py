@@ -40,8 +40,8 @@ CAPTION = (
 METHOD_FIELDS = ("label",)
 REQUIRES = {"reader": {"table"}, "task": {"regression", "series"}}
 BECAUSE = (
-    "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
-    "the answer on a table of your own (reader table), to outputs that are numbers"
+    "a figure of kind predicted_true shows the answer on a table of your own (reader "
+    "table), to outputs that are numbers"
 )
 
 MOST_PANELS = 12

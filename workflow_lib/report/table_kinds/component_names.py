@@ -7,37 +7,26 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_lib.report.class_predictions import class_memberships, read_classes
-from workflow_lib.report.labels import MISSING, table_title
-from workflow_lib.report.results import write_frame
-from workflow_lib.report.table_markup import Block, Layout, latex_markup
-from workflow_lib.whole_files import write_text
+from workflow_lib.report.labels import MISSING
+from workflow_lib.report.table_markup import Block, Layout
+from workflow_lib.report.table_text import TableOptions
+
+SHOWS = "for classes, the classes that each component of the mixture holds"
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "models": "results/{experiment}/split-0/{mixture}/models.h5",
+}
+REQUIRES = {"task": {"classes"}}
+BECAUSE = "a table of kind component_names shows classes, and the task is {task}"
+NEEDS_METHOD = {"model": {"gaussian_mixture"}}
+METHOD_IN_WORDS = "a method with a mixture of Gaussians, such as ofer-gmm"
+COLUMNS = ("component", "share", "class_name", "membership")
 
 CERTAIN = 0.995
 """Memberships from this value on are not written: they would be written as 1.00."""
 
 
-def run(
-    dataset: str | Path,
-    models: str | Path,
-    output_csv: str | Path,
-    output_latex: str | Path,
-    caption: str,
-    dataset_title: str,
-    stand_in_for: str | None,
-    label: str,
-) -> None:
-    """Name the components of a mixture and write the table as tidy CSV and as LaTeX.
-
-    The title is the caption with the data actually used and what they stand in for, and `label` is
-    the LaTeX label; `dataset` and `models` are those of `component_names`.
-    """
-    names = component_names(dataset, models)
-    write_frame(output_csv, names)
-    title = table_title(caption, dataset_title, stand_in_for)
-    write_text(output_latex, latex_markup(names_layout(names, title), label))
-
-
-def component_names(dataset: str | Path, models: str | Path) -> pd.DataFrame:
+def cells(dataset: str | Path, models: str | Path, options: TableOptions) -> pd.DataFrame:
     """Return each component with its classes, those with the highest membership first.
 
     A class belongs to its most probable component; classes of equal membership are in the order of
@@ -67,7 +56,7 @@ def component_names(dataset: str | Path, models: str | Path) -> pd.DataFrame:
     return found.sort_values(**order, kind="stable", ignore_index=True)
 
 
-def names_layout(names: pd.DataFrame, title: str) -> Layout:
+def layout(names: pd.DataFrame, options: TableOptions) -> Layout:
     """Return the layout with a row for each component: number, share and classes."""
     rows = []
     is_doubtful = (names["class_name"] != "") & (names["membership"] < CERTAIN)
@@ -82,4 +71,4 @@ def names_layout(names: pd.DataFrame, title: str) -> Layout:
     if is_doubtful.any():
         notes.append("In brackets: its membership, where it is below 1.")
     heads = ["Weight (%)", "Number", "Classes"]
-    return Layout(title, "Component", heads, [Block("", rows)], notes, is_prose=True)
+    return Layout(options.title, "Component", heads, [Block("", rows)], notes, is_prose=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,17 @@ from workflow_lib.report.variants import Variant, components_order
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workflow_lib.report.table_text import TableOptions
+
+SHOWS = "questions, each answered by two methods"
+READS = {"scores": "results/{experiment}/scores.csv"}
+KEYS = ("comparisons",)
 COLUMNS = (
     *("question", "answer", "quantity", "training_size"),
     *("method", "components", "weak_size"),
     *("against", "against_components", "against_weak_size"),
     *("difference", "deviation", "p_student", "p_corrected", "n_splits"),
 )
-"""Columns of the CSV file."""
 
 HEADS = ["difference", "Student", "corrected", "answer"]
 
@@ -72,23 +76,21 @@ class ComparisonCell:
     against_weak_size = property(lambda self: self.second.weak_size)
 
 
-def comparison_cells(
-    scores: pd.DataFrame, comparisons: Sequence[Mapping[str, str]], metric: str
-) -> list[ComparisonCell]:
+def cells(scores: pd.DataFrame, options: TableOptions) -> list[ComparisonCell]:
     """Return the answers, by training size in the order of the questions.
 
-    Each of `comparisons` has a ``question``, whether ``method`` is better than ``against``.
+    Each of `options.comparisons` has a ``question``, whether ``method`` is better than ``against``.
 
     Raises
     ------
     UserError
         If no size has the scores of both methods of any question.
     """
-    measured, rows = QUANTITIES[metric], outside_studies(scores)
+    metric, measured, rows = options.metric, QUANTITIES[options.metric], outside_studies(scores)
     n_train, n_test = rows_of_sizes(rows), most_test_rows(rows)
-    cells = []
+    answers = []
     for size, column in errors_by_size(rows, metric).items():
-        for asked in comparisons:
+        for asked in options.comparisons:
             for first, second in _compared(column, asked["method"], asked["against"]):
                 found = difference(
                     column[first], column[second], n_train[size], n_test[first, size]
@@ -99,7 +101,7 @@ def comparison_cells(
                     measured.shown_difference(column[first][split] - column[second][split])
                     for split in common_splits(column[first], column[second])
                 ]
-                cells.append(
+                answers.append(
                     ComparisonCell(
                         asked["question"],
                         _ANSWERS[found.outcome],
@@ -113,14 +115,14 @@ def comparison_cells(
                         found.n_splits,
                     )
                 )
-    if not cells:
+    if not answers:
         raise UserError(
             place="a table of kind comparisons",
             found="no training size at which both methods of a question have scores",
             expected="two methods of the experiment, or one with weak rows against itself",
             remedy="change the key comparisons of the table, or leave the table out",
         )
-    return cells
+    return answers
 
 
 def _compared(variants: Iterable[Variant], method: str, against: str) -> list[tuple]:
@@ -152,9 +154,7 @@ _ANSWERS = {
 """Outcome of the comparison of errors -> the answer."""
 
 
-def comparison_layout(
-    cells: Sequence[ComparisonCell], title: str, methods: Mapping[str, Mapping]
-) -> Layout:
+def layout(cells: Sequence[ComparisonCell], options: TableOptions) -> Layout:
     """Return the layout: a block for each training size, a row for each question."""
     measured = QUANTITIES[cells[0].quantity]
     decimals = 1 if measured.is_accuracy else 3
@@ -164,7 +164,7 @@ def comparison_layout(
         for cell in (cell for cell in cells if cell.training_size == size):
             shown = format_signed(cell.difference, decimals)
             names = " against ".join(
-                variant_label(variant, methods) for variant in (cell.first, cell.second)
+                variant_label(variant, options.methods) for variant in (cell.first, cell.second)
             )
             entries = [shown, MISSING, MISSING, cell.answer]
             if cell.n_splits > 1:
@@ -179,4 +179,4 @@ def comparison_layout(
                 rows,
             )
         )
-    return Layout(title, "Question", HEADS, blocks, [NOTE], is_prose=True)
+    return Layout(options.title, "Question", HEADS, blocks, [NOTE], is_prose=True)

@@ -1,0 +1,89 @@
+"""The contract of a table: what its module defines, and what is known of it before it is loaded.
+
+A kind of table is a module of this package, or of the folder ``table_kinds`` of a paper; its name
+is that of the kind. It has
+
+``SHOWS``
+    what it shows, for the reference of the configuration;
+``READS``
+    the results of an experiment that it takes, as a mapping of names to the patterns of their
+    files, in which ``{experiment}``, ``{dataset}`` and ``{mixture}`` (the model of the experiment
+    whose components are shown) stand for names;
+``COLUMNS``
+    what its CSV file has of each cell;
+``cells``
+    which returns all numbers of the table, as a list of objects with the attributes `COLUMNS`, or
+    as a frame with these columns. Its parameters are the names in `READS`, in their order, and
+    ``options``, a `workflow_lib.report.table_text.TableOptions`. What
+    `workflow_lib.report.table_files.READERS` names is given as a frame, all else as a path. It
+    raises UserError where the results do not hold what it shows;
+``layout``
+    which returns the `workflow_lib.report.table_markup.Layout` of the cells with the same options,
+    and computes no number;
+
+and may have
+
+``SHOWS_ERRORS``
+    whether its cells are `workflow_lib.report.tables.Cell` of errors, whose decimals can be set;
+``KEYS``
+    the keys of a table that it needs, and that no other kind may have;
+``REQUIRES`` and ``BECAUSE``
+    what an experiment must satisfy to have it, as facts of `workflow_lib.config.capabilities` each
+    with the values that are possible, and the reason given to the user where it is not satisfied;
+``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
+    what one method of the experiment must satisfy, as facts with values too, and what such a
+    method is.
+
+All but ``COLUMNS``, ``cells`` and ``layout`` are literals. They are read from the source, because
+importing pandas takes a second, and every command needs them.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+
+from workflow_lib.core.plugins import TABLE_KINDS, check_members, declared, plugin_name
+
+_REQUIRED = ("SHOWS", "READS", "COLUMNS", "cells", "layout")
+_TOGETHER = {"REQUIRES": "BECAUSE", "NEEDS_METHOD": "METHOD_IN_WORDS"}
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """What the module of a kind of table declares."""
+
+    name: str
+    shows: str
+    reads: dict[str, str]
+    shows_errors: bool = False
+    keys: tuple[str, ...] = ()
+    requires: dict[str, set] = field(default_factory=dict)
+    because: str = ""
+    needs_method: dict[str, set] = field(default_factory=dict)
+    method_in_words: str = ""
+
+
+@cache
+def table_kinds() -> dict[str, TableKind]:
+    """Return what the module of every kind declares, without importing any."""
+    return {name: read_module(path) for name, path in TABLE_KINDS.paths.items()}
+
+
+def read_module(path: Path) -> TableKind:
+    """Return what the module of a kind of table declares, from its source.
+
+    Raises
+    ------
+    UserError
+        If a member is missing.
+    """
+    found = declared(path)
+    needed = [*_REQUIRED, *(more for name, more in _TOGETHER.items() if name in found)]
+    every = f"{', '.join(_REQUIRED)}, BECAUSE with REQUIRES, and METHOD_IN_WORDS with NEEDS_METHOD"
+    check_members(path, found, needed, every, "docs/add-a-table.md")
+    values = {each.name: found.get(each.name.upper()) for each in fields(TableKind)}
+    literals = {name: ast.literal_eval(value) for name, value in values.items() if value}
+    return TableKind(plugin_name(path), **literals)

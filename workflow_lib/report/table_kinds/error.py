@@ -1,0 +1,49 @@
+"""Errors of each method on the test rows, by training size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.results import read_published
+from workflow_lib.report.table_notes import table_notes
+from workflow_lib.report.table_text import (
+    TableOptions,
+    error_cells,
+    measured_of,
+    method_layout,
+    writer,
+)
+from workflow_lib.report.tables import ERROR_COLUMNS, Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workflow_lib.report.table_markup import Layout
+
+SHOWS = "errors of each method at each training size"
+READS = {"scores": "results/{experiment}/scores.csv"}
+SHOWS_ERRORS = True
+COLUMNS = ERROR_COLUMNS
+
+
+def cells(scores: pd.DataFrame, options: TableOptions) -> list[Cell]:
+    """Return the cells by error, training size and method."""
+    return error_cells(scores, options, options.errors, read_published(options.published))
+
+
+def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+    """Return the layout with a block for each error."""
+    measured = measured_of(cells, options)
+    notes = table_notes(
+        cells,
+        options,
+        measured,
+        sizes=measured.size_note,
+        bold_within="at its training size",
+    )
+    headings = {name: quantity.heading for name, quantity in QUANTITIES.items()}
+    return method_layout(
+        cells, options, notes, headings, lambda name: writer(QUANTITIES[name], options.decimals)
+    )
