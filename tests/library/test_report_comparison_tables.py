@@ -30,7 +30,7 @@ METHODS = {"wofer-gmm": {"label": "wOFER"}, "class-krr": {"label": "KRR"}}
 
 def answers(scores, asked):
     options = {"methods": METHODS, "metric": "accuracy", "comparisons": asked}
-    return table_cells("comparisons", scores, **options)
+    return list(table_cells("comparisons", scores, **options).itertuples())
 
 
 @pytest.fixture

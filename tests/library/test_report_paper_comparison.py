@@ -6,6 +6,7 @@ import math
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from report_samples import (
     METHODS,
@@ -30,7 +31,6 @@ from workflow_lib.report.paper_comparison import (
 )
 from workflow_lib.report.paper_contents import PaperItem, read_contents
 from workflow_lib.report.published_tables import PAPER, published_layouts
-from workflow_lib.report.queue_tables import QueueCell
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
@@ -386,12 +386,12 @@ def test_numbers_are_compared_with_those_of_their_own_table_of_a_file(tmp_path):
 
 
 def test_cells_without_errors_are_not_compared():
-    cell = QueueCell("resets", "boxes-ssvm", 20, 32, 0.5, "min", 1.0, 5, "8")
+    cells = pd.DataFrame({"quantity": ["resets"], "value": [1.0]})
     published = {"blaschko-5-1": CONFIG / "paper_tables" / "blaschko-5-1.csv"}
     options = {"methods": METHODS, "published": published}
     options |= {"contents": contents_of("Blaschko (2014)")}
     settings = settings_of("blaschko-5-1", kind="queue_resets")
-    (found,) = reproductions_of("toy", settings, OWN, {"first": [cell]}, **options)
+    (found,) = reproductions_of("toy", settings, OWN, {"first": cells}, **options)
     assert found.item.number == "5.1" and found.comparisons.empty
 
 

@@ -8,22 +8,17 @@ those of 20 classes, here those of the splits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.embeddings.queue_strategies import cheapest_resets, costs_of_resets
 from workflow_lib.report.labels import count_of, method_label, range_in_words
 from workflow_lib.report.results import COUNT, NAME, NUMBER, not_empty, read_results
 from workflow_lib.report.table_markup import Block, Layout
+from workflow_lib.report.table_text import TableOptions
 from workflow_lib.result_columns import QUEUE_COSTS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_text import TableOptions
 
 RESETS, ALWAYS, NEVER = "resets", "all reset", "no reset"
 """The number of resets of the cheapest strategy, and the costs of two others, divided by its
@@ -38,44 +33,6 @@ QUEUE_COLUMNS = (
 """Columns of the CSV file."""
 
 
-@dataclass(frozen=True)
-class QueueCell:
-    """A statistic over the splits, of searches on ``n_cells`` cells a side.
-
-    Boxes overlap no earlier one by ``max_overlap`` or more. ``n_images`` are those of each split,
-    in words.
-    """
-
-    quantity: str
-    method: str
-    training_size: int
-    n_cells: int
-    max_overlap: float
-    statistic: str
-    value: float
-    n_splits: int
-    n_images: str
-
-    @property
-    def row(self) -> str:
-        """The name of its row, as it is printed in the thesis."""
-        return self.statistic if self.quantity == RESETS else f"{self._overlap}, {self.statistic}"
-
-    @property
-    def column(self) -> str:
-        """The name of its column, as it is printed in the thesis."""
-        return self._overlap if self.quantity == RESETS else self.quantity
-
-    @property
-    def text(self) -> str:
-        """The value as it is shown."""
-        return f"{self.value:g}" if self.quantity == RESETS else f"{self.value:.2f}"
-
-    @property
-    def _overlap(self) -> str:
-        return f"\u03b3 = {self.max_overlap:.2f}"
-
-
 def read_queue_costs(path: str | Path) -> pd.DataFrame:
     """Return the rows of a ``queue-costs.csv``, with the columns `QUEUE_COSTS`.
 
@@ -85,11 +42,15 @@ def read_queue_costs(path: str | Path) -> pd.DataFrame:
     return not_empty(path, read_results(path, QUEUE_COSTS, expected, unique=QUEUE_COSTS[:-1]))
 
 
-def queue_cells(queue_costs: str | Path, quantities: Sequence[str]) -> list[QueueCell]:
-    """Return the statistics of some quantities of a ``queue-costs.csv``."""
+def queue_cells(queue_costs: str | Path, quantities: Sequence[str]) -> pd.DataFrame:
+    """Return the statistics over the splits of some quantities, with the columns `QUEUE_COLUMNS`.
+
+    They are of searches on ``n_cells`` cells a side for boxes that overlap no earlier one by
+    ``max_overlap`` or more; ``n_images`` are those of each split, in words.
+    """
     costs = read_queue_costs(queue_costs)
     n_images = range_in_words(set(costs.groupby("split")["row"].nunique()))
-    cells = []
+    lines = []
     for (method, size, n_cells, overlap), of_grid in costs.groupby(
         ["method", "training_size", "n_cells", "max_overlap"]
     ):
@@ -98,8 +59,8 @@ def queue_cells(queue_costs: str | Path, quantities: Sequence[str]) -> list[Queu
             for quantity in quantities:
                 value = float(function([split[quantity] for split in splits]))
                 key = quantity, method, size, n_cells, overlap, statistic
-                cells.append(QueueCell(*key, value, len(splits), n_images))
-    return cells
+                lines.append((*key, value, len(splits), n_images))
+    return pd.DataFrame(lines, columns=QUEUE_COLUMNS)
 
 
 def _of_split(costs: pd.DataFrame) -> dict[str, float]:
@@ -112,20 +73,32 @@ def _of_split(costs: pd.DataFrame) -> dict[str, float]:
     return {RESETS: len(resets), ALWAYS: always, NEVER: never}
 
 
-def queue_layout(cells: Sequence[QueueCell], options: TableOptions, explained: str = "") -> Layout:
+def overlap_names(cells: pd.DataFrame) -> pd.Series:
+    """Return the overlap of each cell as it is printed in the thesis."""
+    return cells["max_overlap"].map("\u03b3 = {:.2f}".format)
+
+
+def queue_layout(
+    cells: pd.DataFrame,
+    options: TableOptions,
+    rows: pd.Series,
+    columns: pd.Series,
+    written: str,
+    explained: str = "",
+) -> Layout:
     """Return the layout: a block for each grid of cells, in the form of the thesis.
 
-    The sentence `explained` of the note says what the numbers are.
+    `rows` and `columns` are the names of those of each cell, `written` is the format of a value,
+    and the sentence `explained` says in the note what the numbers are.
     """
-    rows, columns = (
-        list(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("row", "column")
-    )
     blocks = []
-    for n_cells in dict.fromkeys(cell.n_cells for cell in cells):
-        texts = {(cell.row, cell.column): cell.text for cell in cells if cell.n_cells == n_cells}
-        shown = [(row, [texts[row, column] for column in columns]) for row in rows]
+    for n_cells, of_grid in cells.groupby("n_cells", sort=False):
+        keys = zip(rows[of_grid.index], columns[of_grid.index], strict=True)
+        texts = dict(zip(keys, of_grid["value"].map(written.format), strict=True))
+        heads = columns.unique()
+        shown = [(row, [texts[row, head] for head in heads]) for row in rows.unique()]
         blocks.append(Block(f"{n_cells} \u00d7 {n_cells} cells", shown))
-    first = cells[0]
+    first = cells.iloc[0]
     note = (
         "Two detections overlap by less than \u03b3. The cheapest search takes the fewest sets of "
         f"boxes from its queue, in hindsight, for all images of a split. {explained}Least, median "
@@ -133,4 +106,4 @@ def queue_layout(cells: Sequence[QueueCell], options: TableOptions, explained: s
         f"test images and the weights of {method_label(first.method, options.methods)}, "
         f"{first.training_size} training images, which were learned on the coarser of the grids."
     )
-    return Layout(options.title, "", columns, blocks, [note])
+    return Layout(options.title, "", list(columns.unique()), blocks, [note])

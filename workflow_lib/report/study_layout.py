@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from workflow_lib.report.labels import method_label, variant_label
 from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
+from workflow_lib.report.table_markup import Layout
 from workflow_lib.report.table_notes import table_notes
 from workflow_lib.report.table_text import (
     TableOptions,
@@ -15,12 +15,7 @@ from workflow_lib.report.table_text import (
     measured_of,
     writer,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_markup import Layout
-    from workflow_lib.report.tables import Cell
+from workflow_lib.report.tables import Cell
 
 
 def study_cells(scores: pd.DataFrame, study: str, options: TableOptions) -> list[Cell]:
@@ -30,7 +25,7 @@ def study_cells(scores: pd.DataFrame, study: str, options: TableOptions) -> list
 
 
 def study_layout(
-    cells: Sequence[Cell], options: TableOptions, heading: str, unvaried: str, note: str
+    cells: list[Cell], options: TableOptions, heading: str, unvaried: str, note: str
 ) -> Layout:
     """Return the layout with a row for each value of a study and a column for each method.
 

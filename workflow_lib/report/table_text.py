@@ -20,7 +20,7 @@ from workflow_lib.report.labels import (
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import Published
 from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row
-from workflow_lib.report.table_notes import has_differences, is_published
+from workflow_lib.report.table_notes import has_differences, is_published, table_notes
 from workflow_lib.report.tables import ERRORS, Cell, error_table
 from workflow_lib.report.variants import order_variants
 
@@ -103,6 +103,13 @@ def measured_of(cells: Sequence[Cell], options: TableOptions) -> Quantity:
     return replace(measured, is_per_class=measured.is_per_class or own.is_per_class)
 
 
+def size_notes(cells: Sequence[Cell], options: TableOptions, bold_within: str = "") -> list[str]:
+    """Return the sentences under a table of several training sizes."""
+    measured = measured_of(cells, options)
+    sizes = measured.size_note
+    return table_notes(cells, options, measured, sizes=sizes, bold_within=bold_within)
+
+
 def cell_layout(cells: Sequence[Cell], options: TableOptions, **parts) -> Layout:
     """Return the layout of these `parts`, with the headings of published numbers."""
     tables = sorted({cell.published_table for cell in cells if is_published(cell)})
@@ -117,15 +124,15 @@ def cell_layout(cells: Sequence[Cell], options: TableOptions, **parts) -> Layout
 def method_layout(
     cells: Sequence[Cell],
     options: TableOptions,
-    notes: list[str],
     headings: Mapping[str, str],
     writer_of: Callable[[str], Callable],
     write_published: Callable = format_published_error,
+    bold_within: str = "",
 ) -> Layout:
     """Return the layout with a row for each method and a column for each training size.
 
     `headings` are those of the quantities, and `writer_of` gives the function that writes a mean
-    and a deviation of one.
+    and a deviation of one. `bold_within` is as in `table_notes`.
     """
     sizes = sorted({cell.training_size for cell in cells})
     published_sizes = sorted({cell.training_size for cell in cells if is_published(cell)})
@@ -151,7 +158,7 @@ def method_layout(
         row_heading="Method",
         heads=[f"n = {size}" for size in sizes],
         blocks=blocks,
-        notes=notes,
+        notes=size_notes(cells, options, bold_within),
         published_heads=[f"n = {size}" for size in published_sizes],
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+
+import pandas as pd
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
@@ -19,13 +19,9 @@ from workflow_lib.report.labels import (
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import most_test_rows, outside_studies, rows_of_sizes
 from workflow_lib.report.table_markup import Block, Layout
+from workflow_lib.report.table_text import TableOptions
 from workflow_lib.report.tables import CORRECTED_RISK, common_splits, difference
 from workflow_lib.report.variants import Variant, components_order
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_text import TableOptions
 
 SHOWS = "questions, each answered by two methods"
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -48,48 +44,22 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class ComparisonCell:
-    """The answer to one question at one training size.
-
-    ``difference`` and ``deviation`` are as they are shown: in percentage points of an accuracy.
-    ``answer`` is ``yes``, ``no, worse``, ``not shown`` or, for one split, ``not tested``.
-    """
-
-    question: str
-    answer: str
-    quantity: str
-    training_size: int
-    first: Variant
-    second: Variant
-    difference: float
-    deviation: float
-    p_student: float
-    p_corrected: float
-    n_splits: int
-
-    method = property(lambda self: self.first.method)
-    components = property(lambda self: self.first.components)
-    weak_size = property(lambda self: self.first.weak_size)
-    against_components = property(lambda self: self.second.components)
-    against = property(lambda self: self.second.method)
-    against_weak_size = property(lambda self: self.second.weak_size)
-
-
-def cells(scores: pd.DataFrame, options: TableOptions) -> list[ComparisonCell]:
+def cells(scores: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     """Return the answers, by training size in the order of the questions.
 
     Each of `options.comparisons` has a ``question``, whether ``method`` is better than ``against``.
+    ``difference`` and ``deviation`` are as they are shown: in percentage points of an accuracy.
+    ``answer`` is ``yes``, ``no, worse``, ``not shown`` or, for one split, ``not tested``.
 
     Raises
     ------
     UserError
         If no size has the scores of both methods of any question.
     """
-    metric, measured, rows = options.metric, QUANTITIES[options.metric], outside_studies(scores)
+    measured, rows = QUANTITIES[options.metric], outside_studies(scores)
     n_train, n_test = rows_of_sizes(rows), most_test_rows(rows)
     answers = []
-    for size, column in errors_by_size(rows, metric).items():
+    for size, column in errors_by_size(rows, options.metric).items():
         for asked in options.comparisons:
             for first, second in _compared(column, asked["method"], asked["against"]):
                 found = difference(
@@ -101,20 +71,9 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> list[ComparisonCell]:
                     measured.shown_difference(column[first][split] - column[second][split])
                     for split in common_splits(column[first], column[second])
                 ]
-                answers.append(
-                    ComparisonCell(
-                        asked["question"],
-                        _ANSWERS[found.outcome],
-                        metric,
-                        size,
-                        first,
-                        second,
-                        *mean_and_deviation(by_split),
-                        found.p_student,
-                        found.p_corrected,
-                        found.n_splits,
-                    )
-                )
+                answer = asked["question"], _ANSWERS[found.outcome], options.metric, size
+                answer += *first[:3], *second[:3], *mean_and_deviation(by_split)
+                answers.append((*answer, found.p_student, found.p_corrected, found.n_splits))
     if not answers:
         raise UserError(
             place="a table of kind comparisons",
@@ -122,7 +81,7 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> list[ComparisonCell]:
             expected="two methods of the experiment, or one with weak rows against itself",
             remedy="change the key comparisons of the table, or leave the table out",
         )
-    return answers
+    return pd.DataFrame(answers, columns=COLUMNS)
 
 
 def _compared(variants: Iterable[Variant], method: str, against: str) -> list[tuple]:
@@ -154,29 +113,23 @@ _ANSWERS = {
 """Outcome of the comparison of errors -> the answer."""
 
 
-def layout(cells: Sequence[ComparisonCell], options: TableOptions) -> Layout:
+def layout(cells: pd.DataFrame, options: TableOptions) -> Layout:
     """Return the layout: a block for each training size, a row for each question."""
-    measured = QUANTITIES[cells[0].quantity]
+    measured = QUANTITIES[options.metric]
     decimals = 1 if measured.is_accuracy else 3
     blocks = []
-    for size in dict.fromkeys(cell.training_size for cell in cells):
+    for size, of_size in cells.groupby("training_size", sort=False):
         rows = []
-        for cell in (cell for cell in cells if cell.training_size == size):
+        for cell in of_size.itertuples():
+            first = Variant(cell.method, cell.components, cell.weak_size)
+            second = Variant(cell.against, cell.against_components, cell.against_weak_size)
+            names = [variant_label(variant, options.methods) for variant in (first, second)]
             shown = format_signed(cell.difference, decimals)
-            names = " against ".join(
-                variant_label(variant, options.methods) for variant in (cell.first, cell.second)
-            )
             entries = [shown, MISSING, MISSING, cell.answer]
             if cell.n_splits > 1:
                 entries[0] = f"{shown} {PLUS_MINUS} {cell.deviation:.{decimals}f}"
                 entries[1:3] = (format_p_value(p) for p in (cell.p_student, cell.p_corrected))
-            rows.append((f"{cell.question} {names}", entries))
-        n_splits = max(cell.n_splits for cell in cells if cell.training_size == size)
-        blocks.append(
-            Block(
-                f"{measured.difference_name}, {measured.size_in_words(size)}, "
-                f"{count_of(n_splits, 'split')}",
-                rows,
-            )
-        )
+            rows.append((f"{cell.question} {' against '.join(names)}", entries))
+        sizes = f"{measured.size_in_words(size)}, {count_of(of_size['n_splits'].max(), 'split')}"
+        blocks.append(Block(f"{measured.difference_name}, {sizes}", rows))
     return Layout(options.title, "Question", HEADS, blocks, [NOTE], is_prose=True)

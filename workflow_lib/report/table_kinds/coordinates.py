@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from workflow_lib.report.coordinate_tables import SUMMARIES, coordinate_table
 from workflow_lib.report.labels import variant_label
+from workflow_lib.report.quantities import Quantity
+from workflow_lib.report.table_markup import Layout
 from workflow_lib.report.table_notes import table_notes
 from workflow_lib.report.table_text import (
     TableOptions,
@@ -17,12 +18,6 @@ from workflow_lib.report.table_text import (
 )
 from workflow_lib.report.tables import COORDINATE_COLUMNS, Cell
 from workflow_lib.report.variants import order_variants
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.quantities import Quantity
-    from workflow_lib.report.table_markup import Layout
 
 SHOWS = "the error of each output coordinate at the largest training size"
 READS = {"coordinates": "results/{experiment}/coordinates.csv"}
@@ -45,7 +40,7 @@ def cells(coordinates: pd.DataFrame, options: TableOptions) -> list[Cell]:
     return coordinate_table(coordinates, method_order=options.methods, reference=options.reference)
 
 
-def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+def layout(cells: list[Cell], options: TableOptions) -> Layout:
     """Return the layout with a row for each method and a column for each output coordinate."""
     methods, measured = options.methods, measured_of(cells, options)
     columns = _shown_columns(cells)
@@ -70,7 +65,7 @@ def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
     )
 
 
-def _shown_columns(cells: Sequence[Cell]) -> list[tuple[str, int | None]]:
+def _shown_columns(cells: list[Cell]) -> list[tuple[str, int | None]]:
     """Return (quantity, coordinate) of the columns that a table shows, in order.
 
     They are the coordinates and the global error, or, of more than `MOST_COORDINATES`
@@ -91,7 +86,7 @@ def _heading(cell: Cell, measured: Quantity) -> str:
     return cell.quantity.capitalize()
 
 
-def _note(cells: Sequence[Cell], measured: Quantity) -> str:
+def _note(cells: list[Cell], measured: Quantity) -> str:
     """Return the sentence that says what the columns of the table are."""
     if measured.is_accuracy:
         mean = "The mean over classes weights all classes equally, whatever their test rows."

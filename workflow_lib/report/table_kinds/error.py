@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import read_published
-from workflow_lib.report.table_notes import table_notes
-from workflow_lib.report.table_text import (
-    TableOptions,
-    error_cells,
-    measured_of,
-    method_layout,
-    writer,
-)
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import TableOptions, error_cells, method_layout, writer
 from workflow_lib.report.tables import ERROR_COLUMNS, Cell
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_markup import Layout
 
 SHOWS = "errors of each method at each training size"
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -33,17 +21,13 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> list[Cell]:
     return error_cells(scores, options, options.errors, read_published(options.published))
 
 
-def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+def layout(cells: list[Cell], options: TableOptions) -> Layout:
     """Return the layout with a block for each error."""
-    measured = measured_of(cells, options)
-    notes = table_notes(
-        cells,
-        options,
-        measured,
-        sizes=measured.size_note,
-        bold_within="at its training size",
-    )
     headings = {name: quantity.heading for name, quantity in QUANTITIES.items()}
     return method_layout(
-        cells, options, notes, headings, lambda name: writer(QUANTITIES[name], options.decimals)
+        cells,
+        options,
+        headings,
+        lambda name: writer(QUANTITIES[name], options.decimals),
+        bold_within="at its training size",
     )

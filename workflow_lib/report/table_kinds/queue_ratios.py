@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.queue_tables import (
     ALWAYS,
     NEVER,
     QUEUE_COLUMNS,
-    QueueCell,
+    overlap_names,
     queue_cells,
     queue_layout,
 )
-
-if TYPE_CHECKING:
-    from workflow_lib.report.table_markup import Layout
-    from workflow_lib.report.table_text import TableOptions
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import TableOptions
 
 SHOWS = (
     "for boxes, what it costs to reset the queue of a search for ten boxes always or never, "
@@ -33,7 +31,7 @@ COLUMNS = QUEUE_COLUMNS
 EXPLAINED = "Numbers are the sets that the others take, divided by those of the cheapest. "
 
 
-def cells(queue_costs: str | Path, options: TableOptions) -> list[QueueCell]:
+def cells(queue_costs: str | Path, options: TableOptions) -> pd.DataFrame:
     """Return the statistics over the splits, by grid of cells and overlap."""
     return queue_cells(
         queue_costs,
@@ -44,6 +42,7 @@ def cells(queue_costs: str | Path, options: TableOptions) -> list[QueueCell]:
     )
 
 
-def layout(cells: Sequence[QueueCell], options: TableOptions) -> Layout:
-    """Return the layout: a block for each grid of cells, in the form of the thesis."""
-    return queue_layout(cells, options, EXPLAINED)
+def layout(cells: pd.DataFrame, options: TableOptions) -> Layout:
+    """Return the layout with a row for each overlap and statistic, a column for each strategy."""
+    rows = overlap_names(cells) + ", " + cells["statistic"]
+    return queue_layout(cells, options, rows, cells["quantity"], "{:.2f}", EXPLAINED)

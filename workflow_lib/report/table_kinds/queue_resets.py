@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.queue_tables import (
     QUEUE_COLUMNS,
     RESETS,
-    QueueCell,
+    overlap_names,
     queue_cells,
     queue_layout,
 )
-
-if TYPE_CHECKING:
-    from workflow_lib.report.table_markup import Layout
-    from workflow_lib.report.table_text import TableOptions
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import TableOptions
 
 SHOWS = (
     "for boxes, how often the cheapest search for ten boxes resets its queue, with the weights of "
@@ -30,11 +28,11 @@ METHOD_IN_WORDS = "a method that is for boxes alone, such as boxes-ssvm"
 COLUMNS = QUEUE_COLUMNS
 
 
-def cells(queue_costs: str | Path, options: TableOptions) -> list[QueueCell]:
+def cells(queue_costs: str | Path, options: TableOptions) -> pd.DataFrame:
     """Return the statistics over the splits, by grid of cells and overlap."""
     return queue_cells(queue_costs, (RESETS,))
 
 
-def layout(cells: Sequence[QueueCell], options: TableOptions) -> Layout:
-    """Return the layout: a block for each grid of cells, in the form of the thesis."""
-    return queue_layout(cells, options)
+def layout(cells: pd.DataFrame, options: TableOptions) -> Layout:
+    """Return the layout with a row for each statistic and a column for each overlap."""
+    return queue_layout(cells, options, cells["statistic"], overlap_names(cells), "{:g}")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from workflow_lib.report.labels import format_seconds
 from workflow_lib.report.results import read_published
-from workflow_lib.report.table_notes import table_notes
-from workflow_lib.report.table_text import TableOptions, measured_of, method_layout
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import TableOptions, method_layout
 from workflow_lib.report.tables import ERROR_COLUMNS, TIMES, Cell, time_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_markup import Layout
 
 SHOWS = "seconds of training and prediction"
 READS = {"timings": "results/timings/{experiment}.csv"}
@@ -27,8 +21,6 @@ def cells(timings: pd.DataFrame, options: TableOptions) -> list[Cell]:
     return time_table(timings, published=published, method_order=options.methods)
 
 
-def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+def layout(cells: list[Cell], options: TableOptions) -> Layout:
     """Return the layout with a block for each of `TIMES`."""
-    measured = measured_of(cells, options)
-    notes = table_notes(cells, options, measured, sizes=measured.size_note)
-    return method_layout(cells, options, notes, TIMES, lambda name: format_seconds, format_seconds)
+    return method_layout(cells, options, TIMES, lambda name: format_seconds, format_seconds)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import read_published
-from workflow_lib.report.table_notes import has_differences, is_published, table_notes
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_notes import has_differences, is_published
 from workflow_lib.report.table_text import (
     TableOptions,
     cell_block,
     cell_layout,
     error_cells,
     measured_of,
+    size_notes,
     writer,
 )
 from workflow_lib.report.tables import ERROR_COLUMNS, Cell
 from workflow_lib.report.variants import components_order, order_variants
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_markup import Layout
 
 SHOWS = "the aRRMSE, of classes the accuracy, against the number of weakly labelled rows"
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -52,12 +49,12 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> list[Cell]:
     return [cell for cell in found if cell.method in kept]
 
 
-def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+def layout(cells: list[Cell], options: TableOptions) -> Layout:
     """Return the layout with a row for each training size and a column for each method.
 
     Fixed component numbers get a block each, where methods without a fixed number are repeated.
     """
-    methods, measured = options.methods, measured_of(cells, options)
+    methods = options.methods
     settings = sorted({cell.components for cell in cells if cell.weak_size}, key=components_order)
     sizes = [(f"n = {size}", size) for size in sorted({cell.training_size for cell in cells})]
     columns, published_columns = (
@@ -86,19 +83,12 @@ def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
                 with_differences=has_differences(cells),
             )
         )
-    notes = table_notes(
-        cells,
-        options,
-        measured,
-        sizes=measured.size_note,
-        bold_within="at its training size",
-    )
     return cell_layout(
         cells,
         options,
-        row_heading=measured.size_heading,
+        row_heading=measured_of(cells, options).size_heading,
         heads=[variant_label(column, methods) for column in columns],
         blocks=blocks,
-        notes=notes,
+        notes=size_notes(cells, options, "at its training size"),
         published_heads=[variant_label(column, methods) for column in published_columns],
     )

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from workflow_lib.report.study_layout import study_cells, study_layout
-from workflow_lib.report.tables import STUDY_COLUMNS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_markup import Layout
-    from workflow_lib.report.table_text import TableOptions
-    from workflow_lib.report.tables import Cell
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import TableOptions
+from workflow_lib.report.tables import STUDY_COLUMNS, Cell
 
 SHOWS = "the study of the share of wrong labels of weak rows"
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -33,7 +27,7 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> list[Cell]:
     return study_cells(scores, "weak_noise", options)
 
 
-def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+def layout(cells: list[Cell], options: TableOptions) -> Layout:
     """Return the layout with a row for each value and a column for each method."""
     # A share of zero is the same as what is not varied.
     unvaried = "" if any(cell.value == 0 for cell in cells) else "no wrong labels"

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from workflow_lib.report.study_layout import study_cells, study_layout
-from workflow_lib.report.tables import STUDY_COLUMNS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workflow_lib.report.table_markup import Layout
-    from workflow_lib.report.table_text import TableOptions
-    from workflow_lib.report.tables import Cell
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import TableOptions
+from workflow_lib.report.tables import STUDY_COLUMNS, Cell
 
 SHOWS = "the study of the weight of weak rows, as Table 15"
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -33,6 +27,6 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> list[Cell]:
     return study_cells(scores, "weak_weight", options)
 
 
-def layout(cells: Sequence[Cell], options: TableOptions) -> Layout:
+def layout(cells: list[Cell], options: TableOptions) -> Layout:
     """Return the layout with a row for each value and a column for each method."""
     return study_layout(cells, options, "\u03bb\u2082", "selected", NOTE)
