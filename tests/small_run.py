@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS
+from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, TABLE_KINDS
 from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.file_digests import SUFFIX
 from workflow_lib.imports import code_digest, import_closure
@@ -622,6 +622,8 @@ LOADED_BY_NAME = {
     "regression": METHODS,
     "saved_model": METHODS,
     "figure": FIGURES,
+    "table": TABLE_KINDS,
+    "report": TABLE_KINDS,
 }
 """The plug-ins that jobs load by their names, by rule."""
 
@@ -646,6 +648,15 @@ def texts_in(value: object) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
+def values_of(key: str, value: object) -> list:
+    """Return the values of a key in a parameter, wherever it stands."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(parts, list | tuple):
+        return []
+    own = [value[key]] if isinstance(value, dict) and key in value else []
+    return [*own, *(found for part in parts for found in values_of(key, part))]
+
+
 def is_module(name: str) -> bool:
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
@@ -656,7 +667,11 @@ def named_modules(record: dict) -> set[str]:
     kind = LOADED_BY_NAME.get(script_of_job(record))
     if kind is None:
         return set()
-    texts = texts_in(list(map(plain, record["params"])))
+    values = list(map(plain, record["params"]))
+    if record["rule"] == "report":
+        # Its figures have kinds, too, which are drawn by other jobs.
+        values = values_of("tables", values)
+    texts = texts_in(values)
     named = {f"workflow_lib.{kind.modules[text]}" for text in texts if text in kind.modules}
     named |= {text.rpartition(".")[0] for text in texts if text.startswith("workflow_lib.")}
     if "score_space" in texts:
