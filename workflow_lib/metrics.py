@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.box_overlap import overlaps
-
 
 def squared_error_sums(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return the sum over rows of squared errors of each coordinate: (d,) from (n, d) arrays."""
@@ -110,116 +108,6 @@ def norm_relative_error(errors: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     if not total > 0:
         return np.full(errors.shape[:-1], np.nan)
     return np.sqrt(errors.sum(axis=-1) / total)
-
-
-def mean_correlation(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Return the mean over coordinates of the Pearson correlation with the predictions.
-
-    Parameters
-    ----------
-    outputs : array (n, d)
-        The true outputs; missing ones (NaN) are left out. Coordinates that are constant have no
-        correlation and are left out.
-    predictions : array (..., n, d)
-        A prediction that is the same for all rows has the correlation zero.
-
-    Returns
-    -------
-    array (...)
-        From -1 to 1, higher is better; NaN where every coordinate is constant.
-    """
-    observed = ~np.isnan(outputs)
-    counts = np.maximum(observed.sum(axis=0), 1)
-
-    def deviations(values):
-        known = np.where(observed, values, 0.0)
-        centred = np.where(observed, known - known.sum(axis=-2, keepdims=True) / counts, 0.0)
-        # The rounding error of a mean is no variance.
-        rounding = (10 + len(outputs)) * np.finfo(float).eps * np.abs(known).max(axis=-2)
-        lengths = np.sqrt((centred**2).sum(axis=-2))
-        return centred, np.where(lengths > np.sqrt(counts) * rounding, lengths, 0.0)
-
-    true, true_lengths = deviations(outputs)
-    predicted, lengths = deviations(predictions)
-    varies = true_lengths > 0
-    if not varies.any():
-        return np.full(predictions.shape[:-2], np.nan)
-    products, lengths = (true * predicted).sum(axis=-2)[..., varies], lengths[..., varies]
-    scale = np.where(lengths > 0, lengths * true_lengths[varies], np.inf)
-    return (products / scale).mean(axis=-1)
-
-
-def all_measures(
-    outputs: np.ndarray, predictions: np.ndarray, reference: np.ndarray
-) -> dict[str, float]:
-    """Return each of `workflow_lib.error_measures.ERROR_MEASURES`, by its name.
-
-    Parameters
-    ----------
-    outputs, predictions : arrays (n, d)
-        Missing true outputs are NaN.
-    reference : array (d,)
-        Squared errors of the training mean, `training_mean_errors` or `reference_errors`.
-    """
-    errors = squared_error_sums(outputs, predictions)
-    return {
-        "arrmse": float(average_relative_error(errors, reference)),
-        "rrmse": float(pooled_relative_error(errors, reference)),
-        "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
-        "norm_rrmse": float(norm_relative_error(errors, outputs)),
-        "correlation": float(mean_correlation(outputs, predictions)),
-    }
-
-
-RIGHT_OVERLAP = 0.5
-"""The overlap with the true box from which on a predicted box is right (Everingham et al. 2010)."""
-
-
-def box_measures(
-    boxes: np.ndarray, predictions: np.ndarray, detections: np.ndarray | None = None
-) -> dict[str, float]:
-    """Return each of `workflow_lib.error_measures.BOX_MEASURES`, by its name.
-
-    Parameters
-    ----------
-    boxes, predictions : arrays (n, 4)
-        The true box of each image and the predicted one.
-    detections : array (n, k, 5) or None, default=None
-        Several boxes of each image with their scores, as
-        `workflow_lib.fitting.items.DETECTIONS`; None: the predicted ones, with equal scores.
-    """
-    found = overlaps(boxes, predictions)
-    if detections is None:
-        detections = np.concatenate([predictions, np.zeros((len(boxes), 1))], axis=1)[:, None]
-    is_right, _ = ranked_detections(boxes, detections)
-    return {
-        "overlap": float(found.mean()),
-        "recall_at_half": float((found >= RIGHT_OVERLAP).mean()),
-        "detection_error_rate": 1.0 - float(is_right[: len(boxes)].mean()),
-    }
-
-
-def ranked_detections(boxes: np.ndarray, detections: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which detections are right, by falling score over all images, and their scores.
-
-    Right is the first detection in an image that overlaps its true box by `RIGHT_OVERLAP` or more.
-    Detections with equal scores keep their order, that of their ranks in their images.
-
-    Parameters
-    ----------
-    boxes : array (n, 4)
-    detections : array (n, k, 5)
-
-    Returns
-    -------
-    is_right : bool array (n k,)
-    scores : array (n k,)
-    """
-    overlapping = overlaps(boxes[:, None], detections[..., :4]) >= RIGHT_OVERLAP
-    is_right = overlapping & (overlapping.cumsum(axis=1) == 1)
-    is_right, scores = is_right.T.ravel(), detections[..., 4].T.ravel()
-    order = np.argsort(-scores, kind="stable")
-    return is_right[order], scores[order]
 
 
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}

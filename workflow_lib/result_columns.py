@@ -32,12 +32,11 @@ by fits without the fold of each row."""
 SCORES = (*FIT, "n_train", "n_test", "quantity", "value")
 """Columns of ``scores.csv``: one row for each fit and quantity.
 
-``n_train`` and ``n_test`` count rows. The quantities are the errors of
-`workflow_lib.error_measures` or, of classes, its measures of classes, those of rankings where the
-test rows have more than one class, and ``guess_accuracy``, the accuracy of predicting the most
-frequent class of the training rows. These are measured on the test rows; the
-errors and the accuracy with the prefixes `TRAINING` and `CROSS_VALIDATED` are measured on the
-training rows, where a method has them.
+``n_train`` and ``n_test`` count rows. The quantities are the measures (`workflow_lib.measures`) of
+the task, as far as the test rows have them, and what the task adds, such as ``guess_accuracy``, the
+accuracy of predicting the most frequent class of the training rows. These are measured on the test
+rows; those with the prefixes `TRAINING` and `CROSS_VALIDATED` on the training rows, where a method
+has them.
 """
 
 CHOICES = (*FIT, "name", "value")

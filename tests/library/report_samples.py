@@ -17,11 +17,11 @@ import numpy as np
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.core.plugins import TABLE_KINDS
-from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
+from workflow_lib.measures.found import measures_of
 from workflow_lib.report import table_files
 from workflow_lib.report.published_tables import beside
 from workflow_lib.report.render import html_markup
@@ -93,7 +93,7 @@ def write_scores(
     lines = [
         [*key, size, n_test, name, FACTORS.get(name, 1) * value]
         for *key, size, value in _lines(rows, sizes, n_splits, lambda size, value: [size, value])
-        for name in ERROR_MEASURES
+        for name in measures_of("numbers")
     ]
     return _write(path, SCORES, lines)
 

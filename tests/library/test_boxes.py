@@ -30,9 +30,10 @@ from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.features.word_points import ImagePoints, points_of, points_tree, word_shares
 from workflow_lib.fitting.box_fitting import FittedBoxes
 from workflow_lib.fitting.items import DETECTIONS
+from workflow_lib.measures import box_overlaps
+from workflow_lib.measures.base import Predictions
 from workflow_lib.methods import box_kernel_support
 from workflow_lib.methods.box_support import support_coefficients
-from workflow_lib.metrics import box_measures, ranked_detections
 from workflow_lib.report.figure_data import figure_data
 from workflow_lib.report.figures import box_detections, box_queues
 from workflow_lib.report.queue_tables import read_queue_costs
@@ -423,10 +424,11 @@ def test_the_first_right_detection_of_an_image_counts():
             [[5, 5, 9, 9, 2.5], [*wrong, 0.5], [*wrong, 0.4]],
         ]
     )
-    is_right, scores = ranked_detections(boxes, detections)
+    is_right, scores = box_overlaps.ranked_detections(boxes, detections)
     assert scores.tolist() == [3.0, 2.5, 2.0, 1.0, 0.5, 0.4]
     assert is_right.tolist() == [False, True, True, False, False, False]
-    measures = box_measures(boxes, detections[:, 0, :4], detections)
+    known = {DETECTIONS: detections}
+    measures = box_overlaps.values(Predictions(boxes, detections[:, 0, :4], entries=known))
     # Of the two detections with the highest scores one is right: precision = recall = 1/2.
     assert measures == {"overlap": 0.5, "recall_at_half": 0.5, "detection_error_rate": 0.5}
-    assert box_measures(boxes, boxes)["detection_error_rate"] == 0.0
+    assert box_overlaps.values(Predictions(boxes, boxes))["detection_error_rate"] == 0.0

@@ -335,7 +335,10 @@ def test_methods_of_boxes_are_for_images_as_points():
     assert any("predicts boxes, and the task" in message for message in reasons_of(BOXES))
     forest = RIDGE | {"regressor": "random_forest", "grid": {"max_features": [0.5], "n_trees": 5}}
     refused = reasons_of(forest, None, PASTED, overlap)
-    assert any("does not predict boxes" in message for message in refused)
+    assert any(
+        "predicts rows of numbers or series, and the task is boxes" in message
+        for message in refused
+    )
 
 
 def test_good_methods_for_classes_pass():
@@ -536,7 +539,7 @@ def test_the_kernel_of_the_experiment_counts():
         ),
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
         ({"task": "boxes"}, {}, "boxes need split"),
-        ({}, {"metric": "overlap"}, "metric: overlap is for boxes"),
+        ({}, {"metric": "overlap"}, "rows of numbers need split"),
         (
             {},
             {"tables": [{"name": "a", "kind": "error", "errors": ["overlap"], "caption": "b"}]},
@@ -552,7 +555,7 @@ def test_the_kernel_of_the_experiment_counts():
         (
             {"task": "classes"},
             {"tables": [{"name": "a", "kind": "error", "errors": ["arrmse"], "caption": "b"}]},
-            "of a table are of outputs that are numbers, and the task is classes",
+            "of a table are of rows of numbers, and the task is classes",
         ),
         (
             {},

@@ -10,7 +10,6 @@ import pytest
 from small_data import regression_data
 
 from workflow_lib.artifacts import write_artifact
-from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.evaluation import (
     by_method,
@@ -19,6 +18,7 @@ from workflow_lib.experiments.evaluation import (
     write_rows,
 )
 from workflow_lib.experiments.splitting import run as run_split
+from workflow_lib.measures.found import measures_of
 from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
 
 
@@ -98,7 +98,7 @@ def test_scores_by_hand(experiment):
     run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
     rows = rows_of(files[0])
     assert list(rows[0]) == list(SCORES)
-    assert len(rows) == 8 * len(ERROR_MEASURES)
+    assert len(rows) == 8 * len(measures_of("numbers"))
     for row in rows:
         key = row["method"], int(row["training_size"]), int(row["split"])
         assert (row["experiment"], row["dataset"], row["n_test"]) == ("small", "data", "10")

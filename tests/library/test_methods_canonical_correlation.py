@@ -16,7 +16,7 @@ from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.metrics import mean_correlation
+from workflow_lib.measures.pearson_correlation import mean_correlation
 from workflow_lib.regression.canonical_correlation import output_basis, projected_outputs
 from workflow_lib.regression.coupled_outputs import SpectralRidge
 from workflow_lib.regression.laplacian import deformation, deformed_grams, graph_laplacian

@@ -9,8 +9,8 @@ import pytest
 from overlaps import overlaps
 from report_samples import METHODS, write_accuracies, write_scores
 
-from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
+from workflow_lib.measures.found import measures_of
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
 from workflow_lib.report.ranks import rank_methods
 from workflow_lib.report.results import read_scores
@@ -134,7 +134,7 @@ def test_a_method_that_lacks_a_split_is_not_ranked_there(tmp_path):
     whole = read_scores(path)
     path.write_text("".join(line for line in lines if ",wofer-gmm,selected,50,0,,4," not in line))
     damaged = read_scores(path)
-    assert len(damaged) == len(whole) - len(ERROR_MEASURES)
+    assert len(damaged) == len(whole) - len(measures_of("numbers"))
     run_settings = {name: settings_of(name) for name in "ab"}
     # At the smaller size all four methods have every split.
     found = rank_methods({"a": damaged, "b": whole}, run_settings)

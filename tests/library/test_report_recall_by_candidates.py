@@ -8,7 +8,7 @@ from report_samples import CLASS_METHODS, write_class_results
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.ranking_metrics import recalls
+from workflow_lib.measures.recalls import recalls
 from workflow_lib.report.figures import recall_by_candidates
 
 

@@ -23,7 +23,7 @@ from report_samples import (
 )
 from scipy import stats
 
-from workflow_lib.error_measures import ERROR_MEASURES
+from workflow_lib.measures.found import measures_of
 from workflow_lib.report.results import read_scores, read_timings
 from workflow_lib.report.tables import error_table, reference_variant, time_table
 from workflow_lib.report.variants import Variant
@@ -142,7 +142,7 @@ def test_a_single_row_is_never_bold(tmp_path):
 def test_only_common_splits_are_compared(tmp_path):
     path = write_scores(tmp_path / "scores.csv", FOUR_ROWS[:2], sizes=(20,))
     lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines[: -len(ERROR_MEASURES)]) + "\n")
+    path.write_text("\n".join(lines[: -len(measures_of("numbers"))]) + "\n")
     cell = cell_of(error_table(read_scores(path)), "m-rf")
     expected = stats.ttest_rel(
         [worse_error(20, s) for s in range(4)], [base_error(20, s) for s in range(4)]
@@ -260,7 +260,7 @@ def test_weak_tables_show_the_error_of_published_numbers_too(tmp_path):
 def test_studies_of_weak_labels_are_left_out(tmp_path):
     study = ("wofer-gmm", "selected", 100, lambda n, s: 0.01 * base_error(n, s), "weak_weight=1")
     scores = read(tmp_path, [*FOUR_ROWS, study])
-    assert len(scores) == (2 * 4 * 5 + 5) * len(ERROR_MEASURES)
+    assert len(scores) == (2 * 4 * 5 + 5) * len(measures_of("numbers"))
     assert error_table(scores) == error_table(read(tmp_path, FOUR_ROWS))
     timings = read_timings(write_timings(tmp_path / "t.csv", ["m-krr"], setting="weak_weight=1"))
     assert time_table(timings) == []

@@ -17,7 +17,7 @@ from platform import python_version
 import pytest
 from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
 
-from workflow_lib.error_measures import CLASS_MEASURES
+from workflow_lib.measures.found import measures_of
 from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
 
 LOADING_ATTRIBUTES = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
@@ -167,12 +167,12 @@ def test_every_combination_is_scored(first_folder):
 
 def test_classes_are_ranked(first_folder):
     with open(first_folder / "results" / "objects" / "scores.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["quantity"] in CLASS_MEASURES]
+        rows = [row for row in csv.DictReader(file) if row["quantity"] in measures_of("classes")]
     (table,) = (table for table in EXPERIMENTS["objects"]["tables"] if table["name"] == "right")
     assert {row["quantity"] for row in rows} == set(table["errors"])
     assert all(0 <= float(row["value"]) <= 1 for row in rows)
     text = html.unescape((first_folder / "results" / "report.html").read_text())
-    headings = [text.find(CLASS_MEASURES[name].heading) for name in table["errors"]]
+    headings = [text.find(measures_of("classes")[name].heading) for name in table["errors"]]
     assert -1 not in headings and headings == sorted(headings)
 
 

@@ -25,10 +25,11 @@ from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import ALL, numbers_of
 from workflow_lib.datasets.reading import NUMBERS, has_numbers_beside, kind_of_inputs
 from workflow_lib.embeddings.score_spaces.kinds import input_model_kinds
-from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.features.scales import MARKOV_SCALE, TEXT_SCALES
+from workflow_lib.measures.found import measures_of
 from workflow_lib.methods.base import method_modules
 from workflow_lib.output_models.kinds import model_kinds
+from workflow_lib.tasks.found import alternatives, metrics_of, tasks
 
 TRANSITIONS = "transitions"
 """The kind of inputs that are counts of transitions from one state to another."""
@@ -42,10 +43,17 @@ MODULES = method_modules()
 KINDS = model_kinds()
 """The kinds of generative models."""
 
-CLASSIFIERS = {name for name in MODULES if MODULES[name].tasks == ("classes",)}
 OF_BOXES = {name for name in MODULES if MODULES[name].tasks == ("boxes",)}
-WITH_BOXES = {name for name in MODULES if "boxes" in MODULES[name].tasks}
-OF_OUTPUTS = {name for name in MODULES if "classes" not in MODULES[name].tasks} - OF_BOXES
+"""The methods that search images for boxes."""
+
+TASKS_OF = {
+    outputs: [
+        name for name, task in tasks().items() if outputs in (*task.further_outputs, task.outputs)
+    ]
+    for outputs in dict.fromkeys(task.outputs for task in tasks().values())
+}
+"""The tasks that have the measures of a kind of outputs."""
+
 NEEDS_GRAM = {
     name
     for name, module in MODULES.items()
@@ -272,13 +280,23 @@ EXPERIMENT_REQUIREMENTS = (
         "training_sizes with 'all' need the same number of rows in every split, which a {split} "
         "split does not have",
     ),
-    Requirement(
-        {"task": {"classes"}},
-        {
-            "split": {"per_class", "stratified", "grouped", "given", "k_fold"},
-            "metric": {"accuracy"},
-        },
-        "classes need split: per_class, stratified, grouped, given or k_fold, and metric: accuracy",
+    *(
+        Requirement(
+            {"task": {name}},
+            {"split": set(task.splits), "metric": set(metrics_of(task))},
+            f"{task.predicts} need split: {alternatives(task.splits)}, and metric: "
+            f"{alternatives(metrics_of(task))}",
+        )
+        for name, task in tasks().items()
+    ),
+    *(
+        Requirement(
+            {f"shows_measures_of_{outputs}": {True}},
+            {"task": set(of_tasks)},
+            f"the errors {', '.join(measures_of(outputs))} of a table are of "
+            f"{tasks()[of_tasks[0]].predicts}, and the task is {{task}}",
+        )
+        for outputs, of_tasks in TASKS_OF.items()
     ),
     Requirement(
         {"has_class_losses": {True}},
@@ -291,39 +309,6 @@ EXPERIMENT_REQUIREMENTS = (
         "positive_class is for classes, and the task of the dataset is {task}",
     ),
     Requirement(
-        {"task": {"regression", "series"}},
-        {
-            "split": {"random", "grouped", "chronological", "given", "k_fold"},
-            "metric": {"arrmse", "rrmse", "correlation"},
-        },
-        "split: per_class or stratified, and metric: accuracy, are for classes, metric: overlap is "
-        "for boxes, and the task is {task}",
-    ),
-    Requirement(
-        {"task": {"boxes"}},
-        {
-            "split": {"random", "grouped", "chronological", "given", "k_fold"},
-            "metric": {"overlap"},
-        },
-        "boxes need split: random, grouped, chronological, given or k_fold, and metric: overlap",
-    ),
-    Requirement(
-        {"shows_measures_of_boxes": {True}},
-        {"task": {"boxes"}},
-        "the errors " + ", ".join(BOX_MEASURES) + " of a table are of boxes, and the task is "
-        "{task}",
-    ),
-    Requirement(
-        {"shows_measures_of_classes": {True}},
-        {"task": {"classes"}},
-        "the errors " + ", ".join(CLASS_MEASURES) + " of a table are of classes, and the task is "
-        "{task}",
-    ),
-    Requirement(
-        {"task": {"classes"}},
-        {"names_errors_of_numbers": {False}},
-        "the errors " + ", ".join(ERROR_MEASURES) + " of a table are of outputs that are numbers, "
-        "and the task is classes",
     ),
 )
 """What a dataset and an experiment must satisfy for all methods; the requirements of a kind of
@@ -378,32 +363,15 @@ COMBINATION_REQUIREMENTS = (
         "with more training rows than max_gram_rows, the regressor {regressor} would need a Gram "
         "matrix that is too large",
     ),
-    Requirement(
-        {"regressor": CLASSIFIERS},
-        {"task": {"classes"}},
-        "the regressor {regressor} predicts classes, and the task is {task}",
-    ),
-    Requirement(
-        {"regressor": OF_OUTPUTS - WITH_BOXES},
-        {"task": {"regression", "series"}},
-        "the regressor {regressor} predicts rows of numbers (task regression or series), not "
-        "{task}",
-    ),
-    Requirement(
-        {"regressor": OF_OUTPUTS & WITH_BOXES},
-        {"task": {"regression", "series", "boxes"}},
-        "the regressor {regressor} predicts rows of numbers (task regression, series or boxes), "
-        "not {task}",
-    ),
-    Requirement(
-        {"regressor": OF_BOXES},
-        {"task": {"boxes"}},
-        "the regressor {regressor} predicts boxes, and the task is {task}",
-    ),
-    Requirement(
-        {"task": {"boxes"}},
-        {"regressor": WITH_BOXES},
-        "the regressor {regressor} does not predict boxes",
+    *(
+        Requirement(
+            {"regressor": {name}},
+            {"task": set(module.tasks)},
+            "the regressor {regressor} predicts "
+            f"{alternatives(tasks()[task].predicts for task in module.tasks)}, and the task is "
+            "{task}",
+        )
+        for name, module in MODULES.items()
     ),
     *(
         Requirement(
@@ -538,8 +506,19 @@ def experiment_facts(
 ) -> dict[str, Any]:
     """Return the facts of a dataset and an experiment for the requirements."""
     kind = kind_of_inputs(dataset.reader, dataset.options)
+    # The default of the key names errors of numbers; other tasks replace it.
+    named = {
+        name
+        for table in experiment.tables or ()
+        for name in table.errors
+        if "errors" in table.model_fields_set
+    }
     return {
         "task": dataset.task,
+        **{
+            f"shows_measures_of_{outputs}": bool(named & set(measures_of(outputs)))
+            for outputs in TASKS_OF
+        },
         "has_positive_class": dataset.positive_class is not None,
         "has_class_losses": bool(dataset.class_tree or dataset.class_costs),
         "has_class_tree": bool(dataset.class_tree),
@@ -567,18 +546,6 @@ def experiment_facts(
         "studies_weak_weight": bool(experiment.studies and experiment.studies.weak_weight),
         "studies_weak_noise": bool(experiment.studies and experiment.studies.weak_noise),
         "components_are_selected": experiment.components == "selected",
-        "shows_measures_of_classes": any(
-            set(table.errors) & set(CLASS_MEASURES) for table in experiment.tables or ()
-        ),
-        "shows_measures_of_boxes": any(
-            set(table.errors) & set(BOX_MEASURES) for table in experiment.tables or ()
-        ),
-        # The default of the key names errors of numbers; tables of classes replace it.
-        "names_errors_of_numbers": any(
-            set(table.errors) & set(ERROR_MEASURES)
-            for table in experiment.tables or ()
-            if "errors" in table.model_fields_set
-        ),
         "is_large": exceeds(experiment, max_gram_rows),
     }
 

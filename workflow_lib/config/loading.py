@@ -34,6 +34,7 @@ from workflow_lib.config.stand_ins import experiments_to_run, replaced_experimen
 from workflow_lib.config.values import ALL
 from workflow_lib.errors import UserError, nearest_name, unknown_name
 from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.tasks.found import all_measures, tasks
 
 if TYPE_CHECKING:
     from workflow_lib.report.figures.base import FigureModule
@@ -152,12 +153,11 @@ class Configuration:
     def projections_of(self, experiment: str, method: str) -> list[bool]:
         """Return whether predicted memberships are projected on the simplex; two if it is selected.
 
-        A predicted series may lie outside the convex hull of the training series, and so outside
-        the simplex; memberships of series are therefore not projected. The gradient pre-image
-        starts at the projected closed form, so it is scored by it.
+        The task says whether they may be. The gradient pre-image starts at the projected closed
+        form, so it is scored by it.
         """
-        settings = self.methods[method]
-        if self.dataset_of(experiment).task == "series" or settings.preimage == "closed_form":
+        settings, task = self.methods[method], tasks()[self.dataset_of(experiment).task]
+        if not task.projects_memberships or settings.preimage == "closed_form":
             return [False]
         if projections := settings.grid_values("projection"):
             return [projection == "simplex" for projection in projections]
@@ -223,10 +223,7 @@ class Configuration:
 
     def selection_metric_of(self, experiment: str) -> str:
         """Return the error that selection minimises; for classes, that of their class vectors."""
-        metric = self.experiments[experiment].metric
-        return {"accuracy": "rrmse", "correlation": "arrmse", "overlap": "arrmse"}.get(
-            metric, metric
-        )
+        return all_measures()[self.experiments[experiment].metric].selects_by
 
     def is_mixture(self, method: str) -> bool:
         """Return whether the method's model is a mixture."""

@@ -36,10 +36,10 @@ from workflow_lib.config.values import (
     strictly_increasing,
     without_repeats,
 )
-from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.output_models.kinds import model_kinds
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.table_kinds.base import table_kinds
+from workflow_lib.tasks.found import all_measures, alternatives, tasks, usual_measures
 
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
@@ -47,7 +47,8 @@ LaggedValues = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
-ErrorName = Literal[(*ERROR_MEASURES, *BOX_MEASURES, *CLASS_MEASURES)]
+ErrorName = Literal[tuple(all_measures())]
+METRICS = {name: each for name, each in all_measures().items() if each.selects_by}
 
 
 class Comparison(Settings):
@@ -88,10 +89,7 @@ class TableSettings(Settings):
 
     errors: Annotated[
         tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)
-    ] = (
-        "arrmse",
-        "rrmse",
-    )
+    ] = usual_measures("numbers")
     """Errors that a table of kind `error` shows, one block each; see [Errors](#errors). A table of
     classes names those of classes; its default is the accuracy."""
 
@@ -367,10 +365,13 @@ class DatasetSettings(Settings):
     description: Text
     """What the inputs and the outputs are, in a few sentences."""
 
-    task: Literal["regression", "series", "boxes", "classes"] = "regression"
-    """What an output is: a row of numbers (`regression`, the most common), a short time series, the
-    box of an object in an image (`boxes`: left, top, right and bottom in pixels) or a class with a
-    class vector."""
+    task: Annotated[
+        Literal[tuple(tasks())],
+        Field(
+            description="What an output is: "
+            f"{alternatives(task.description for task in tasks().values())}."
+        ),
+    ] = "regression"
 
     class_tree: Text | None = None
     """File of a tree of classes, relative to the folder of the run: a table with the columns
@@ -513,13 +514,13 @@ class ExperimentSettings(Settings):
     """Settings that are varied, one value at a time, at the largest training and weak sizes; null:
     as in `defaults`."""
 
-    metric: Literal["arrmse", "rrmse", "correlation", "overlap", "accuracy"] = "arrmse"
-    """The error that selection minimises and that learning curves and findings use: `arrmse` (the
-    default, as in the paper: the relative error of each output coordinate, averaged) or `rrmse`
-    (pooled over coordinates, for outputs of which some hardly vary); tables show both. With
-    `correlation`, of which higher is better, selection minimises `arrmse`. For boxes `overlap`:
-    methods of boxes select by it, others minimise `arrmse`. For classes `accuracy`; selection then
-    minimises squared errors."""
+    metric: Annotated[
+        Literal[tuple(METRICS)],
+        Field(
+            description="The error that selection minimises and that learning curves and findings "
+            f"use: {' '.join(each.as_metric for each in METRICS.values() if each.as_metric)}"
+        ),
+    ] = "arrmse"
 
     components: Components = "selected"
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of

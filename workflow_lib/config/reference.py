@@ -36,8 +36,8 @@ from workflow_lib.config.models import (
 from workflow_lib.config.requests import TableRequest
 from workflow_lib.config.values import ADDRESS, COLOR, MOST, NAME, RELATIVE_PATH, SHA256
 from workflow_lib.core.plugins import READERS
-from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, ERROR_MEASURES
 from workflow_lib.methods.base import method_modules
+from workflow_lib.tasks.found import all_measures
 
 FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
     RunSettings: ("*.yaml",),
@@ -242,8 +242,8 @@ def readme() -> str:
         parts.append(section(f"{level} {title}", prefix, definitions[model.__name__]))
         if model is MethodFile:
             parts += sections_of_regressors(definitions)
-    measures = ERROR_MEASURES | BOX_MEASURES | CLASS_MEASURES
-    rows = [f"| `{name}` | {measure.description} |" for name, measure in measures.items()]
+    measures = all_measures().items()
+    rows = [f"| `{name}` | {measure.description} |" for name, measure in measures]
     parts.append("\n".join(["## Errors", "", "| name | error |", "|---|---|", *rows, ""]))
     parts.append("## Options of the readers\n\nThe keys of `options` of a dataset.\n")
     for reader in sorted(reader_options()):

@@ -120,6 +120,8 @@ SCORE_SPACES = Plugins(
     others=("base", "hidden_markov_emissions", "kinds"),
     is_stated=False,
 )
+MEASURES = Plugins("measure", "measures", "measures", others=("base", "found"), is_stated=False)
+TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
 ENCODERS = Plugins("encoder", "features/encoders", "encoders", is_stated=False)
 
 

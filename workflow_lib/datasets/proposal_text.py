@@ -23,6 +23,7 @@ from workflow_lib.datasets.proposed_methods import asked_questions, selecting_me
 from workflow_lib.datasets.proposed_ranges import in_words
 from workflow_lib.datasets.run_costs import CORES
 from workflow_lib.datasets.tables import listed
+from workflow_lib.tasks.found import tasks
 
 READS_ALL_OF = "templates"
 """The folder whose files are read here (`workflow_lib.imports`)."""
@@ -120,9 +121,8 @@ def _minutes(proposal: Proposal) -> str:
 def _known(proposal: Proposal) -> str:
     """Return in words what is known of a labelled row."""
     drops = proposal.options.get("incomplete_rows") == "drop"
-    what = "all outputs" if drops else "at least one output"
-    if proposal.task == "classes":
-        what = "a class"
+    task = tasks()[proposal.task]
+    what = task.known_of_complete_row if drops else task.known_of_row
     return f"inputs and {what}" if proposal.facts["rows_unpaired"] else what
 
 

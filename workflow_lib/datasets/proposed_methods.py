@@ -8,26 +8,12 @@ from typing import TYPE_CHECKING
 
 from workflow_lib.datasets.table_request import COMMAND, wrong_key
 from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.tasks.found import tasks
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
 
-METHODS = {
-    "regression": (
-        "ofer-stack",
-        "ofer-gmm",
-        "ofer-density",
-        "wofer-gmm",
-        "m-krr",
-        "m-krr-bagged",
-        "m-krr-pc",
-        "ridge",
-        "m-rf",
-        "extra-trees",
-        "m-mean",
-    ),
-    "series": ("ofer-gssm", "m-krr", "m-krr-pc", "m-rf", "m-mean"),
-    "classes": ("class-krr", "m-svm", "m-rf-classes"),
+METHODS = {name: task.methods for name, task in tasks().items()} | {
     "sequences": (
         "nfess",
         "fess-symbol",
@@ -238,7 +224,7 @@ def note_unpaired(proposal: Proposal) -> None:
     if not count:
         return
     names = [name for name, _ in proposal.methods if name in METHODS_OF_UNPAIRED]
-    what = "a class" if proposal.task == "classes" else "outputs"
+    what = tasks()[proposal.task].output_of_row
     start = f"Rows with {what} but no input: {count}."
     if not names:
         proposal.unpaired_sizes = []

@@ -34,6 +34,7 @@ from workflow_lib.datasets.table_encoding import N_BITS, STRING_COLUMNS
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import MISSING_VALUES, listed_names
 from workflow_lib.errors import UserError
+from workflow_lib.tasks.found import tasks
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
@@ -125,7 +126,7 @@ def choose_unpaired_sizes(
         Where these rows are copies of labelled rows, or have no time in a chronological split.
     """
     n_unpaired = proposal.facts["rows_unpaired"]
-    if not n_unpaired or proposal.task == "classes":
+    if not n_unpaired or not tasks()[proposal.task].learns_from_outputs_alone:
         return
     check_unpaired(table, table.matrix(columns["outputs"]), kinds)
     if proposal.split == "chronological":

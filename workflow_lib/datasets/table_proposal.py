@@ -63,6 +63,7 @@ from workflow_lib.datasets.table_sequences import (
     with_usable_sequences,
 )
 from workflow_lib.errors import UserError
+from workflow_lib.tasks.found import tasks
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -382,7 +383,7 @@ def _note_facts(proposal: Proposal) -> None:
                 f"(correlation {pair['correlation']:.6f}): leave one of them out."
             )
     nearly = [pair for pair in correlated if NEARLY_EQUAL <= abs(pair["correlation"]) <= EQUAL]
-    if nearly and proposal.task == "regression":
+    if nearly and tasks()[proposal.task].counts_outputs_apart:
         pair, others = nearly[0], f" ({len(nearly)} pairs are like that)" if nearly[1:] else ""
         proposal.warnings.append(
             f"The outputs '{pair['first']}' and '{pair['second']}' have the correlation "
@@ -390,7 +391,7 @@ def _note_facts(proposal: Proposal) -> None:
             "the same. If one follows from the other, leave it out."
         )
     if facts["contradictions"]:
-        what = "class" if proposal.task == "classes" else "outputs"
+        what = tasks()[proposal.task].output_of_row.removeprefix("a ")
         proposal.notes.append(
             f"Rows that share all inputs with a row of other {what}: {facts['contradictions']}. "
             "No method can distinguish them."

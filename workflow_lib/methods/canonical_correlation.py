@@ -19,14 +19,9 @@ from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import Grams
 from workflow_lib.fitting.validation_curves import KernelErrors, rounded
 from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
+from workflow_lib.measures.pearson_correlation import mean_correlation
 from workflow_lib.methods import base
-from workflow_lib.metrics import (
-    SMALLEST_GAIN,
-    mean_correlation,
-    reference_errors,
-    relative_error,
-    sum_of_observed,
-)
+from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
 from workflow_lib.regression.canonical_correlation import (
     output_basis,
     output_roughness,

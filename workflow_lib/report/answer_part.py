@@ -29,6 +29,7 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
+from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.results import read_json
 from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
@@ -95,7 +96,7 @@ def answer_figures(
     answer: Mapping, files: Mapping[str, Mapping[str, str | Path]], folder: str | Path
 ) -> dict[str, dict]:
     """Return what the templates show of the figures of an answer, by name."""
-    is_of_classes = answer["metric"] == "accuracy"
+    is_of_classes = QUANTITIES[answer["metric"]].is_accuracy
     words = {
         "methods": (METHODS, methods_in_words(answer)),
         "outputs": (CLASSES if is_of_classes else OUTPUTS, outputs_in_words(answer, is_of_classes)),
@@ -128,8 +129,7 @@ def leaderboard_section(answer: Mapping) -> Section:
         f"{count_of(answer['training_size'], 'training row')}, {count_of(n_splits, 'split')}, "
         f"{n_test} test rows"
     )
-    names = {"accuracy": "Accuracy (%)", "correlation": "Correlation"}
-    what = names.get(answer["metric"], "Relative error")
+    what = QUANTITIES[answer["metric"]].column.capitalize()
     rows = [
         (
             f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"],
@@ -314,7 +314,7 @@ def next_section(answer: Mapping, name: str) -> Section:
 
 def _row_entries(row: Mapping, answer: Mapping) -> list[Entry | str]:
     mean, deviation = _number(row["mean"]), _number(row["deviation"])
-    write = format_percent if answer["metric"] == "accuracy" else format_error
+    write = format_percent if QUANTITIES[answer["metric"]].is_accuracy else format_error
     text = write(mean, deviation)
     if row["n_splits"] < answer["n_splits"]:
         text += f" ({count_of(row['n_splits'], 'split')})"
@@ -360,7 +360,7 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
 
 def _test_texts(comparison: Mapping, answer: Mapping) -> list[str]:
     is_tested = comparison["outcome"] not in ("equal", "untested")
-    digits = ".1f" if answer["metric"] == "accuracy" else ".3f"
+    digits = ".1f" if QUANTITIES[answer["metric"]].is_accuracy else ".3f"
     texts = [_signed(_number(comparison["difference"]), digits)]
     texts.append(_signed(_number(comparison["effect"]), ".1f") if is_tested else MISSING)
     texts += [

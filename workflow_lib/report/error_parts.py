@@ -37,12 +37,7 @@ BEYOND_FOLDS = 0.05
 """A test error that is above the cross-validated one by more than this part of it is noted."""
 
 ERROR_NAMES = {
-    "arrmse": "relative error",
-    "rrmse": "pooled relative error",
-    "correlation": "correlation",
-    "overlap": "overlap",
-    "accuracy": "accuracy",
-    "accuracy_of_rows": "accuracy",
+    name: each.measure.plain_name for name, each in QUANTITIES.items() if each.measure.plain_name
 }
 """What an error is called in sentences, by the key of `QUANTITIES`."""
 

@@ -237,18 +237,10 @@ def protocol_sentences(
             f"replaced by the mean of its output over the rows of the fit, and errors count the "
             f"observed values only."
         )
-    if settings["metric"] == "rrmse":
-        sentences.append("Some outputs hardly vary, so the error used here is pooled over outputs.")
-    if measured.is_accuracy:
-        chance = measured.write(chance_error(scores), math.nan, unit=True)
-        guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"
-        sentences.append(f"{guess} has an accuracy of {chance}; higher is better.")
-    elif measured.is_of_boxes:
-        sentences.append("A box that does not overlap the true one counts 0; higher is better.")
-    elif measured.higher_is_better:
-        sentences.append("A constant prediction has a correlation of 0; higher is better.")
-    else:
-        sentences.append("An error of 1 is that of the training mean; lower is better.")
+    chance = chance_error(scores) if measured.is_accuracy else math.nan
+    guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"
+    level = measured.write(chance, math.nan, unit=True)
+    sentences.append(measured.measure.scale.format(guess=guess, chance=level))
     return " ".join(sentences)
 
 

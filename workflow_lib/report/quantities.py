@@ -7,32 +7,24 @@ lower is better. The accuracy of classes is compared as its error rate and shown
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from workflow_lib.error_measures import (
-    ACCURACY,
-    BOX_MEASURES,
-    ERROR_MEASURES,
-    LOSS_MEASURES,
-    RANKING_MEASURES,
-    TOP_MEASURES,
-    ErrorMeasure,
-)
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.measures.base import Measure
+from workflow_lib.measures.found import measures_of
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
 from workflow_lib.result_columns import FIT
+from workflow_lib.tasks.base import Task
+from workflow_lib.tasks.found import all_measures, task_with, usual_measures
 
-REFERENCE_METHOD = "m-krr"
-"""The method that the others are compared with, of outputs that are numbers."""
-
-CLASS_REFERENCE = "class-krr"
-"""The method that the others are compared with, of classes."""
+REFERENCE_METHOD = Task.reference
+"""The method that the others are compared with where the task names no other."""
 
 _OTHER_SIDE = {"lower": "higher", "higher": "lower", "minimum": "maximum", "maximum": "minimum"}
 _OTHER_SIDE |= {"better": "worse"}
@@ -42,40 +34,64 @@ _OTHER_SIDE |= {"better": "worse"}
 class Quantity:
     """The description of one error.
 
-    ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
-    of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
-    as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
-    percent. A correlation or an AUC is compared as 1 minus it, and shown as it is.
-    ``is_of_some_classes`` says that it is of classes, and that scores may lack it: a ranking of the
-    test rows by scores of classes, or a loss between classes. ``is_of_boxes`` says that it is of
-    predicted boxes, ``is_per_class`` whether training sizes are examples per class. ``reference``
-    is the method that the others are compared with, ``better`` says how a better value, as it is
-    shown, compares with a worse one, ``best`` is its superlative, and ``part`` and ``parts`` are
-    what the quantity is also measured for separately.
+    ``measure`` is what is measured, and ``task`` the first one whose own measures it is among.
+    Scores hold the error itself, which is shown as it is, or an accuracy, of which the error rate
+    is compared and which is shown in percent. A correlation or an AUC is compared as 1 minus it,
+    and shown as it is. ``better`` says how a better value, as it is shown, compares with a worse
+    one, and ``is_per_class`` whether training sizes are examples per class.
     """
 
-    name: str
-    heading: str
-    axis: str
-    is_accuracy: bool = False
-    is_of_some_classes: bool = False
-    is_of_boxes: bool = False
+    measure: Measure
+    task: Task
+    better: str
     is_per_class: bool = False
-    reference: str = REFERENCE_METHOD
-    better: str = "lower"
-    best: str = "lowest"
-    part: str = "output coordinate"
-    parts: str = "output coordinates"
 
     @property
-    def is_of_classes(self) -> bool:
-        """Whether it is measured on predicted classes."""
-        return self.is_accuracy or self.is_of_some_classes
+    def name(self) -> str:
+        """Its name in sentences."""
+        return self.measure.title
+
+    @property
+    def heading(self) -> str:
+        """The heading of a block of a table."""
+        return self.measure.heading
+
+    @property
+    def axis(self) -> str:
+        """The label of the axis of a figure."""
+        if self.is_accuracy:
+            return f"{self.name.capitalize()} on test rows (%)"
+        return f"{self.name} on test rows"
+
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether it is shown in percent, and compared as the share of wrong rows."""
+        return self.measure.is_accuracy
+
+    @property
+    def reference(self) -> str:
+        """The method that the others are compared with."""
+        return self.task.reference
+
+    @property
+    def part(self) -> str:
+        """What it is also measured for separately."""
+        return self.task.part
+
+    @property
+    def parts(self) -> str:
+        """The plural of ``part``."""
+        return self.task.parts
+
+    @property
+    def best(self) -> str:
+        """The superlative of ``better``."""
+        return "highest" if self.higher_is_better else "lowest"
 
     @property
     def higher_is_better(self) -> bool:
         """Whether the scores hold 1 minus the error."""
-        return self.better == "higher"
+        return self.measure.higher_is_better
 
     @property
     def largest(self) -> float:
@@ -93,6 +109,13 @@ class Quantity:
         if self.is_accuracy:
             return "error rate"
         return f"1 \u2212 {self.name}" if self.higher_is_better else self.name
+
+    @property
+    def column(self) -> str:
+        """The heading of a column of the answer."""
+        if self.is_accuracy:
+            return f"{self.name} (%)"
+        return self.name if self.higher_is_better else "relative error"
 
     @property
     def size_heading(self) -> str:
@@ -164,29 +187,16 @@ class Quantity:
         return format_difference(self.shown_difference(difference), decimals)
 
 
-_DIRECTIONS = {False: ("lower", "lowest"), True: ("higher", "highest")}
-_OF_CLASSES = {"reference": CLASS_REFERENCE, "part": "class", "parts": "classes"}
-
-
-def _quantity(measure: ErrorMeasure, axis: str = "", **more) -> Quantity:
-    """Return the description of a measure, of which `more` are further fields."""
-    better, best = _DIRECTIONS[measure.higher_is_better]
-    axis = axis or f"{measure.name} on test rows"
-    return Quantity(measure.name, measure.heading, axis, better=better, best=best, **more)
-
-
-_ACCURACY = _quantity(ACCURACY, "Accuracy on test rows (%)", is_accuracy=True, **_OF_CLASSES)
-
 QUANTITIES = {
-    **{name: _quantity(measure) for name, measure in ERROR_MEASURES.items()},
-    **{name: _quantity(measure, is_of_boxes=True) for name, measure in BOX_MEASURES.items()},
-    **{
-        name: _quantity(measure, is_of_some_classes=True, **_OF_CLASSES)
-        for name, measure in (LOSS_MEASURES | RANKING_MEASURES | TOP_MEASURES).items()
-    },
-    "accuracy": replace(_ACCURACY, is_per_class=True),
-    "accuracy_of_rows": _ACCURACY,
+    name: Quantity(
+        measure,
+        task_with(measure.outputs),
+        better="higher" if measure.higher_is_better else "lower",
+        is_per_class=measure.is_accuracy,
+    )
+    for name, measure in all_measures().items()
 }
+QUANTITIES["accuracy_of_rows"] = replace(QUANTITIES["accuracy"], is_per_class=False)
 """The columns of ``scores.csv`` that are measured on the test rows, and the description of each.
 
 ``accuracy_of_rows`` is the accuracy of an experiment whose training sizes count rows.
@@ -206,8 +216,8 @@ def errors_by_size(
 def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
     """Return the rows of a key of `QUANTITIES`, whose ``value`` is the error.
 
-    Splits whose test rows are of one class have no rows of the measures of rankings, and datasets
-    without losses between classes none of these; there may be none at all.
+    There may be none at all where the data lack a measure: splits whose test rows are of one class
+    those of rankings, and datasets without losses between classes these losses.
 
     Raises
     ------
@@ -215,18 +225,17 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
         If another fit does not have it: the measures of classes are not those of other outputs.
     """
     measured = QUANTITIES[quantity]
-    found = scores[scores["quantity"] == ("accuracy" if measured.is_accuracy else quantity)]
+    found = scores[scores["quantity"] == measured.measure.name]
     lacking = scores.merge(found[list(FIT)], how="left", on=list(FIT), indicator=True)
     lacking = lacking[lacking["_merge"] == "left_only"]
-    has_classes = "accuracy" in set(scores["quantity"])
-    if not lacking.empty and not (measured.is_of_some_classes and has_classes):
+    is_of_task = bool(set(scores["quantity"]) & set(measures_of(measured.measure.outputs)))
+    if not lacking.empty and not (measured.measure.may_be_absent and is_of_task):
         fit = lacking.iloc[0]
-        if has_classes != measured.is_of_classes:
+        if not is_of_task:
             raise UserError(
                 f"experiment {fit['experiment']}",
-                f"{quantity} is to be shown, and its outputs are "
-                + ("classes" if has_classes else "not classes"),
-                "the metric accuracy for classes, and any other for other outputs",
+                f"{quantity} is to be shown, and its outputs are not {measured.task.predicts}",
+                "a metric of the task of its dataset",
                 f"correct the key metric in config/experiments/{fit['experiment']}.yaml",
             )
         raise UserError(
@@ -237,6 +246,23 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
             f"rm results/{fit['experiment']}/scores.csv and run the same snakemake command again",
         )
     return found.assign(value=found["value"].map(measured.error))
+
+
+def errors_shown(errors: Sequence[str], metric: str, measured: Collection[str]) -> list[str]:
+    """Return the keys of `QUANTITIES` of the blocks of a table.
+
+    They are those of `errors` that its task has or, if there are none, the usual measures of the
+    task that are among those `measured`. The accuracy is that of the `metric`.
+    """
+    task, of_metric = QUANTITIES[metric].task, QUANTITIES[metric].measure.name
+    known = measures_of(*task.further_outputs, task.outputs)
+    usual = [
+        name
+        for name in usual_measures(task.outputs)
+        if name in measured or not known[name].may_be_absent
+    ]
+    shown = [name for name in errors if name in known] or usual
+    return [metric if name == of_metric else name for name in shown]
 
 
 def as_measured_on_test_rows(scores: pd.DataFrame, prefix: str) -> pd.DataFrame:
@@ -289,13 +315,11 @@ def chance_error(scores: pd.DataFrame) -> float:
 def baseline_of(scores: pd.DataFrame, metric: str) -> tuple[float, str]:
     """Return the level that uses no input, as it is shown, and its name.
 
-    It is the error of the training mean, the accuracy of `chance_error`, or that of boxes that
-    overlap no true one.
+    It is the error of the training mean, or the accuracy of `chance_error`.
     """
     measured = QUANTITIES[metric]
-    if measured.is_accuracy:
-        return measured.shown(chance_error(scores)), "chance"
-    return measured.shown(1.0), "no overlap" if measured.is_of_boxes else "training mean"
+    error = chance_error(scores) if measured.is_accuracy else 1.0
+    return measured.shown(error), measured.task.baseline
 
 
 def shown_cells(cells: Sequence, metric: str) -> list:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from workflow_lib.error_measures import BOX_MEASURES, CLASS_MEASURES, LOSS_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.result_cells import frame_as_csv, text_of
@@ -27,6 +26,7 @@ from workflow_lib.result_columns import (
     SECONDS,
     TIMINGS,
 )
+from workflow_lib.tasks.found import all_measures
 from workflow_lib.whole_files import write_text
 
 ROW = list(Variant._fields)
@@ -46,7 +46,8 @@ _EXPECTED = {
 """What a column holds; columns that are not listed hold any text."""
 
 _PUBLISHED = {"table": NAME, "value": NUMBER, "spread": NUMBER, "training_size": COUNT}
-_FRACTIONS = (*(set(CLASS_MEASURES) - set(LOSS_MEASURES)), *BOX_MEASURES, "guess_accuracy")
+_FRACTIONS = [name for name, measure in all_measures().items() if measure.is_share]
+_FRACTIONS.append("guess_accuracy")
 
 
 class Published(NamedTuple):

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
 from workflow_lib.report.labels import join_words, method_label, range_in_words
 from workflow_lib.report.published_tables import source_and_name
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
+from workflow_lib.tasks.found import all_measures
 
 if TYPE_CHECKING:
     from workflow_lib.report.table_text import TableOptions
 
-READINGS = {name: each.reading for name, each in ERROR_MEASURES.items() if each.reading}
+READINGS = {name: each.reading for name, each in all_measures().items() if each.reading}
 """Errors of published numbers that are inferred from their size -> the sentence that says so."""
 
 

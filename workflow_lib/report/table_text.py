@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.error_measures import CLASS_MEASURES, LOSS_MEASURES
 from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.labels import (
     MISSING,
@@ -17,7 +16,7 @@ from workflow_lib.report.labels import (
     table_title,
     variant_label,
 )
-from workflow_lib.report.quantities import QUANTITIES, Quantity
+from workflow_lib.report.quantities import QUANTITIES, Quantity, errors_shown
 from workflow_lib.report.results import Published
 from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row
 from workflow_lib.report.table_notes import has_differences, is_published, table_notes
@@ -78,14 +77,9 @@ def error_cells(
 ) -> list[Cell]:
     """Return the cells of a table of `errors`, with the published numbers where they belong.
 
-    Of classes they are the accuracy and the losses that were measured, or those of `errors` that
-    are measures of classes.
+    They are those that `errors_shown` gives for the task.
     """
-    if QUANTITIES[options.metric].is_accuracy:
-        of_classes = [name for name in errors if name in CLASS_MEASURES]
-        measured = set(scores["quantity"])
-        usual = ["accuracy", *(name for name in LOSS_MEASURES if name in measured)]
-        errors = [options.metric if name == "accuracy" else name for name in of_classes or usual]
+    errors = errors_shown(errors, options.metric, set(scores["quantity"]))
     return error_table(
         scores,
         method_order=options.methods,

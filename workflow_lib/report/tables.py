@@ -32,6 +32,7 @@ from workflow_lib.report.results import (
     write_frame,
 )
 from workflow_lib.report.variants import SELECTED, Variant, order_variants
+from workflow_lib.tasks.found import usual_measures
 
 STUDENT_RISK = 1e-3
 """The risk of the paper's rule for bold numbers."""
@@ -46,7 +47,7 @@ TIMES = {
 }
 """The blocks of a time table: name -> heading."""
 
-ERRORS = ("arrmse", "rrmse")
+ERRORS = usual_measures("numbers")
 """The errors that an error table shows by default."""
 
 

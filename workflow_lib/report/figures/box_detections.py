@@ -14,7 +14,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.box_overlap import overlaps
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import DETECTIONS
-from workflow_lib.metrics import RIGHT_OVERLAP, ranked_detections
+from workflow_lib.measures.box_overlaps import RIGHT_OVERLAP, ranked_detections
 from workflow_lib.report.labels import count_of, splits_in_words
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.ranking_metrics import recalls
+from workflow_lib.measures.recalls import recalls
 from workflow_lib.report.class_predictions import read_classes
 from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, panel_size, row_style

@@ -338,8 +338,7 @@ def _errors(mean: float, deviation: float, metric: str) -> tuple[float, float]:
 
 
 def _quantity(answer: Mapping) -> str:
-    names = {"accuracy": "accuracy (%)", "correlation": "correlation"}
-    return names.get(answer["metric"], "relative error")
+    return QUANTITIES[answer["metric"]].column
 
 
 def _basis(answer: Mapping) -> str:

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from workflow_lib.error_measures import RANKING_MEASURES, TOP_MEASURES
-from workflow_lib.ranking_metrics import (
+from workflow_lib.measures import ranking
+from workflow_lib.measures import recalls as of_candidates
+from workflow_lib.measures.base import Predictions
+from workflow_lib.measures.ranking.roc import (
     MEASURES,
     decision_values,
     partial_area,
     ranking_measures,
-    recalls,
     roc_curve,
-    top_measures,
 )
+from workflow_lib.measures.recalls import recalls
 
 SAMPLES = [(0, 40, 3), (1, 41, 5), (2, 300, 20), (3, 9, 2), (4, 150, 1000)]
 """Seeds, rows and distinct values: samples with many and with few ties."""
@@ -64,7 +65,7 @@ def brute_equal_error_rate(values, positive) -> float:
 
 
 def test_every_measure_has_a_description():
-    assert set(MEASURES) == set(RANKING_MEASURES)
+    assert list(MEASURES) == [measure.name for measure in ranking.MEASURES]
 
 
 @pytest.mark.parametrize("given", SAMPLES)
@@ -190,6 +191,7 @@ def test_recalls_are_those_of_ties_in_random_order():
 
 def test_recalls_among_as_many_as_there_are_classes_are_left_out():
     labels, scores = np.arange(6) % 4, np.random.default_rng(0).random((6, 6))
-    assert set(top_measures(labels, scores)) == set(TOP_MEASURES)
-    assert set(top_measures(labels, scores[:, :4])) == {"top_3"}
-    assert top_measures(labels % 2, scores[:, :3]) == {}
+    for n_classes, names in ((6, {"top_3", "top_5"}), (4, {"top_3"}), (3, set())):
+        known = {"class_scores": scores[:, :n_classes]}
+        rows = Predictions(labels % n_classes, labels, entries=known)
+        assert set(of_candidates.values(rows)) == names

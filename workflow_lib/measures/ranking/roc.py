@@ -6,7 +6,7 @@ with equal values are accepted together, so that the curve is straight between t
 enter by their order only: a strictly increasing transformation changes nothing.
 
 Take the first P rows to be positive and N to be negative. Without both there is no curve, and every
-measure is NaN. `recalls` ranks the classes of each row instead, to be returned as its candidates.
+measure is NaN.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-
-from workflow_lib.error_measures import NUMBERS_OF_CANDIDATES
 
 FALSE_POSITIVES = 50
 """False positives up to which `partial_area` reads the curve by default (ROC50)."""
@@ -103,7 +101,7 @@ MEASURES = {
     "roc50": partial_area,
     "equal_error_rate": equal_error_rate,
 }
-"""The measure of a curve of each of `workflow_lib.error_measures.RANKING_MEASURES`."""
+"""The measures of a curve, by name."""
 
 
 def decision_values(scores: np.ndarray) -> np.ndarray:
@@ -164,34 +162,3 @@ def ranking_measures(
         name: float(np.mean([measure(curve) for curve in curves]))
         for name, measure in MEASURES.items()
     }
-
-
-def recalls(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the recall (K,) of the true class among the 1, 2, ..., K classes of highest scores.
-
-    It is the mean over rows of the probability that the true class is among the first k where
-    classes with equal scores come in random order, so that equal scores for all classes have k / K.
-    The last is 1.
-
-    Parameters
-    ----------
-    labels : int array (m,)
-        True classes, from 0 to K - 1.
-    scores : array (m, K)
-        Scores of the classes, higher is better.
-    """
-    own = scores[np.arange(len(labels)), labels][:, None]
-    n_above = (scores > own).sum(axis=1)[:, None]
-    n_equal = (scores == own).sum(axis=1)[:, None]
-    places = np.arange(1, scores.shape[1] + 1) - n_above
-    return np.clip(places / n_equal, 0.0, 1.0).mean(axis=0)
-
-
-def top_measures(labels: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """Return each of `workflow_lib.error_measures.TOP_MEASURES` of scores (m, K) of classes.
-
-    Those of so many classes as there are, or more, are left out: they would be 1.
-    """
-    numbers = [k for k in NUMBERS_OF_CANDIDATES if k < scores.shape[1]]
-    by_number = recalls(labels, scores) if numbers else ()
-    return {f"top_{k}": float(by_number[k - 1]) for k in numbers}

@@ -1,0 +1,94 @@
+"""Properties of every measure, as written to the file of scores.
+
+A new measure needs its formula in a file of its own in the folder ``formulas``: a second way to
+compute it from true and predicted outputs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from measure_samples import Rows, formulas, sample, scores_of
+
+from workflow_lib.measures.found import measures_of
+from workflow_lib.metrics import METRICS
+from workflow_lib.tasks.found import all_measures
+
+
+@pytest.fixture
+def score(tmp_path):
+    """Return the function that gives the value of a measure in the file of scores."""
+    return lambda name, rows: scores_of(tmp_path, all_measures()[name].outputs, rows)[name]
+
+
+def with_gaps(rows: Rows) -> Rows:
+    """Return rows of which true outputs are missing, those of one test row altogether."""
+    random = np.random.default_rng(2)
+    truth, train = (
+        np.where(random.random(values.shape) < 0.2, np.nan, values)
+        for values in (rows.truth, rows.train)
+    )
+    truth[3] = np.nan
+    return Rows(truth, rows.predictions, train)
+
+
+def test_every_measure_has_a_second_formula_and_no_formula_is_left():
+    assert set(formulas()) == set(all_measures())
+
+
+@pytest.mark.parametrize("name", all_measures())
+def test_a_measure_is_described(name):
+    measure = all_measures()[name]
+    assert measure.name == name
+    for text in (measure.title, measure.heading):
+        assert text.strip() == text != ""
+    assert measure.description.endswith(".")
+    if measure.selects_by:
+        assert measure.selects_by in METRICS
+        assert measure.plain_name and measure.scale.endswith(".")
+
+
+@pytest.mark.parametrize("name", all_measures())
+def test_a_measure_is_its_formula(score, name):
+    assert score(name, sample(name)) == pytest.approx(
+        formulas()[name].FORMULAS[name](sample(name)), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", all_measures())
+def test_perfect_predictions(score, name):
+    rows = sample(name)
+    assert score(name, rows._replace(predictions=rows.truth)) == pytest.approx(
+        float(all_measures()[name].higher_is_better)
+    )
+
+
+@pytest.mark.parametrize("name", all_measures())
+def test_the_order_of_rows_and_outputs_does_not_matter(score, name):
+    rows = sample(name)
+    order = np.random.default_rng(0).permutation(len(rows.truth))
+    other = Rows(rows.truth[order], rows.predictions[order], rows.train[::-1])
+    if all_measures()[name].outputs == "numbers":
+        other = Rows(*(values[:, ::-1] for values in other))
+    assert score(name, other) == pytest.approx(score(name, rows), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", measures_of("numbers"))
+def test_missing_outputs_count_nowhere(score, name):
+    rows = with_gaps(sample(name))
+    expected = score(name, rows)
+    assert expected == pytest.approx(formulas()[name].FORMULAS[name](rows), rel=1e-12)
+    wild = np.where(np.isnan(rows.truth), 1e9, rows.predictions)
+    assert score(name, rows._replace(predictions=wild)) == expected
+    without = Rows(*(np.delete(values, 3, axis=0) for values in rows[:2]), rows.train)
+    assert score(name, without) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", all_measures())
+def test_only_measures_that_may_be_absent_are_absent(tmp_path, name):
+    measure, rows = all_measures()[name], sample(name)
+    single = Rows(rows.truth[:1], rows.predictions[:1], rows.train)
+    found = scores_of(tmp_path, measure.outputs, single)
+    assert measure.may_be_absent or name in found
+    if measure.is_share and name in found:
+        assert 0 <= found[name] <= 1

@@ -1,0 +1,1 @@
+"""The tasks of datasets: every module is one, as `base` says."""
