@@ -155,13 +155,6 @@ def plain(values, *keys):
     return {key: dumped[key] for key in keys}
 
 
-def shown_metric(experiment):
-    """Return the metric that the report shows; accuracy is by number of rows but for splits per class."""
-    values = settings.experiments[experiment]
-    by_rows = values.metric == "accuracy" and values.split != "per_class"
-    return "accuracy_of_rows" if by_rows else values.metric
-
-
 def stand_in(experiment):
     return settings.dataset_of(experiment).stand_in_for
 

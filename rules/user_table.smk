@@ -68,7 +68,7 @@ rule leaderboard:
         methods=compared_methods,
         experiment=lambda wildcards: {
             **plain(experiment_of(wildcards), "title", "split"),
-            "metric": shown_metric(wildcards.experiment),
+            "metric": settings.shown_metric_of(wildcards.experiment),
         },
         n_folds=settings.run.n_folds,
     log:
@@ -161,7 +161,7 @@ rule answer_figures:
         methods=lambda wildcards: method_fields(
             settings.methods_of(wildcards.experiment), "label", "color", "marker"
         ),
-        metric=lambda wildcards: shown_metric(wildcards.experiment),
+        metric=lambda wildcards: settings.shown_metric_of(wildcards.experiment),
     log:
         "logs/answer_figures/{experiment}.log",
     benchmark:

@@ -29,6 +29,10 @@ TRAINING, CROSS_VALIDATED = "training_", "cross_validated_"
 """Prefixes of the quantities that were measured on the training rows: by the fit to these rows, and
 by fits without the fold of each row."""
 
+OF_ROWS = "_of_rows"
+"""Suffix of the metrics of experiments whose training sizes count rows, where others of the task
+count examples per class."""
+
 SCORES = (*FIT, "n_train", "n_test", "quantity", "value")
 """Columns of ``scores.csv``: one row for each fit and quantity.
 

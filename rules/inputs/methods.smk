@@ -268,10 +268,9 @@ def artifacts_taken(wildcards):
 
 
 def decoder_distance(wildcards):
-    """Return how a class is found from a predicted vector; None where no class is predicted."""
-    if experiment_of(wildcards).metric != "accuracy":
-        return None
-    return method_of(wildcards).decoder or "euclidean"
+    """Return how an output is found from a predicted vector; None where it is the vector."""
+    usual = settings.task_of(wildcards.experiment).decoder
+    return usual and (method_of(wildcards).decoder or usual)
 
 
 def predicts_scores(wildcards):
@@ -282,5 +281,5 @@ def predicts_scores(wildcards):
 
 def class_vectors_of(wildcards):
     """Return the dataset with the class vectors, where classes are predicted."""
-    is_class = experiment_of(wildcards).metric == "accuracy"
-    return dataset_of(wildcards) if is_class else []
+    is_decoded = settings.task_of(wildcards.experiment).decoder
+    return dataset_of(wildcards) if is_decoded else []

@@ -56,7 +56,7 @@ def ranked_experiments():
             "dataset": draw_name(experiment.dataset),
             "stand_in_for": stand_in(name),
             "is_made": "synthetic" in settings.dataset_of(name).reader,
-            "metric": shown_metric(name),
+            "metric": settings.shown_metric_of(name),
             "methods": list(experiment.methods),
         }
         for name, experiment in settings.experiments.items()
@@ -67,7 +67,7 @@ def protocol_experiments():
     """Return what the figure of the protocol states of each experiment."""
     return {
         name: {
-            "metric": shown_metric(name),
+            "metric": settings.shown_metric_of(name),
             "has_ceiling": any(
                 settings.methods[method].weak_outputs == "true"
                 for method in settings.methods_of(name)
@@ -127,7 +127,7 @@ def experiments_for_report():
                 "tables",
                 "figures",
             )
-            | {"metric": shown_metric(experiment)},
+            | {"metric": settings.shown_metric_of(experiment)},
             **with_prefix(files_for_report(experiment)),
         }
         for experiment, values in settings.experiments.items()

@@ -179,13 +179,12 @@ def shares_of_wrong_labels(experiment):
 
 
 def families(experiment):
-    """Return the experiments of the run that compare the same methods on classes."""
-    methods = settings.methods_of(experiment)
-    return [
-        name
-        for name, values in settings.experiments.items()
-        if values.metric == "accuracy" and settings.methods_of(name) == methods
-    ]
+    """Return the experiments of the run that compare the same methods at the same task."""
+
+    def compared(name):
+        return settings.task_of(name), settings.methods_of(name)
+
+    return [name for name in settings.experiments if compared(name) == compared(experiment)]
 
 
 def input_models_of(methods):
@@ -254,7 +253,7 @@ def settings_of_figure(wildcards):
     shown = shown_in_figure(wildcards)
     known = {
         "methods": method_fields(methods, *kind.method_fields),
-        "metric": shown_metric(name),
+        "metric": settings.shown_metric_of(name),
         "named_methods": method_fields(named_in_figure(wildcards), *kind.method_fields),
         "output_scale": dataset.outputs.scale,
         "seed": derive_seed(settings.run.seed, "figure", kind.name),

@@ -34,6 +34,8 @@ from workflow_lib.config.stand_ins import experiments_to_run, replaced_experimen
 from workflow_lib.config.values import ALL
 from workflow_lib.errors import UserError, nearest_name, unknown_name
 from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.result_columns import OF_ROWS
+from workflow_lib.tasks.base import PER_CLASS, Task
 from workflow_lib.tasks.found import all_measures, tasks
 
 if TYPE_CHECKING:
@@ -156,8 +158,8 @@ class Configuration:
         The task says whether they may be. The gradient pre-image starts at the projected closed
         form, so it is scored by it.
         """
-        settings, task = self.methods[method], tasks()[self.dataset_of(experiment).task]
-        if not task.projects_memberships or settings.preimage == "closed_form":
+        settings, projects = self.methods[method], self.task_of(experiment).projects_memberships
+        if not projects or settings.preimage == "closed_form":
             return [False]
         if projections := settings.grid_values("projection"):
             return [projection == "simplex" for projection in projections]
@@ -220,6 +222,16 @@ class Configuration:
             per_class=values.split == "per_class",
             is_own=self.is_own(experiment),
         )
+
+    def task_of(self, experiment: str) -> Task:
+        """Return the task of the dataset of an experiment."""
+        return tasks()[self.dataset_of(experiment).task]
+
+    def shown_metric_of(self, experiment: str) -> str:
+        """Return the key of the description of the metric, which says what training sizes count."""
+        values = self.experiments[experiment]
+        by_rows = self.task_of(experiment).may_split_per_class and values.split != PER_CLASS
+        return f"{values.metric}{OF_ROWS}" if by_rows else values.metric
 
     def selection_metric_of(self, experiment: str) -> str:
         """Return the error that selection minimises; for classes, that of their class vectors."""

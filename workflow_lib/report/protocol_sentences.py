@@ -45,13 +45,6 @@ _GIVEN = (
     "other test rows, and the tests, which assume that splits are random, give too small p values."
 )
 
-_SELECTION = "scored on the outputs themselves, after the pre-image."
-
-_CLASS_SELECTION = (
-    "scored by a squared error, never by the number of right classes: of the class scores, up to a "
-    "common factor where they are decoded, or of class vectors where these are predicted."
-)
-
 _APPROXIMATIONS = {
     "n_landmarks": "the features of {number} landmarks, centres of training inputs (the "
     "Nystr\u00f6m approximation),",
@@ -79,11 +72,6 @@ _PER_CLASS = (
 _STRATIFIED = (
     "Every class has its share of the training and of the test rows, and at least one training row "
     "where there are enough."
-)
-
-_GROUPED_CLASSES = (
-    "Every class has about its share of the test rows, as far as whole groups allow, and of the "
-    "training rows."
 )
 
 _K_FOLD = (
@@ -155,17 +143,14 @@ def protocol_sentences(
         sentences.append(_k_fold_in_words(scores, settings["outer_folds"], measured.is_accuracy))
     if ALL in settings["training_sizes"]:
         sentences.append(_ALL_ROWS)
-    if (
-        measured.is_accuracy
-        and settings.get("split") == "grouped"
-        and settings.get("whole_groups") != "training"
-    ):
-        sentences.append(_GROUPED_CLASSES)
+    is_grouped = settings.get("split") == "grouped"
+    if measured.task.grouped and is_grouped and settings.get("whole_groups") != "training":
+        sentences.append(measured.task.grouped)
     if settings.get("whole_groups") in _WHOLE_GROUPS:
         sentences.append(_WHOLE_GROUPS[settings["whole_groups"]])
     if settings.get("wrong_labels"):
-        what = "classes" if measured.is_accuracy else "outputs"
-        sentences.append(_WRONG.format(share=format_share(settings["wrong_labels"]), what=what))
+        share, what = format_share(settings["wrong_labels"]), measured.task.plural
+        sentences.append(_WRONG.format(share=share, what=what))
     left_out = sorted(set(settings["training_sizes"]) - {*sizes, ALL})
     if left_out:
         sizes_in_words = join_words(left_out)
@@ -206,7 +191,7 @@ def protocol_sentences(
         chosen += " and numbers of components"
     sentences.append(
         f"{chosen} are selected by {n_folds}-fold cross-validation on the training rows alone, "
-        + (_CLASS_SELECTION if measured.is_accuracy else _SELECTION)
+        + measured.task.selection
     )
     if measured.is_per_class and sizes[0] == 1:
         sentences.append(_ONE_EXAMPLE)

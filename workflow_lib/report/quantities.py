@@ -19,7 +19,7 @@ from workflow_lib.measures.found import measures_of
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
-from workflow_lib.result_columns import FIT
+from workflow_lib.result_columns import FIT, OF_ROWS
 from workflow_lib.tasks.base import Task
 from workflow_lib.tasks.found import all_measures, task_with, usual_measures
 
@@ -192,11 +192,15 @@ QUANTITIES = {
         measure,
         task_with(measure.outputs),
         better="higher" if measure.higher_is_better else "lower",
-        is_per_class=measure.is_accuracy,
+        is_per_class=bool(measure.selects_by) and task_with(measure.outputs).may_split_per_class,
     )
     for name, measure in all_measures().items()
 }
-QUANTITIES["accuracy_of_rows"] = replace(QUANTITIES["accuracy"], is_per_class=False)
+QUANTITIES |= {
+    name + OF_ROWS: replace(measured, is_per_class=False)
+    for name, measured in QUANTITIES.items()
+    if measured.is_per_class
+}
 """The columns of ``scores.csv`` that are measured on the test rows, and the description of each.
 
 ``accuracy_of_rows`` is the accuracy of an experiment whose training sizes count rows.

@@ -16,6 +16,9 @@ from workflow_lib.measures.base import Predictions
 if TYPE_CHECKING:
     import numpy as np
 
+PER_CLASS = "per_class"
+"""The kind of splits whose training sizes are examples per class."""
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -69,6 +72,15 @@ class Task:
     splits: tuple[str, ...] = ("random", "grouped", "chronological", "given", "k_fold")
     """The kinds of splits that fit it."""
 
+    plural: str = "outputs"
+    """What outputs are called in sentences."""
+
+    selection: str = "scored on the outputs themselves, after the pre-image."
+    """How settings are selected, as the end of a sentence."""
+
+    grouped: str = ""
+    """The sentence on the test rows of grouped splits."""
+
     projects_memberships: bool = True
     """Whether predicted memberships of components are projected on the simplex."""
 
@@ -101,6 +113,11 @@ class Task:
 
     counts_outputs_apart: bool = False
     """Whether outputs are separate quantities, of which nearly equal ones count twice."""
+
+    @property
+    def may_split_per_class(self) -> bool:
+        """Whether training sizes may be examples per class."""
+        return PER_CLASS in self.splits
 
     def test(self, fit: Fit) -> Predictions:
         """Return the true and the predicted outputs of the test rows."""

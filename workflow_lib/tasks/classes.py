@@ -6,7 +6,7 @@ import json
 
 from workflow_lib.measures.base import Predictions
 from workflow_lib.result_columns import TRAINING
-from workflow_lib.tasks.base import Fit, Task
+from workflow_lib.tasks.base import PER_CLASS, Fit, Task
 
 
 class Classes(Task):
@@ -17,7 +17,16 @@ class Classes(Task):
     outputs = "classes"
     predicts = "classes"
     entry = "classes"
-    splits = ("per_class", "stratified", "grouped", "given", "k_fold")
+    splits = (PER_CLASS, "stratified", "grouped", "given", "k_fold")
+    plural = "classes"
+    selection = (
+        "scored by a squared error, never by the number of right classes: of the class scores, up "
+        "to a common factor where they are decoded, or of class vectors where these are predicted."
+    )
+    grouped = (
+        "Every class has about its share of the test rows, as far as whole groups allow, and of "
+        "the training rows."
+    )
     decoder = "euclidean"
     reference = "class-krr"
     part, parts = "class", "classes"
