@@ -31,3 +31,11 @@ def mirror() -> Callable[[str], Path]:
         pytest.skip(f"{relative} is in no folder of OFER_MIRROR")
 
     return find
+
+
+@pytest.fixture
+def score(tmp_path: Path) -> Callable:
+    """Return the function that gives the value of a measure of `Rows` in the file of scores."""
+    from measure_samples import all_measures, scores_of
+
+    return lambda name, rows: scores_of(tmp_path, all_measures()[name].outputs, rows)[name]

@@ -53,6 +53,17 @@ def sample(name: str) -> Rows:
     return Rows(*outputs_of(all_measures()[name].outputs).sample(**options))
 
 
+def with_gaps(rows: Rows) -> Rows:
+    """Return rows of which true outputs are missing, those of one test row altogether."""
+    random = np.random.default_rng(2)
+    truth, train = (
+        np.where(random.random(values.shape) < 0.2, np.nan, values)
+        for values in (rows.truth, rows.train)
+    )
+    truth[3] = np.nan
+    return Rows(truth, rows.predictions, train)
+
+
 def scores_of(folder: Path, outputs: str, rows: Rows) -> dict[str, float]:
     """Return the quantities in the file of scores of predictions."""
     everything = np.concatenate([rows.truth, rows.train])

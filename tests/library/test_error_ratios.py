@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from measure_samples import Rows, sample, scores_of
+from measure_samples import Rows, sample, with_gaps
 from sklearn.metrics import r2_score
 
 from workflow_lib.measures.error_ratios import MEASURES
@@ -14,23 +14,6 @@ ERRORS = [measure.name for measure in MEASURES]
 OF_TRAINING_MEAN = {"arrmse": 1.0, "rrmse": 1.0, "root_sum_rrmse": np.sqrt(3)}
 IN_ANY_UNITS = ("arrmse", "root_sum_rrmse")
 """Metrics that do not depend on the units of each output; that of the others is common to all."""
-
-
-@pytest.fixture
-def score(tmp_path):
-    """Return the function that gives the value of a measure in the file of scores."""
-    return lambda name, rows: scores_of(tmp_path, "numbers", rows)[name]
-
-
-def with_gaps(rows: Rows) -> Rows:
-    """Return rows of which true outputs are missing, those of one test row altogether."""
-    random = np.random.default_rng(2)
-    truth, train = (
-        np.where(random.random(values.shape) < 0.2, np.nan, values)
-        for values in (rows.truth, rows.train)
-    )
-    truth[3] = np.nan
-    return Rows(truth, rows.predictions, train)
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -8,28 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from measure_samples import Rows, formulas, sample, scores_of
+from measure_samples import Rows, formulas, sample, scores_of, with_gaps
 
 from workflow_lib.measures.found import measures_of
 from workflow_lib.metrics import METRICS
 from workflow_lib.tasks.found import all_measures
-
-
-@pytest.fixture
-def score(tmp_path):
-    """Return the function that gives the value of a measure in the file of scores."""
-    return lambda name, rows: scores_of(tmp_path, all_measures()[name].outputs, rows)[name]
-
-
-def with_gaps(rows: Rows) -> Rows:
-    """Return rows of which true outputs are missing, those of one test row altogether."""
-    random = np.random.default_rng(2)
-    truth, train = (
-        np.where(random.random(values.shape) < 0.2, np.nan, values)
-        for values in (rows.truth, rows.train)
-    )
-    truth[3] = np.nan
-    return Rows(truth, rows.predictions, train)
 
 
 def test_every_measure_has_a_second_formula_and_no_formula_is_left():

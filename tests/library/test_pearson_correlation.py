@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from measure_samples import Rows, sample, scores_of
-
-
-@pytest.fixture
-def score(tmp_path):
-    """Return the function that gives the value of a measure in the file of scores."""
-    return lambda name, rows: scores_of(tmp_path, "numbers", rows)[name]
+from measure_samples import Rows, sample
 
 
 def test_a_correlation_is_that_of_deviations_in_any_units(score):

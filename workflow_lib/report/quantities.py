@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import pandas as pd
 
@@ -38,7 +39,8 @@ class Quantity:
     Scores hold the error itself, which is shown as it is, or an accuracy, of which the error rate
     is compared and which is shown in percent. A correlation or an AUC is compared as 1 minus it,
     and shown as it is. ``better`` says how a better value, as it is shown, compares with a worse
-    one, and ``is_per_class`` whether training sizes are examples per class.
+    one, and ``is_per_class`` whether training sizes are examples per class. The properties that
+    have no description are those of `Measure` and `Task`; ``name`` is the title.
     """
 
     measure: Measure
@@ -46,15 +48,13 @@ class Quantity:
     better: str
     is_per_class: bool = False
 
-    @property
-    def name(self) -> str:
-        """Its name in sentences."""
-        return self.measure.title
-
-    @property
-    def heading(self) -> str:
-        """The heading of a block of a table."""
-        return self.measure.heading
+    name = property(attrgetter("measure.title"))
+    heading = property(attrgetter("measure.heading"))
+    is_accuracy = property(attrgetter("measure.is_accuracy"))
+    higher_is_better = property(attrgetter("measure.higher_is_better"))
+    reference = property(attrgetter("task.reference"))
+    part = property(attrgetter("task.part"))
+    parts = property(attrgetter("task.parts"))
 
     @property
     def axis(self) -> str:
@@ -64,34 +64,9 @@ class Quantity:
         return f"{self.name} on test rows"
 
     @property
-    def is_accuracy(self) -> bool:
-        """Whether it is shown in percent, and compared as the share of wrong rows."""
-        return self.measure.is_accuracy
-
-    @property
-    def reference(self) -> str:
-        """The method that the others are compared with."""
-        return self.task.reference
-
-    @property
-    def part(self) -> str:
-        """What it is also measured for separately."""
-        return self.task.part
-
-    @property
-    def parts(self) -> str:
-        """The plural of ``part``."""
-        return self.task.parts
-
-    @property
     def best(self) -> str:
         """The superlative of ``better``."""
         return "highest" if self.higher_is_better else "lowest"
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether the scores hold 1 minus the error."""
-        return self.measure.higher_is_better
 
     @property
     def largest(self) -> float:
