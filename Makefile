@@ -77,7 +77,7 @@ compare: env ## compare the methods with other libraries; peers: pip install '.[
 	@$(BIN)/python -m benchmarks compare $(OPTIONS)
 
 why: env ## say what would run now, and why
-	@$(SNAKEMAKE) --dry-run --quiet rules host progress $(OPTIONS)
+	@$(SNAKEMAKE) --dry-run --quiet host $(OPTIONS)
 
 verify: env ## compare the files of results/ and resources/ with the digests of their jobs
 	@$(BIN)/python -m workflow_lib.file_digests results resources

@@ -1,4 +1,4 @@
-"""Draws row-kinds.svg from the results of config/row-kinds.yaml.
+"""Draws row-kinds.svg from the results of the study row-kinds.
 
     python docs/draw_row_kinds.py
 

@@ -1,4 +1,4 @@
-"""What precedes the configuration: the output on the terminal, and a check of its file.
+"""What precedes the configuration: the output on the terminal, the list of studies, a check of its file.
 
 Snakemake's own message about a file that is no YAML, or has no keys, does not name the file.
 """
@@ -9,6 +9,9 @@ import mmap
 import os
 import resource
 
+from snakemake.cli import get_argument_parser
+
+from workflow_lib.config import run_plan, study_list
 from workflow_lib.config.files import check_base_file
 from workflow_lib.errors import UserError
 
@@ -34,6 +37,11 @@ def refuse_low_memory_limit():
         ) from None
 
 
+def is_target(name):
+    """Return whether a target is on the command line; the workflow knows its targets only later."""
+    return name in sys.argv and name in get_argument_parser().parse_args(sys.argv[1:]).targets
+
+
 # A container is often run under the number of a user who has no name; Snakemake asks for it.
 try:
     getpass.getuser()
@@ -46,6 +54,11 @@ if not IS_MODULE:
     terminal.install(workflow)
     if workflow.is_main_process:
         refuse_low_memory_limit()
+        # The list needs neither a configuration without faults nor a number of cores.
+        if is_target("studies"):
+            print(*study_list.study_lines(CONFIG), sep="\n")
+            sys.exit()
+        terminal.data_functions[:] = [lambda: run_plan.data_lines(settings.datasets, CONFIG)]
     try:
         check_base_file(Path(OWN_SETTINGS))
     except UserError as error:

@@ -2,7 +2,9 @@
 
 Snakemake reports every job in several blocks of text. `install`, called at the top of the
 Snakefile, puts a handler in front of Snakemake's own: it words the events of the jobs itself and
-passes on everything else, so that dry runs, ``--lint``, ``--summary`` and the like are untouched.
+passes on everything else, so that ``--lint``, ``--summary`` and the like are untouched. A dry run
+shows a line for each stage, and what the run would need; with ``--printshellcmds`` Snakemake lists
+every job before.
 
 It is not an installable logger plugin, because a plugin named in a profile makes every command
 fail where it is not installed (another environment, a container), and because the lines should
@@ -26,6 +28,7 @@ from pathlib import Path
 
 import psutil
 
+from workflow_lib.config.run_plan import PlannedJob, stage_lines, total_lines
 from workflow_lib.errors import UserError
 from workflow_lib.file_digests import check_digest
 
@@ -96,6 +99,9 @@ REFUSED = (
 closing_functions: list[Callable[[], list[str]]] = []
 """Functions whose lines end a run that was successful, or that had nothing to do."""
 
+data_functions: list[Callable[[], list[str]]] = []
+"""Functions whose lines end a dry run, and an error about missing files: what is to be got."""
+
 
 def install(workflow) -> bool:
     """Show the jobs of `workflow` one line each from now on.
@@ -125,7 +131,8 @@ def install(workflow) -> bool:
     for default in list(logger.handlers):
         if default.name == "DefaultStreamHandler":
             logger.removeHandler(default)
-            logger.addHandler(TerminalHandler(default, dry_run=settings.dryrun))
+            is_listed = bool(settings.printshellcmds)
+            logger.addHandler(TerminalHandler(default, settings.dryrun, is_listed))
             return True
     return False
 
@@ -138,13 +145,19 @@ class TerminalHandler(logging.Handler):
     default : logging.StreamHandler
         Snakemake's handler: its stream, its filter (``--quiet``) and its choice of colour hold.
     dry_run : bool, default=False
-        Whether nothing is executed; then only errors are worded here.
+        Whether nothing is executed; then the jobs are counted.
+    lists_jobs : bool, default=False
+        Whether a dry run lists every job.
     """
 
-    def __init__(self, default: logging.StreamHandler, dry_run: bool = False) -> None:
+    def __init__(
+        self, default: logging.StreamHandler, dry_run: bool = False, lists_jobs: bool = False
+    ) -> None:
         super().__init__()
         self.default = default
         self.dry_run = dry_run
+        self.lists_jobs = lists_jobs
+        self.planned: list[PlannedJob] = []
         self.started: dict[int, float] = {}
         self.titles: dict[int, str] = {}
         self.wildcards: dict[int, str] = {}
@@ -193,7 +206,7 @@ class TerminalHandler(logging.Handler):
             self.n_submissions += 1
             return ""
         if self.dry_run:
-            return self.word_dry_run(message)
+            return self.word_dry_run(record, event, message)
         if event == "run_info":
             self.total = record.stats["total"]
             self.pending = Counter(record.stats)
@@ -322,11 +335,18 @@ class TerminalHandler(logging.Handler):
         text += [f"    log of the scheduler   {log}" for log in logs]
         return "\n".join(text)
 
-    def word_dry_run(self, message: str) -> str | None:
-        """Return Snakemake's last line of a dry run with the number of submissions, if any."""
-        if not message.startswith("This was a dry-run") or not self.n_submissions:
+    def word_dry_run(self, record: logging.LogRecord, event: str, message: str) -> str | None:
+        """Return '' for what the last lines of a dry run sum up, these lines, or None."""
+        if event == "job_info":
+            self.planned.append(planned_job(record))
+            return None if self.lists_jobs else ""
+        if event == "run_info" or message.startswith("Reasons:"):
+            return None if self.lists_jobs else ""
+        if not message.startswith("This was a dry-run"):
             return None
-        return f"{message}\nOn a scheduler these are {self.n_submissions} submissions."
+        stages = [] if self.lists_jobs else [*stage_lines(self.planned), ""]
+        lines = [*stages, *total_lines(self.planned, self.n_submissions), *data_lines()]
+        return "\n".join(lines)
 
     def word_exception(self, record: logging.LogRecord) -> str | None:
         message = str(record.msg or "")
@@ -351,6 +371,8 @@ class TerminalHandler(logging.Handler):
         if name == "LockException":
             text += "\nIf another run is at work there, wait for it. If it was killed, to go on:"
             text += f"\n    {unlock_command()}\n    {typed_command()}"
+        elif name == "MissingInputException":
+            text = "\n".join([text, *data_lines()])
         elif name == "ProtectedOutputException":
             files = message.partition("affected files:")[2].split("\n")
             files = [file.strip() for file in files if file.strip()]
@@ -384,6 +406,20 @@ class TerminalHandler(logging.Handler):
         given = f" ({self.n_submissions} submissions)" if self.n_submissions else ""
         end = f"{self.done} job{'s' * (self.done > 1)} finished in {spent}{given}"
         return "\n".join([end, *closing_lines()])
+
+
+def planned_job(record: logging.LogRecord) -> PlannedJob:
+    """Return a job of a dry run; what is not known before other jobs have run counts as nothing."""
+    requested = {key: getattr(record.resources, key, 0) for key in ("mem_mb", "runtime")}
+    known = {key: value for key, value in requested.items() if isinstance(value, int | float)}
+    return PlannedJob(
+        record.rule_name, record.reason, record.threads, benchmark=record.benchmark, **known
+    )
+
+
+def data_lines() -> list[str]:
+    """Return the lines of `data_functions`."""
+    return [line for function in data_functions for line in function()]
 
 
 def closing_lines() -> list[str]:

@@ -575,7 +575,7 @@ def make_once(name: str, make: Callable[[Path], Outcome | None], factory: pytest
 
 def jobs_to_run(folder: Path, *options: str) -> set[str]:
     """Return the messages of the jobs that a run would start, without the job that only waits."""
-    outcome = snakemake(folder, "--dry-run", *options)
+    outcome = snakemake(folder, "--dry-run", "--printshellcmds", *options)
     assert outcome.status == 0, outcome.text
     jobs = re.findall(r"^ *Job \d+: (.+)$", outcome.text, flags=re.MULTILINE)
     assert jobs or "Nothing to be done" in outcome.text, outcome.text

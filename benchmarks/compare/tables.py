@@ -13,7 +13,7 @@ from workflow_lib.features.scales import TEXT_SCALES
 TRAINING_SIZES = (20, 50, 100, 200)
 
 TEST_SIZE = 0.25
-"""As in config/mulan.yaml: with a larger share some tables could not fill the largest sizes."""
+"""As in the study mulan: with a larger share some tables could not fill the largest sizes."""
 
 OWN_EXPERIMENT = {"linnerud": {"training_sizes": [10], "test_size": 0.5}}
 """Of 20 rows, half are training rows and half test rows."""

@@ -57,7 +57,7 @@ def options_of_table(wildcards):
     experiment, table = wildcards.experiment, table_of(wildcards)
     return {
         "methods": method_fields(settings.methods_of(experiment), "label", "regressor"),
-        "metric": shown_metric(experiment),
+        "metric": settings.shown_metric_of(experiment),
         "dataset_title": settings.dataset_of(experiment).title,
         "stand_in_for": stand_in(experiment),
         **table.model_dump(include={"errors", "comparisons", "decimals"}, mode="json"),

@@ -164,7 +164,7 @@ def test_the_default_run():
 
 
 def test_the_mulan_run():
-    configuration = load_configuration(CONFIG, run_with("mulan.yaml"))
+    configuration = load_configuration(CONFIG, run_with("studies/mulan.yaml"))
     assert len(configuration.experiments) == 9
     for experiment in configuration.experiments.values():
         assert experiment.training_sizes == (20, 50, 100, 200)
@@ -178,7 +178,7 @@ def test_methods_differ_in_figures():
         values = [method[key] for method in methods.values() if key in method]
         assert len(set(values)) == len(values), key
     # There are fewer markers than methods; those that meet in a figure have different ones.
-    for path in [*CONFIG.glob("experiments/*.yaml"), *CONFIG.glob("*.yaml")]:
+    for path in [*CONFIG.glob("experiments/*.yaml"), *CONFIG.glob("studies/*.yaml")]:
         settings = read_keys(path)
         names = settings.get("methods") or settings.get("defaults", {}).get("methods", "default")
         if names == "default":

@@ -82,8 +82,10 @@ def test_commands_of_make_and_files_of_configuration_exist():
     named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, re.MULTILINE))
     named = {name for pair in named for name in pair if name}
     assert {"env", "run", "docs"} <= named <= targets
-    for name in re.findall(r"--configfile (\S+)", text):
-        assert yaml.safe_load((ROOT / name).read_text())
+    studies = set(re.findall(r"study(?:=| `)([a-z0-9-]+)", text + page("../README.md")))
+    assert len(studies) > 20
+    for name in studies:
+        assert (ROOT / "config" / "studies" / f"{name}.yaml").is_file(), name
 
 
 def test_the_level_of_intervals_is_the_default_of_a_run():

@@ -1,4 +1,4 @@
-"""The tables of the paper that each configuration file runs, read from the files."""
+"""The tables of the paper that each study runs, read from the files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write(path: Path, text: str) -> None:
 
 
 def some_folder(folder: Path) -> Path:
-    write(folder / "one.yaml", "experiments: [first, plain]\n")
+    write(folder / "studies" / "one.yaml", "experiments: [first, plain]\n")
     write(
         folder / "experiments" / "first.yaml",
         "dataset: supplied\n"
@@ -33,9 +33,9 @@ def some_folder(folder: Path) -> Path:
     return folder
 
 
-def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
+def test_a_study_names_its_experiments_and_their_tables(tmp_path):
     assert paper_runs(some_folder(tmp_path)) == {
-        "config/one.yaml": [
+        "one": [
             {
                 "experiment": "first",
                 "dataset": "supplied",
@@ -63,30 +63,30 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
 def test_files_without_valid_experiments_are_passed_over(tmp_path):
     folder = some_folder(tmp_path)
     expected = paper_runs(folder)
-    write(folder / "broken.yaml", "experiments: [first\n")
-    write(folder / "words.yaml", "experiments: first\n")
-    write(folder / "empty.yaml", "")
-    write(folder / "unknown.yaml", "experiments: [absent, 7]\n")
+    write(folder / "studies" / "broken.yaml", "experiments: [first\n")
+    write(folder / "studies" / "words.yaml", "experiments: first\n")
+    write(folder / "studies" / "empty.yaml", "")
+    write(folder / "studies" / "unknown.yaml", "experiments: [absent, 7]\n")
     write(folder / "experiments" / "homeless.yaml", "dataset: absent\n")
-    write(folder / "homeless.yaml", "experiments: [homeless]\n")
+    write(folder / "studies" / "homeless.yaml", "experiments: [homeless]\n")
     assert paper_runs(folder) == expected
 
 
 def test_runs_of_other_methods_stand_in_for_no_table_of_the_first_paper(tmp_path):
     folder = some_folder(tmp_path)
-    write(folder / "one.yaml", "experiments: [plain]\ndefaults: {methods: [fv-svm]}\n")
+    write(folder / "studies" / "one.yaml", "experiments: [plain]\ndefaults: {methods: [fv-svm]}\n")
     runs = paper_runs(folder)
-    assert runs["config/one.yaml"][0]["stand_in_for"] == "videos of table 7"
+    assert runs["one"][0]["stand_in_for"] == "videos of table 7"
     item = PaperItem(
         "Djerrab et al. (2018)", "table", "7", "Title", "Data", "RRMSE", "", "djerrab-7"
     )
     assert commands(item, runs, (STAND_IN,)) == ([], False)
-    write(folder / "one.yaml", "experiments: [plain]\n")
+    write(folder / "studies" / "one.yaml", "experiments: [plain]\n")
     ((command,), _) = commands(item, paper_runs(folder), (STAND_IN,))
-    assert command["line"] == "snakemake --cores 2 --configfile config/one.yaml"
+    assert command["line"] == "snakemake --cores 2 --config study=one"
 
 
-def test_every_table_of_the_first_paper_is_run_by_some_file_of_the_project():
+def test_every_table_of_the_first_paper_is_run_by_some_study():
     runs = paper_runs(CONFIG)
     tables = {
         n
@@ -99,7 +99,7 @@ def test_every_table_of_the_first_paper_is_run_by_some_file_of_the_project():
 
 
 def test_the_paper_run_takes_no_stand_in():
-    (of_paper,) = [runs for path, runs in paper_runs(CONFIG).items() if path == "config/paper.yaml"]
+    of_paper = paper_runs(CONFIG)["paper"]
     assert [experiment["experiment"] for experiment in of_paper if experiment["stand_in_for"]] == []
     assert {experiment["dataset"] for experiment in of_paper if experiment["is_user_supplied"]} == {
         "awa",

@@ -214,7 +214,7 @@ def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs,
         "One (2001),table,3,Seconds,Toys,seconds,,one-3\n"
         "Two (2002),figure,1,A drawing,,drawing,,\n"
     )
-    runs = {"config/paper.yaml": []}
+    runs = {"paper": []}
     assembly.run(output=tmp_path / "report.html", contents=contents, runs=runs, **inputs)
     text = (tmp_path / "report.html").read_text()
     assert '<a href="#table-toy-time">' in text

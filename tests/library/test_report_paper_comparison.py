@@ -431,17 +431,15 @@ def test_differences_of_accuracies_are_in_points(contents):
 
 def test_what_was_not_run_names_its_commands(contents):
     others = others_of(paper_comparison_section(contents, [], {}, paper_runs(CONFIG)))
-    assert others["Table 5"][-1] == (
-        "By its recipe: snakemake --cores 2 --configfile config/series.yaml."
-    )
+    assert others["Table 5"][-1] == ("By its recipe: snakemake --cores 2 --config study=series.")
     assert others["Table 1"][-1] == "By its recipe: snakemake --cores 2."
     assert others["Table 6"][-1] == (
-        "On the paper's own data: snakemake --cores 2 --configfile config/kogan10k.yaml, with "
+        "On the paper's own data: snakemake --cores 2 --config study=kogan10k, with "
         "files that you supply (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
-        "--configfile config/earnings-calls.yaml."
+        "--config study=earnings-calls."
     )
     # The Mulan sets have no table of the same form, but stand in for it.
-    assert "--configfile config/mulan.yaml." in others["Table 7"][-1]
+    assert "--config study=mulan." in others["Table 7"][-1]
     assert "config/datasets/awa.yaml" in others["Table 12"][-1]
     assert others["Figure 1"][-1] == "A drawing without data: snakemake --cores 2."
 
@@ -456,8 +454,8 @@ def test_another_paper_has_its_own_section_and_commands():
         section
     )
     commands = {name: texts[-1] for name, texts in others_of(section).items()}
-    line = "snakemake --cores 2 --configfile config/bags-paper.yaml."
-    absent = "No configuration file runs it on the paper's data."
+    line = "snakemake --cores 2 --config study=bags-paper."
+    absent = "No study runs it on the paper's data."
     by_feature = line.replace("bags-paper", "bags-features")
     assert commands == {
         **{f"Table {number}": f"On a stand-in: {by_feature} {absent}" for number in (1, 2)},
@@ -493,7 +491,7 @@ def test_a_number_belongs_to_one_paper_only(name, items):
 def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
     item = PaperItem(PAPER, "table", "3", "Title", "Data", "RRMSE", "", "djerrab-3")
     section = paper_comparison_section([item], [], {}, {})
-    assert others_of(section)["Table 3"][-1] == "No configuration file runs it on the paper's data."
+    assert others_of(section)["Table 3"][-1] == "No study runs it on the paper's data."
 
 
 def test_the_section_is_well_formed_and_escaped():

@@ -156,7 +156,7 @@ def paper(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OFER_MIRROR", raising=False)
     base = yaml.safe_load((CONFIG / "config.yaml").read_text())
-    return base | yaml.safe_load((CONFIG / "paper.yaml").read_text())
+    return base | yaml.safe_load((CONFIG / "studies" / "paper.yaml").read_text())
 
 
 def test_all_of_the_paper_is_run_without_any_of_its_data(paper):

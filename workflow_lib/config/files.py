@@ -157,13 +157,13 @@ def read_keys(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
             expected="a file that is like no file, or like a third one",
             remedy=f"remove the key {LIKE} from one of the two",
         )
-    return _merged(read_keys(other, (*below, path)), own)
+    return merged_keys(read_keys(other, (*below, path)), own)
 
 
-def _merged(base: dict, own: dict) -> dict:
+def merged_keys(base: dict, own: dict) -> dict:
     """Return the keys of both, those of `own` before those of `base`."""
     blocks = {
-        key: _merged(base[key], value)
+        key: merged_keys(base[key], value)
         for key, value in own.items()
         if isinstance(value, dict) and isinstance(base.get(key), dict)
     }

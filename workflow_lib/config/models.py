@@ -21,6 +21,7 @@ from workflow_lib.config.values import (
     Fraction,
     Name,
     NotNegative,
+    Positive,
     Repeats,
     Share,
     Sizes,
@@ -44,6 +45,9 @@ from workflow_lib.tasks.found import all_measures, alternatives, tasks, usual_me
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
 LaggedValues = Literal["none", "separate", "added"]
+LONGEST_TOPIC = 36
+"""Characters of the topic of a study: a column of the list of studies."""
+
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
@@ -216,8 +220,35 @@ class ReportSettings(Settings):
     default they do not."""
 
 
+class StudyDescription(Settings):
+    """What `snakemake studies` shows of a run beside its tables and its data, which follow from its
+    experiments. It changes no result."""
+
+    topic: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC)] = ""
+    """What the run studies, in a few words."""
+
+    paper: Name | None = None
+    """The publication that it follows: what the names of its tables in `config/paper_tables` begin
+    with, such as `djerrab`; null (the default) for none."""
+
+    minutes: Count | None = None
+    """Measured minutes of the run on four cores; null (the default) where they are not known."""
+
+    memory: Positive | None = None
+    """Gigabytes that four jobs request together at most; null (the default) where they are not
+    known."""
+
+
 class RunSettings(Settings):
-    """The run: `config/config.yaml`, changed by `--configfile` and `--config`."""
+    """The run: `config/config.yaml`, changed by a study, `--configfile` and `--config`."""
+
+    study: Annotated[Name | None, Field(exclude=True)] = None
+    """A run of `config/studies`, by the name of its file: its keys come before those of
+    `config/config.yaml` and after those of `--configfile` and `--config`. `snakemake studies` lists
+    them. null (the default) for none."""
+
+    about: Annotated[StudyDescription, Field(exclude=True)] = StudyDescription()
+    """What `snakemake studies` shows of the run."""
 
     seed: Annotated[int, Strict(), Field(ge=0)] = 1
     """Main seed, from 0. Every random draw of the run derives its own seed from it, so that adding
@@ -413,6 +444,10 @@ class DatasetSettings(Settings):
     sources: Annotated[tuple[SourceSettings, ...], AfterValidator(different_file_names)] = ()
     """Files to fetch. Empty (the default) for synthetic data and for data included in a
     dependency."""
+
+    supply: Text | None = None
+    """How to get the files that you supply: which ones, where from, and where to put them. It is
+    shown while they are missing. null (the default) for a dataset without such files."""
 
     licence: Text
     """Terms under which the data may be used."""

@@ -1,4 +1,4 @@
-"""Which configuration files run which tables and figures of published papers."""
+"""Which runs make which tables and figures of published papers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from workflow_lib.config.files import read_keys
+from workflow_lib.config.studies import study_files
 from workflow_lib.errors import UserError
 
 PAPER_METHODS = ("ofer", "wofer")
@@ -14,7 +15,7 @@ PAPER_METHODS = ("ofer", "wofer")
 
 
 def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
-    """Return, for each configuration file of a folder, the experiments that it runs.
+    """Return, for the default run and each study of a folder, the experiments that it runs.
 
     A run does not depend on the files of other runs: those that cannot be read are left out.
     Experiments that are names of datasets have no published tables.
@@ -22,20 +23,21 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     Parameters
     ----------
     folder : path
-        The folder ``config``, with ``*.yaml``, ``experiments/`` and ``datasets/``.
+        The folder ``config``, with ``config.yaml``, ``studies/``, ``experiments/`` and
+        ``datasets/``.
 
     Returns
     -------
     dict
-        Path of the file as a command line names it (``config/paper.yaml``) -> a mapping for each
+        Name of the study, empty for the default run -> a mapping for each
         experiment: ``experiment``, ``dataset``, ``paper_tables`` (values of ``paper_table``),
         ``figure_kinds``, ``stand_in_for`` (None or text), ``compares_ofer`` (whether all of it may
         stand in for tables of Djerrab et al. 2018), ``reader`` and ``is_user_supplied`` (whether
-        the user must supply the files of the dataset). Sorted by path.
+        the user must supply the files of the dataset). Sorted by name.
     """
     folder, runs = Path(folder), {}
     block = cache(_block)
-    for path in sorted(folder.glob("*.yaml")):
+    for study, path in {"": folder / "config.yaml", **study_files(folder)}.items():
         run = block(path)
         names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
         has_ofer = not isinstance(methods, list) or any(
@@ -47,7 +49,7 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
             else []
         )
         if any(found):
-            runs[f"config/{path.name}"] = [run for run in found if run]
+            runs[study] = [run for run in found if run]
     return runs
 
 

@@ -31,6 +31,7 @@ from workflow_lib.config.models import (
     ReportSettings,
     RunSettings,
     SourceSettings,
+    StudyDescription,
     TableSettings,
 )
 from workflow_lib.config.requests import TableRequest
@@ -40,7 +41,7 @@ from workflow_lib.methods.base import method_modules
 from workflow_lib.tasks.found import all_measures
 
 FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
-    RunSettings: ("*.yaml",),
+    RunSettings: ("config.yaml", "studies/*.yaml"),
     DatasetSettings: ("datasets/*.yaml",),
     ModelSettings: ("models/*.yaml",),
     InputModelSettings: ("input_models/*.yaml",),
@@ -53,6 +54,7 @@ SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("The run", "", RunSettings),
     ("`defaults` of the run", "defaults.", ExperimentDefaults),
     ("`report` of the run", "report.", ReportSettings),
+    ("`about` of the run", "about.", StudyDescription),
     ("Settings of `snakemake new`", "", TableRequest),
     ("Datasets", "", DatasetSettings),
     ("`inputs` of a dataset", "inputs.", InputSettings),
@@ -83,8 +85,9 @@ of methods in their modules, by `python -m workflow_lib.config.reference`.
 
 1. `--config KEY=VALUE` on the command line comes first.
 2. Then `--configfile FILE`; the last of several files.
-3. Then `config/config.yaml`. Blocks are merged key by key, lists are replaced whole.
-4. Then the default in the tables below.
+3. Then the study of `--config study=NAME`, the file `config/studies/NAME.yaml`.
+4. Then `config/config.yaml`. Blocks are merged key by key, lists are replaced whole.
+5. Then the default in the tables below.
 
 For one experiment, its own file comes before the `defaults` of the run.
 
@@ -154,6 +157,19 @@ feature_learner:
   transformer: sklearn.decomposition.PCA
   grid: {n_components: [2, 5]}
 ```
+
+**A study** is a run: a file in `config/studies` with keys of the run, of which `about` is shown by
+`snakemake studies`:
+
+```yaml
+# config/studies/my-study.yaml
+about: {topic: My table and two others}
+experiments: [my-table, enb, slump]
+n_splits: 10
+```
+
+Run it with `snakemake --cores 2 --config study=my-study`; its tables and where its data are follow
+from the files of its experiments and datasets.
 
 Which parts can be combined is declared in `workflow_lib/config/capabilities.py` and, for a single
 method, in its module. If an experiment names a method that cannot run in it, the run stops with the

@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from workflow_lib.config.files import ConfigurationFiles
-from workflow_lib.config.models import DatasetSettings, RunSettings
-from workflow_lib.datasets.mirrors import mirrors_from_environment
+from workflow_lib.config.models import RunSettings
+from workflow_lib.config.needed_data import has_files
 from workflow_lib.errors import UserError, nearest_name
-
-RESOURCES = Path("resources")
-"""The folder of the sources, relative to the working folder of the run."""
-
-
-def has_files(name: str, dataset: DatasetSettings) -> bool:
-    """Return whether all files of a dataset are on this machine.
-
-    These are its sources, in ``resources/NAME`` or in a mirror folder, and those that the user
-    supplies: the files of the option ``user_supplied``, what the option ``collection`` names, and
-    at least one file in the folder of the option ``folder``.
-    """
-    mirrors = mirrors_from_environment()
-    for source in dataset.sources:
-        places = [RESOURCES / name / Path(source.path).name]
-        places += [mirror / source.path for mirror in mirrors]
-        if not any(place.is_file() for place in places):
-            return False
-    if not all(Path(path).is_file() for path in dataset.options.get("user_supplied", ())):
-        return False
-    collection = dataset.options.get("collection")
-    if collection is not None and not Path(collection).exists():
-        return False
-    folder = dataset.options.get("folder")
-    if dataset.sources or folder is None:
-        return True
-    return Path(folder).is_dir() and any(path.is_file() for path in Path(folder).iterdir())
 
 
 def replaced_experiments(

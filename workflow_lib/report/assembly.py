@@ -88,7 +88,7 @@ def run(
     contents : path, optional
         What the tables and figures of papers show (`workflow_lib.report.paper_contents`); the page
         compares the run with each of these papers where it is given.
-    runs : mapping of configuration file to experiments, optional
+    runs : mapping of study to experiments, optional
         As `workflow_lib.config.paper_runs.paper_runs` gives them.
     ranked, protocol : mapping of experiment name to mapping, optional
         As `workflow_lib.report.cross_dataset` takes them.

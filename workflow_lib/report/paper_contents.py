@@ -112,31 +112,29 @@ def commands(
 
     A command says on which data (``on``) its ``line`` runs it, and which ``files`` configure
     datasets whose files the user brings.
-    Of several configuration files that of the fewest experiments is named. An experiment that as a
+    Of several runs that of the fewest experiments is named. An experiment that as a
     whole stands in for the item counts only where no table of that kind reproduces it.
     """
     found: dict[str, tuple] = {}
-    for path, experiments in runs.items():
+    for study, experiments in runs.items():
         for experiment in experiments:
             rank = _reproduces(item, experiment)
             if rank:
-                candidate = (rank, len(experiments), path)
+                candidate = (rank, len(experiments), study)
                 kind = item.data_kind(experiment)
                 found[kind] = min(found.get(kind, candidate), candidate)
     shown = []
     for kind in (*kinds, DRAWING):
         if kind in found:
-            path = found[kind][-1]
+            study = found[kind][-1]
             files = [
                 f"config/datasets/{experiment['dataset']}.yaml"
-                for experiment in runs[path]
+                for experiment in runs[study]
                 if experiment["is_user_supplied"]
                 and item.data_kind(experiment) == kind
                 and _reproduces(item, experiment)
             ]
-            line = "snakemake --cores 2"
-            if path != "config/config.yaml":
-                line += f" --configfile {path}"
+            line = "snakemake --cores 2" + (f" --config study={study}" if study else "")
             shown.append({"on": _ON[kind], "line": line, "files": list(dict.fromkeys(files))})
     return shown, bool({OWN_DATA, RECIPE, DRAWING} & set(found))
 
