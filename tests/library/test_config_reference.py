@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
+from each_case import each_case
 
 from workflow_lib.config import reference
 from workflow_lib.config.files import read_keys, read_yaml
@@ -52,7 +54,21 @@ def test_every_file_of_the_folder_has_a_kind():
     assert described == set(CONFIG.rglob("*.yaml"))
 
 
-@pytest.mark.parametrize(("model", "path"), FILES, ids=FILE_IDS)
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Return what checks files by one definition of the schema, which is itself checked."""
+    checked = schema_of_all() | {"$ref": f"#/$defs/{name}"}
+    return jsonschema.Draft202012Validator(checked)
+
+
+@cache
+def schema_of_all() -> dict:
+    schema = reference.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+@each_case(("model", "path"), FILES, ids=FILE_IDS)
 def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
     data = read_keys(path)
     name = model.__name__
@@ -60,10 +76,7 @@ def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
         regressor = data.get("regressor", DEFAULT_REGRESSOR)
         name, model = f"method-{regressor}", reference.keys_of_regressors()[regressor]
     model.model_validate(data)
-    schema = reference.schema()
-    schema["$ref"] = f"#/$defs/{name}"
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(data)
+    validator(name).validate(data)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +206,7 @@ def published_rows(number: int) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "count"),
     [
         (1, 6),

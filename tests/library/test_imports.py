@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from each_case import each_case
 
 from workflow_lib import imports
 from workflow_lib.core.plugins import READERS
@@ -148,31 +149,74 @@ def printed_by(program: str) -> str:
     return result.stdout
 
 
-@cache
-def imported_by(module: str) -> dict:
-    """Import a module in a fresh process; return its library files and the heavy packages."""
-    program = f"""
-import importlib, json, sys
-importlib.import_module({module!r})
-files = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "workflow_lib"]
-heavy = [n for n in {HEAVY!r} if n in sys.modules]
-print(json.dumps({{"files": files, "heavy": heavy}}))
+def allowed_packages(stage: str) -> set[str]:
+    """Return the heavy packages that a job may import."""
+    allowed = set() if stage in STAGES_WITHOUT_SCIPY else {"scipy"}
+    if stage in STAGES_WITH_SKLEARN:
+        # scikit-learn itself imports pandas.
+        allowed |= {"sklearn", "pandas"}
+    if stage in METHODS:
+        # The keys of their YAML files are typed.
+        allowed |= {"pydantic"}
+    return allowed
+
+
+OF_EACH = """
+import importlib, json, os, sys
+import h5py, numpy
+
+def in_a_process_of_its_own(function, *arguments):
+    if os.fork() == 0:
+        function(*arguments)
+        sys.stdout.flush()
+        os._exit(0)
+    assert os.wait()[1] == 0, arguments
+
+def import_module(module):
+    importlib.import_module(module)
+    files = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "workflow_lib"]
+    print(json.dumps([module, files, [n for n in HEAVY if n in sys.modules]]))
+
+def import_each(loaded, modules):
+    for name in loaded:
+        importlib.import_module({"scipy": "scipy.linalg"}.get(name, name))
+    assert not ({*HEAVY, "workflow_lib"} - {*loaded}) & sys.modules.keys()
+    for module in modules:
+        in_a_process_of_its_own(import_module, module)
+
+for loaded, modules in GROUPS:
+    in_a_process_of_its_own(import_each, loaded, modules)
 """
-    return json.loads(printed_by(program))
+"""Prints what modules import, each in a process that begins with packages which it may import."""
 
 
-@pytest.mark.parametrize("stage", MODULES)
+@cache
+def imported_by_each() -> dict[str, dict]:
+    """Import modules in fresh processes; return their library files and the heavy packages."""
+    groups = {}
+    for stage, module in MODULES.items():
+        loaded = sorted(allowed_packages(stage) & {"scipy", "pydantic"})
+        groups.setdefault(tuple(loaded), set()).add(module)
+    others = groups.setdefault((), set())
+    others |= {"workflow_lib.ofer", "workflow_lib.datasets.reading", *REGISTRIES}
+    others |= {f"workflow_lib.datasets.readers.{reader}" for reader in reader_names()}
+    lines = printed_by(f"HEAVY, GROUPS = {HEAVY!r}, {list(groups.items())!r}\n{OF_EACH}")
+    found = map(json.loads, lines.splitlines())
+    return {module: {"files": files, "heavy": heavy} for module, files, heavy in found}
+
+
+def imported_by(module: str) -> dict:
+    return imported_by_each()[module]
+
+
+@each_case("stage", MODULES)
 def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
     module = MODULES[stage]
     imported = imported_by(module)
     # The closure holds more where a module is imported inside a function, to load scikit-learn or
     # SciPy where they are needed.
     assert set(imported["files"]) <= set(import_closure(str(ROOT), [module]))
-    allowed = set() if stage in STAGES_WITHOUT_SCIPY else {"scipy"}
-    if stage in STAGES_WITH_SKLEARN:
-        # scikit-learn itself imports pandas.
-        allowed |= {"sklearn", "pandas"}
-    assert set(imported["heavy"]) <= allowed
+    assert set(imported["heavy"]) <= allowed_packages(stage)
 
 
 def test_keys_of_methods_are_loaded_without_methods_and_heavy_packages():
@@ -188,8 +232,7 @@ print({"numpy", "scipy", "sklearn", "pandas", "h5py", "matplotlib"} & set(sys.mo
     assert printed_by(program).split() == ["[]", "set()"]
 
 
-@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-def test_mixtures_their_embeddings_and_pre_images_never_load_scipy(covariance_type):
+def test_mixtures_their_embeddings_and_pre_images_never_load_scipy():
     # An import within a function would undo what the stages save at their start.
     program = f"""
 import sys
@@ -199,18 +242,19 @@ from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.generative.mixture import GaussianMixtureModel
 
 Y = np.random.default_rng(0).normal(size=(40, 3))
-model = GaussianMixtureModel(2, covariance_type={covariance_type!r}, n_init=2).fit(Y)
-GaussianMixtureModel(2, covariance_type={covariance_type!r}, batch_size=16).fit(Y)
-for form in ("reduced", "full"):
-    embedding = FisherEmbedding(model, form)
-    embedded = embedding.transform(Y)
-    for preimage in ("closed_form", "projected", "gradient"):
-        outputs = embedding.inverse_transform(embedded, preimage)
-        for distance in ("euclidean", "cosine"):
-            nearest_scores(outputs, Y[:5], distance)
-print("scipy" in sys.modules)
+for covariance_type in {COVARIANCE_TYPES!r}:
+    model = GaussianMixtureModel(2, covariance_type=covariance_type, n_init=2).fit(Y)
+    GaussianMixtureModel(2, covariance_type=covariance_type, batch_size=16).fit(Y)
+    for form in ("reduced", "full"):
+        embedding = FisherEmbedding(model, form)
+        embedded = embedding.transform(Y)
+        for preimage in ("closed_form", "projected", "gradient"):
+            outputs = embedding.inverse_transform(embedded, preimage)
+            for distance in ("euclidean", "cosine"):
+                nearest_scores(outputs, Y[:5], distance)
+    print(covariance_type, "scipy" in sys.modules)
 """
-    assert printed_by(program).split() == ["False"]
+    assert printed_by(program).splitlines() == [f"{each} False" for each in COVARIANCE_TYPES]
 
 
 def test_series_are_embedded_and_decoded_without_scipy():
@@ -239,7 +283,7 @@ def test_closure_of_the_estimators():
     assert not {"matplotlib", "pydantic", "snakemake"} & set(imported["heavy"])
 
 
-@pytest.mark.parametrize("reader", READERS.paths)
+@each_case("reader", READERS.paths)
 def test_closure_of_a_reader_that_is_loaded_by_name(reader):
     # The rule names the reader as well as the stage: an import by name cannot be followed.
     modules = ["workflow_lib.datasets.reading", f"workflow_lib.datasets.readers.{reader}"]
@@ -269,9 +313,7 @@ def test_closures_are_small():
         assert not any(file.startswith(("report/", "config/")) for file in files)
 
 
-@pytest.mark.parametrize(
-    "path", source_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix()
-)
+@each_case("path", source_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_modules_import_only_from_their_layer_or_below(path):
     part = path.relative_to(PACKAGE).with_suffix("").parts[0]
     if part == "__init__":
@@ -281,7 +323,7 @@ def test_modules_import_only_from_their_layer_or_below(path):
         assert layer_of(imported) <= layer_of(part), f"{part} imports {imported}"
 
 
-@pytest.mark.parametrize("module", READERS_OF_DECLARATIONS)
+@each_case("module", READERS_OF_DECLARATIONS)
 def test_what_reads_declarations_loads_nothing_of_its_layer_or_below(module):
     imported = imported_by(module)
     names = {

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from each_case import each_case
 from sklearn.base import is_classifier
 from sklearn.ensemble import (
     ExtraTreesRegressor,
@@ -85,7 +86,7 @@ def refused(stored: np.ndarray, match: str = "not loaded, because it holds") -> 
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "estimator",
     [
         Ridge(),
@@ -185,7 +186,7 @@ def gadgets(marker: Path) -> dict[str, dict]:
     return found
 
 
-@pytest.mark.parametrize("name", gadgets(Path("marker")))
+@each_case("name", gadgets(Path("marker")))
 def test_no_node_runs_code(tmp_path, name):
     marker = tmp_path / "marker"
     schema, files = ridge()
@@ -226,9 +227,10 @@ def damaged() -> dict[str, np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("name", damaged())
-def test_damaged_bytes_end_soon_in_one_message(name):
-    assert "To fix it" in refused(damaged()[name])
+def test_damaged_bytes_end_soon_in_one_message(subtests):
+    for name, stored in damaged().items():
+        with subtests.test(name):
+            assert "To fix it" in refused(stored)
 
 
 def test_arrays_that_lead_out_of_each_other_are_refused():
