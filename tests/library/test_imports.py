@@ -155,9 +155,6 @@ def allowed_packages(stage: str) -> set[str]:
     if stage in STAGES_WITH_SKLEARN:
         # scikit-learn itself imports pandas.
         allowed |= {"sklearn", "pandas"}
-    if stage in METHODS:
-        # The keys of their YAML files are typed.
-        allowed |= {"pydantic"}
     return allowed
 
 
@@ -198,8 +195,8 @@ def imported_by_each() -> dict[str, dict]:
         loaded = sorted(allowed_packages(stage) & {"scipy", "pydantic"})
         groups.setdefault(tuple(loaded), set()).add(module)
     others = groups.setdefault((), set())
-    others |= {"workflow_lib.ofer", "workflow_lib.datasets.reading", *REGISTRIES}
-    others |= {f"workflow_lib.datasets.readers.{reader}" for reader in reader_names()}
+    others |= {"workflow_lib.ofer", "workflow_lib.datasets.reading", *READERS_OF_DECLARATIONS}
+    others |= {f"workflow_lib.{module}" for module in READERS.modules.values()}
     lines = printed_by(f"HEAVY, GROUPS = {HEAVY!r}, {list(groups.items())!r}\n{OF_EACH}")
     found = map(json.loads, lines.splitlines())
     return {module: {"files": files, "heavy": heavy} for module, files, heavy in found}
@@ -286,7 +283,7 @@ def test_closure_of_the_estimators():
 @each_case("reader", READERS.paths)
 def test_closure_of_a_reader_that_is_loaded_by_name(reader):
     # The rule names the reader as well as the stage: an import by name cannot be followed.
-    modules = ["workflow_lib.datasets.reading", f"workflow_lib.datasets.readers.{reader}"]
+    modules = ["workflow_lib.datasets.reading", f"workflow_lib.{READERS.modules[reader]}"]
     imported = set()
     for module in modules:
         imported |= set(imported_by(module)["files"])

@@ -114,7 +114,8 @@ def test_a_fit_needs_the_error_that_is_shown(tmp_path):
 
 
 def test_what_scores_do_not_hold_is_reported(tmp_path):
-    with pytest.raises(UserError, match="experiment toy: arrmse .* outputs are not rows of numbers"):
+    match = "experiment toy: arrmse .* outputs are not rows of numbers"
+    with pytest.raises(UserError, match=match):
         verdict(read(tmp_path), methods=CLASS_METHODS)
     numbers = write_scores(tmp_path / "n.csv", [("m-krr", "selected", 0, base_error)])
     with pytest.raises(UserError, match="experiment toy: accuracy .* outputs are not classes"):

@@ -308,8 +308,7 @@ EXPERIMENT_REQUIREMENTS = (
         {"task": {"classes"}},
         "positive_class is for classes, and the task of the dataset is {task}",
     ),
-    Requirement(
-    ),
+    Requirement(),
 )
 """What a dataset and an experiment must satisfy for all methods; the requirements of a kind of
 table or figure are in its module."""
