@@ -105,7 +105,7 @@ def inputs(tmp_path):
                 "settings": settings,
                 "scores": results["scores"],
                 "choices": write_choices(tmp_path / "choices.csv", rows),
-                "table_results": dict.fromkeys(("error", "time", "weeks"), results),
+                "table_results": dict.fromkeys(("error", "time", "weeks", "w"), results),
                 "figures": {"curve": tmp_path / "curve.svg"},
             }
         },
