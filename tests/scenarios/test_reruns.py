@@ -345,21 +345,18 @@ def test_fewer_splits_recompute_none(finished):
     edit_yaml(finished / CONFIGURATION, n_splits=1)
     names = [name for name in EXPERIMENTS if "n_splits" not in EXPERIMENTS[name]]
     summaries = {job for name in names for job in summaries_of(name)}
-    # They show the first split alone.
-    of_one_split = {"figure measurements-space", "figure measurements-way"}
-    jobs = jobs_to_run(finished) - of_one_split
-    assert jobs == {*summaries, *END, *CROSS_DATASET} - of_one_split
+    assert jobs_to_run(finished) == {*summaries, *END, *CROSS_DATASET}
 
 
 def splits_to_run(folder: Path, n_splits: int, *options: str) -> set[str]:
     """Return the splits of the jobs that a run with so many splits would start."""
-    options = (*options, "--config", f"n_splits={n_splits}", "experiments=[measurements]")
+    options = (*options, "--config", f"n_splits={n_splits}", "experiments=[clusters]")
     jobs = jobs_to_run(folder, *options)
     return {found[0] for job in jobs if (found := re.search(r"splits? \d+( to \d+)?$", job))}
 
 
 def test_splits_that_were_made_stay_together(finished):
-    options = ("--config", "n_splits=3", "experiments=[measurements]")
+    options = ("--config", "n_splits=3", "experiments=[clusters]")
     outcome = snakemake(finished, *options)
     assert outcome.status == 0, outcome.text
     # Two splits a job: without the results of the third, there would be a job for it and the next.
@@ -369,12 +366,12 @@ def test_splits_that_were_made_stay_together(finished):
     # An edit runs the same jobs again, and where a split was removed, as many as it can at once.
     add_line(finished / "workflow_lib" / "experiments" / "splitting.py")
     assert splits_to_run(finished, 3) == {"splits 0 to 1", "split 2"}
-    shutil.rmtree(finished / "results" / "measurements" / "split-2")
+    shutil.rmtree(finished / "results" / "clusters" / "split-2")
     assert splits_to_run(finished, 4) == {"splits 0 to 1", "splits 2 to 3"}
 
 
 def test_a_removed_file_is_made_again_with_the_splits_of_its_job(finished):
-    folder = finished / "results" / "measurements"
+    folder = finished / "results" / "clusters"
     next(folder.glob("split-1/*/regression.h5")).unlink()
     assert splits_to_run(finished, 3) == {"splits 0 to 1", "split 2"}
 
