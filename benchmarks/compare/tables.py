@@ -9,6 +9,7 @@ from typing import Any
 
 from workflow_lib.config.files import read_keys
 from workflow_lib.features.scales import TEXT_SCALES
+from workflow_lib.tasks.found import tasks
 
 TRAINING_SIZES = (20, 50, 100, 200)
 
@@ -95,8 +96,9 @@ def _no_table_of_numbers(settings: Mapping[str, Any]) -> str:
     inputs, options = settings.get("inputs", {}), settings.get("options", {})
     if settings.get("drawn_as"):
         return "it is a version of another dataset"
-    if settings.get("task") in ("classes", "boxes"):
-        return f"it predicts {settings['task']}"
+    task = tasks()[settings.get("task", "regression")]
+    if task.outputs != "numbers":
+        return f"it predicts {task.predicts}"
     if options.get("encode") or options.get("encoder"):
         return "it has columns of names"
     if inputs.get("scale") in TEXT_SCALES:

@@ -303,7 +303,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "examples_per_class": board.training_size if measured.is_per_class else None,
         "n_splits": board.n_splits,
         "n_test": board.n_test,
-        "metric": "accuracy" if measured.is_accuracy else board.metric,
+        "metric": measured.measure.name,
         "unit": "percent" if measured.is_accuracy else "relative error",
         "better": measured.better,
         "mean": measured.shown(board.expected.mean),

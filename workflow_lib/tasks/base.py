@@ -48,7 +48,7 @@ class Fit:
 
 
 class Task:
-    """What an output is."""
+    """What an output is. Values that are given here are those of rows of numbers."""
 
     order: int
     """Its place in lists of tasks and of measures."""
