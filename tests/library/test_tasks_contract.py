@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from workflow_lib.config.models import ExperimentSettings
 from workflow_lib.measures.found import measures_of
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.tasks.base import PER_CLASS
-from workflow_lib.tasks.found import metrics_of, task_of, tasks, usual_measures
+from workflow_lib.tasks.found import all_measures, metrics_of, task_of, tasks, usual_measures
 
 ROOT = Path(__file__).parents[2]
 METHODS = {path.stem for path in (ROOT / "config" / "methods").glob("*.yaml")}
@@ -29,6 +31,15 @@ def test_tasks_have_an_order_and_the_metric_of_an_experiment_is_the_first():
     assert len({task.order for task in tasks().values()}) == len(tasks())
     first = next(iter(tasks().values()))
     assert ExperimentSettings.model_fields["metric"].default == metrics_of(first)[0]
+
+
+def test_the_configuration_can_name_all_measures_without_numpy():
+    program = (
+        "import sys; from workflow_lib.tasks.found import all_measures; "
+        "print(len(all_measures()), 'numpy' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert shown.stdout == f"{len(all_measures())} False\n", shown.stderr
 
 
 def test_a_task_is_described(task):
