@@ -83,6 +83,9 @@ ROUTINE = (
     "No account was given, not able to get a SLURM account",
     "Unable to guess SLURM account",
 )
+# Beginnings of what a dry run says that its last lines sum up.
+SUMMED_UP = ("Reasons:", "Some jobs were triggered by provenance information")
+
 # Rules whose log is shown, since it is what the user asked for.
 RULES_WITH_SHOWN_LOG = {"new"}
 SILENT_EVENTS = {"workflow_started", "resources_info", "job_started"}
@@ -340,7 +343,7 @@ class TerminalHandler(logging.Handler):
         if event == "job_info":
             self.planned.append(planned_job(record))
             return None if self.lists_jobs else ""
-        if event == "run_info" or message.startswith("Reasons:"):
+        if event == "run_info" or message.startswith(SUMMED_UP):
             return None if self.lists_jobs else ""
         if not message.startswith("This was a dry-run"):
             return None

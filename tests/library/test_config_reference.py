@@ -17,6 +17,7 @@ from workflow_lib.config import reference
 from workflow_lib.config.files import read_keys, read_yaml
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
+from workflow_lib.config.studies import with_study
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = [
@@ -135,7 +136,7 @@ def test_the_examples_of_the_readme_work(tmp_path):
     shutil.copytree(CONFIG, folder)
     text = (CONFIG / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n# config/(\S+)\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     for name, content in examples:
         (folder / name).write_text(content, encoding="utf-8")
     run = run_with() | {"experiments": ["my-table", "linnerud"]}
@@ -152,6 +153,8 @@ def test_the_examples_of_the_readme_work(tmp_path):
     (folder / "methods/mine.yaml").write_text(yaml.safe_dump(method), encoding="utf-8")
     configuration = load_configuration(folder, run)
     assert configuration.models["mixture-diagonal"].covariance_type == "diag"
+    study = with_study(folder, run_with() | {"study": "my-study"}, {})
+    assert list(load_configuration(folder, study).experiments) == ["my-table", "enb", "slump"]
 
 
 def test_the_default_run():

@@ -301,9 +301,16 @@ def test_errors_of_the_snakefile_have_no_traceback(project, statement, expected)
     assert lines == [line.format(snakefile) for line in expected]
 
 
-def test_dry_runs_and_questions_are_answered_by_snakemake(project):
+def test_dry_runs_are_summed_up_and_questions_answered_by_snakemake(project):
     _, out, _ = snakemake(project, "-n")
+    lines = out.splitlines()
+    stages = [line.split()[:2] for line in lines[:3]]
+    assert stages == [["stage", "jobs"], ["make", "3"], ["all", "1"]]
+    assert lines[1].endswith("missing output files")
+    assert lines[4] == "jobs        4"
+    _, out, _ = snakemake(project, "-n", "--printshellcmds")
     assert "Job stats:" in out and "Reason: Missing output files" in out
+    assert "jobs        4" in out.splitlines()
     assert snakemake(project, "--list-rules")[1].split() == ["all", "make"]
     assert snakemake(project, "--rulegraph")[1].startswith("digraph")
     status, _, lines = snakemake(project, "--cores", "1", "nothing")

@@ -14,6 +14,9 @@ from workflow_lib.config.needed_data import megabytes, missing_downloads, steps_
 RANGE = re.compile(r"_\d+(to\d+)?$")
 """The end of the name of a rule whose jobs handle a range of splits."""
 
+DOWNLOADS = ("acquire", "introductions")
+"""Rules that fetch files: they request the time after which they are given up."""
+
 FOLLOWS = "input files updated by another job"
 """The reason of a job that follows from the reasons of others."""
 
@@ -52,17 +55,19 @@ class PlannedJob(NamedTuple):
             return None
 
 
-def core_hours(jobs: Sequence[PlannedJob]) -> tuple[float, int]:
-    """Return the core hours of jobs, and for how many of them they are measured.
+def core_hours(jobs: Sequence[PlannedJob]) -> tuple[float, int, int]:
+    """Return the core hours of jobs, and of how many jobs they are measured and requested.
 
-    The others take what they request from a scheduler, at most.
+    What a job requests from a scheduler is the most that it takes. `DOWNLOADS` do not count.
     """
-    measured = [job.measured_hours for job in jobs]
+    counted = [job for job in jobs if job.runtime and job.rule not in DOWNLOADS]
+    measured = [job.measured_hours for job in counted]
     hours = [
         (job.runtime / 60 if known is None else known) * job.threads
-        for job, known in zip(jobs, measured, strict=True)
+        for job, known in zip(counted, measured, strict=True)
     ]
-    return sum(hours), sum(known is not None for known in measured)
+    n_measured = sum(known is not None for known in measured)
+    return sum(hours), n_measured, len(counted) - n_measured
 
 
 def memory_at_once(jobs: Sequence[PlannedJob], n_jobs: int = AT_ONCE) -> float:
@@ -82,7 +87,7 @@ def stage_lines(jobs: Sequence[PlannedJob]) -> list[str]:
             ROW.format(
                 stage,
                 len(members),
-                f"{core_hours(members)[0]:.1f}",
+                hours_in_words(core_hours(members)[0]),
                 gigabytes(memory) if memory else "",
                 reasons(members),
             ).rstrip()
@@ -103,21 +108,18 @@ def reasons(jobs: Sequence[PlannedJob]) -> str:
 
 def total_lines(jobs: Sequence[PlannedJob], n_submissions: int = 0) -> list[str]:
     """Return the number of jobs, their core hours and their memory, one line each."""
-    hours, n_measured = core_hours(jobs)
+    hours, n_measured, n_requested = core_hours(jobs)
     submissions = f", on a scheduler {n_submissions:,} submissions" if n_submissions else ""
-    if n_measured == len(jobs):
-        how = f"{hours:.1f}, as measured when they ran before"
+    how = "at most, as requested from a scheduler; most jobs take a fraction of it"
+    if not n_requested:
+        how = "as measured when the jobs ran before"
     elif n_measured:
-        how = (
-            f"{hours:.1f} at most: {n_measured:,} jobs as measured before, the others as requested"
-        )
-    else:
-        how = f"{hours:.1f} at most, as requested from a scheduler; most jobs take a fraction of it"
+        how = f"at most: {n_measured:,} jobs as measured before, {n_requested:,} as requested"
     largest = max((job.mem_mb for job in jobs), default=0)
     together = memory_at_once(jobs)
     return [
         f"jobs        {len(jobs):,}{submissions}",
-        f"core hours  {how}",
+        f"core hours  {hours_in_words(hours)} {how}",
         f"memory      {gigabytes(largest)} for the largest job, {gigabytes(together)} for the "
         f"{AT_ONCE} largest, as requested",
     ]
@@ -147,6 +149,11 @@ def data_lines(datasets: Mapping[str, DatasetSettings], folder: Path | str) -> l
         lines += ["", f"missing     {', '.join(names)}: {found[0]}"]
         lines += [f"            {line}".rstrip() for line in found[1:]]
     return lines
+
+
+def hours_in_words(hours: float) -> str:
+    """Return hours with one decimal, or two below an hour."""
+    return f"{hours:,.1f}" if hours >= 1 else f"{hours:.2f}"
 
 
 def gigabytes(mem_mb: float) -> str:

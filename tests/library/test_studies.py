@@ -1,0 +1,160 @@
+"""Studies: found by name, merged into the run, and listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from workflow_lib.config.files import read_keys
+from workflow_lib.config.loading import load_configuration
+from workflow_lib.config.models import DatasetSettings
+from workflow_lib.config.needed_data import missing_downloads, missing_supplies, steps_to_get
+from workflow_lib.config.published import published_names
+from workflow_lib.config.studies import study_files, with_study
+from workflow_lib.config.study_list import study_lines
+from workflow_lib.errors import UserError
+
+CONFIG = Path(__file__).parents[2] / "config"
+WIDTH = 100
+BASE = {"seed": 1, "n_splits": 5, "experiments": ["plain"], "report": {"title": "Base"}}
+STUDY = {"n_splits": 10, "experiments": ["one", "two"], "report": {"author": "Someone"}}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(BASE))
+    (tmp_path / "studies" / "large.yaml").write_text(yaml.safe_dump(STUDY))
+    return tmp_path
+
+
+@pytest.fixture
+def without_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OFER_MIRROR", raising=False)
+
+
+def test_a_study_is_the_run_that_its_file_configures():
+    base = read_keys(CONFIG / "config.yaml")
+    merged = read_keys(CONFIG / "config.yaml")
+    update_config(merged, read_keys(CONFIG / "studies" / "mulan.yaml"))
+    by_name = with_study(CONFIG, base | {"study": "mulan"}, {"study": "mulan"})
+    of_file, of_study = (
+        load_configuration(CONFIG, each, imports_classes=False).merged_dict()
+        for each in (merged, by_name)
+    )
+    assert of_study == of_file
+    assert not {"study", "about"} & set(of_study["run"])
+
+
+def test_keys_of_the_command_come_before_those_of_the_study(folder):
+    typed = {"study": "large", "n_splits": 5, "report": {"title": "Typed"}}
+    merged = with_study(folder, BASE | typed, typed)
+    assert merged == {
+        "study": "large",
+        "seed": 1,
+        "n_splits": 5,
+        "experiments": ["one", "two"],
+        "report": {"title": "Typed", "author": "Someone"},
+    }
+
+
+@pytest.mark.parametrize("given", [{}, BASE])
+def test_what_a_module_changes_comes_before_the_study(folder, given):
+    merged = with_study(folder, given | {"study": "large", "seed": 7})
+    assert merged == {
+        "study": "large",
+        "seed": 7,
+        "n_splits": 10,
+        "experiments": ["one", "two"],
+        "report": {"title": "Base", "author": "Someone"},
+    }
+
+
+def test_a_run_without_a_study_is_left_alone(folder):
+    assert with_study(folder, BASE, {}) == BASE
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("larg", "write study=large"), ("other", "snakemake studies")]
+)
+def test_an_unknown_study_is_refused(folder, name, remedy):
+    with pytest.raises(UserError, match=f"there is no study named '{name}'") as caught:
+        with_study(folder, {"study": name}, {})
+    assert caught.value.remedy == remedy
+
+
+def test_a_study_names_no_other_study(folder):
+    (folder / "studies" / "large.yaml").write_text("study: large\n")
+    with pytest.raises(UserError, match="names another one"):
+        with_study(folder, {"study": "large"}, {})
+
+
+# The list
+
+
+def row_of(lines: list[str], name: str) -> str:
+    (line,) = [line for line in lines if line.split(" ")[0] == name]
+    return line
+
+
+@pytest.mark.usefixtures("without_data")
+def test_every_study_is_listed_with_its_tables_and_data():
+    lines = study_lines(CONFIG)
+    assert max(map(len, lines)) <= WIDTH
+    for name in ("(default)", *study_files(CONFIG)):
+        assert row_of(lines, name)
+    assert row_of(lines, "(default)").endswith("here")
+    assert row_of(lines, "drug-activity-paper").endswith("you supply")
+    assert " 9,17,18 " in row_of(lines, "drug-activity-paper")
+    assert "download " in row_of(lines, "mulan")
+    assert " 1-20 " in row_of(lines, "paper") and row_of(lines, "paper").endswith("*")
+    heads = [lines.index(head) for head in ("Djerrab et al. (2018)", "Without a publication")]
+    assert heads[0] < lines.index(row_of(lines, "series")) < heads[1]
+    assert lines.index(row_of(lines, "mulan")) > heads[1]
+
+
+def test_publications_of_studies_have_tables():
+    known = {name.partition("-")[0] for name in published_names(CONFIG)}
+    for path in (CONFIG / "config.yaml", *study_files(CONFIG).values()):
+        about = read_keys(path)["about"]
+        assert about["topic"] and about.get("paper", "djerrab") in known, path
+
+
+def test_a_study_with_a_fault_is_listed_with_the_reason(folder):
+    (folder / "studies" / "broken.yaml").write_text("experiments: [one\n")
+    (folder / "studies" / "odd.yaml").write_text("about: {topic: 7}\n")
+    lines = study_lines(folder)
+    assert "correct YAML" in row_of(lines, "broken")
+    assert row_of(lines, "odd") and row_of(lines, "large")
+
+
+# The data
+
+
+@pytest.mark.usefixtures("without_data")
+def test_what_is_missing_of_a_dataset(tmp_path):
+    dataset = DatasetSettings.model_validate(read_keys(CONFIG / "datasets" / "edm.yaml"))
+    (source,) = dataset.sources
+    assert missing_downloads("edm", dataset) == [source.size]
+    path = tmp_path / "resources" / "edm" / Path(source.path).name
+    path.parent.mkdir(parents=True)
+    path.write_text("x")
+    assert missing_downloads("edm", dataset) == []
+    assert steps_to_get(dataset, "edm.yaml") == []
+
+
+@pytest.mark.usefixtures("without_data")
+def test_every_dataset_with_files_of_the_user_says_how_to_get_them():
+    supplied = {}
+    for path in sorted((CONFIG / "datasets").glob("*.yaml")):
+        dataset = DatasetSettings.model_validate(read_keys(path))
+        if missing_supplies(dataset):
+            supplied[path.stem] = dataset
+    assert {"awa", "caltech101", "drug-activity-paper", "graz-people"} <= set(supplied)
+    for name, dataset in supplied.items():
+        first, *steps = steps_to_get(dataset, f"{name}.yaml")
+        assert first.startswith("you supply resources/") and steps, name
