@@ -308,7 +308,6 @@ EXPERIMENT_REQUIREMENTS = (
         {"task": {"classes"}},
         "positive_class is for classes, and the task of the dataset is {task}",
     ),
-    Requirement(),
 )
 """What a dataset and an experiment must satisfy for all methods; the requirements of a kind of
 table or figure are in its module."""
