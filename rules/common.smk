@@ -91,20 +91,21 @@ def code(script, *modules):
     The code is the script, the adapter, and the library modules that they import. In the place of
     a module may be a function that gives those of a job by its wildcards.
     """
+    # Here, because Snakemake knows the folder of a script only while it reads the rules.
+    scripts = tuple((name, script_file(name)) for name in (script, "adapter.py"))
 
     def digest(wildcards):
         groups = [[module] if isinstance(module, str) else module(wildcards) for module in modules]
-        return digest_of_code(script, *chain.from_iterable(groups))
+        return digest_of_code(scripts, *chain.from_iterable(groups))
 
     return digest
 
 
 @cache
-def digest_of_code(script, *modules):
-    """Return the digest of a script, the adapter, and these library modules with their imports."""
+def digest_of_code(scripts, *modules):
+    """Return the digest of scripts, and of these library modules with their imports."""
     names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
-    scripts = {name: script_file(name) for name in (script, "adapter.py")}
-    return code_digest(ROOT, names, scripts)
+    return code_digest(ROOT, names, dict(scripts))
 
 
 def script_file(name):
