@@ -103,6 +103,7 @@ def all_steps():
         paths.add(f"results/{experiment}/choices.csv")
         paths.add(f"results/{experiment}/coordinates.csv")
         paths.update(equivalence_files(experiment))
+        paths.update(read_by_tables(experiment))
         paths.update(queue_files(experiment))
         if settings.is_own(experiment):
             paths.update(own_results(experiment))
