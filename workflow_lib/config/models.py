@@ -21,7 +21,6 @@ from workflow_lib.config.values import (
     Fraction,
     Name,
     NotNegative,
-    Positive,
     Repeats,
     Share,
     Sizes,
@@ -234,9 +233,9 @@ class StudyDescription(Settings):
     minutes: Count | None = None
     """Measured minutes of the run on four cores; null (the default) where they are not known."""
 
-    memory: Positive | None = None
-    """Gigabytes that four jobs request together at most; null (the default) where they are not
-    known."""
+    memory: Count | None = None
+    """Gigabytes that four jobs request together at most, about twice what they use; a dry run says
+    them. null (the default) where they are not known."""
 
 
 class RunSettings(Settings):

@@ -33,7 +33,7 @@ LAST_LINES = (
     "",
     "    snakemake --cores 4 --config study=NAME    runs one; without study=, the default run",
     "    snakemake -n --config study=NAME           says what it needs: jobs, time, memory, data",
-    "min: measured on four cores; memory: of four jobs at once; blank: not known",
+    "min: measured on four cores; memory: what four jobs at once request; blank: not known",
     "* on stand-ins for data that you would have to supply",
 )
 
@@ -71,7 +71,7 @@ def study_lines(folder: str | Path) -> list[str]:
                 about.topic,
                 _short([n for table in tables for n in numbers.get(table, ())]),
                 about.minutes or "",
-                f"{about.memory:g} GB" if about.memory else "",
+                f"{about.memory} GB" if about.memory else "",
                 _data(folder, experiments, keys.get("stand_ins") or {}, datasets),
             ).rstrip()
         )
