@@ -275,7 +275,7 @@ def test_written_tables_have_differences_unless_the_data_are_a_stand_in(
         stand_in_for,
         "tab:toy",
         METHODS,
-        published_paths=[published],
+        published=[published],
     )
     with open(paths[0], newline="") as file:
         rows = list(csv.DictReader(file))

@@ -529,7 +529,7 @@ def test_a_table_by_unlabelled_rows_and_components_is_shown_above_the_published_
         for weak_size in (0, 100)
     ]
     paths = [CONFIG / "paper_tables" / "palasek-3.csv"]
-    options = {"methods": methods, "metric": "accuracy", "reference": "ssfv-network-paper"}
+    options = {"methods": methods, "metric": "accuracy"}
     cells = table_cells(
         "error",
         read_scores(write_accuracies(tmp_path / "scores.csv", rows)),
