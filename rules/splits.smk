@@ -117,16 +117,14 @@ def made_together(experiment) -> list[range]:
 def splits_of_submitted_jobs(experiment) -> list[range]:
     """Return the splits of the jobs that this process was started for; none in the main process.
 
-    Files that other jobs make or remove in the meantime must not change them.
+    Files that other jobs make or remove in the meantime must not change them. The command names
+    such jobs as RULE:WILDCARD=VALUE,WILDCARD=VALUE.
     """
     if workflow.is_main_process:
         return []
-    rules = [
-        target.rulename
-        for target in workflow.dag_settings.target_jobs
-        if target.wildcards_dict.get("experiment") == experiment
-    ]
-    return list(filter(None, (splits_in(r"\w+_", rule) for rule in rules)))
+    jobs = [argument.partition(":") for argument in sys.argv]
+    names = [rule for rule, _, values in jobs if f"experiment={experiment}" in values.split(",")]
+    return list(filter(None, (splits_in(r"\w+_", rule) for rule in names)))
 
 
 def splits_of_rules() -> list[Splits]:
