@@ -86,7 +86,7 @@ wildcard_constraints:
 
 
 def code(script, *modules):
-    """Return the parameter of a rule that changes with its code, and with nothing else: a digest.
+    """Return the parameter of a rule that changes with its code, and with nothing else, a digest.
 
     The code is the script, the adapter, and the library modules that they import. In the place of
     a module may be a function that gives those of a job by its wildcards.
