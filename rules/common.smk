@@ -10,7 +10,7 @@ from workflow_lib.config.files import shown
 from workflow_lib.config.job_needs import job_needs
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.requests import decoded, encoded, typed_values
-from workflow_lib.config.studies import study_file, with_study
+from workflow_lib.config.studies import study_of, with_study
 from workflow_lib.config.values import WITHOUT_BRACES
 from workflow_lib.errors import UserError
 from workflow_lib.imports import code_digest
@@ -47,12 +47,15 @@ try:
             expected=WITHOUT_BRACES[0],
             remedy="give the folder another name",
         )
-    typed = None if IS_MODULE else workflow.config_settings.overwrite_config
-    study = [study_file(CONFIG, config["study"])] if config.get("study") else []
+    sources = [OWN_SETTINGS, *map(settings_file, workflow.overwrite_configfiles)]
+    for study in study_of(CONFIG, config, sources):
+        typed = None if IS_MODULE else workflow.config_settings.overwrite_config
+        config = with_study(CONFIG, config, study, typed)
+        sources.insert(1, settings_file(study))
     settings = load_configuration(
         CONFIG,
-        with_study(CONFIG, config, typed) | typed_on_command_line(),
-        [OWN_SETTINGS, *map(settings_file, [*study, *workflow.overwrite_configfiles])],
+        config | typed_on_command_line(),
+        sources,
         imports_classes=workflow.is_main_process,
     )
 except UserError as error:

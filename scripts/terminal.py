@@ -103,7 +103,7 @@ closing_functions: list[Callable[[], list[str]]] = []
 """Functions whose lines end a run that was successful, or that had nothing to do."""
 
 data_functions: list[Callable[[], list[str]]] = []
-"""Functions whose lines end a dry run, and an error about missing files: what is to be got."""
+"""Functions whose lines end a dry run: which data are missing, and what to do about it."""
 
 
 def install(workflow) -> bool:
@@ -374,8 +374,6 @@ class TerminalHandler(logging.Handler):
         if name == "LockException":
             text += "\nIf another run is at work there, wait for it. If it was killed, to go on:"
             text += f"\n    {unlock_command()}\n    {typed_command()}"
-        elif name == "MissingInputException":
-            text = "\n".join([text, *data_lines()])
         elif name == "ProtectedOutputException":
             files = message.partition("affected files:")[2].split("\n")
             files = [file.strip() for file in files if file.strip()]

@@ -153,7 +153,7 @@ def test_the_examples_of_the_readme_work(tmp_path):
     (folder / "methods/mine.yaml").write_text(yaml.safe_dump(method), encoding="utf-8")
     configuration = load_configuration(folder, run)
     assert configuration.models["mixture-diagonal"].covariance_type == "diag"
-    study = with_study(folder, run_with() | {"study": "my-study"}, {})
+    study = with_study(folder, run_with(), folder / "studies" / "my-study.yaml", {})
     assert list(load_configuration(folder, study).experiments) == ["my-table", "enb", "slump"]
 
 

@@ -13,7 +13,7 @@ from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.models import DatasetSettings
 from workflow_lib.config.needed_data import missing_downloads, missing_supplies, steps_to_get
 from workflow_lib.config.published import published_names
-from workflow_lib.config.studies import study_files, with_study
+from workflow_lib.config.studies import study_files, study_of, with_study
 from workflow_lib.config.study_list import study_lines
 from workflow_lib.errors import UserError
 
@@ -41,7 +41,8 @@ def test_a_study_is_the_run_that_its_file_configures():
     base = read_keys(CONFIG / "config.yaml")
     merged = read_keys(CONFIG / "config.yaml")
     update_config(merged, read_keys(CONFIG / "studies" / "mulan.yaml"))
-    by_name = with_study(CONFIG, base | {"study": "mulan"}, {"study": "mulan"})
+    (study,) = study_of(CONFIG, {"study": "mulan"}, ["config/config.yaml"])
+    by_name = with_study(CONFIG, base | {"study": "mulan"}, study, {"study": "mulan"})
     of_file, of_study = (
         load_configuration(CONFIG, each, imports_classes=False).merged_dict()
         for each in (merged, by_name)
@@ -52,7 +53,7 @@ def test_a_study_is_the_run_that_its_file_configures():
 
 def test_keys_of_the_command_come_before_those_of_the_study(folder):
     typed = {"study": "large", "n_splits": 5, "report": {"title": "Typed"}}
-    merged = with_study(folder, BASE | typed, typed)
+    merged = with_study(folder, BASE | typed, folder / "studies" / "large.yaml", typed)
     assert merged == {
         "study": "large",
         "seed": 1,
@@ -64,7 +65,8 @@ def test_keys_of_the_command_come_before_those_of_the_study(folder):
 
 @pytest.mark.parametrize("given", [{}, BASE])
 def test_what_a_module_changes_comes_before_the_study(folder, given):
-    merged = with_study(folder, given | {"study": "large", "seed": 7})
+    given = given | {"study": "large", "seed": 7}
+    merged = with_study(folder, given, folder / "studies" / "large.yaml")
     assert merged == {
         "study": "large",
         "seed": 7,
@@ -74,23 +76,27 @@ def test_what_a_module_changes_comes_before_the_study(folder, given):
     }
 
 
-def test_a_run_without_a_study_is_left_alone(folder):
-    assert with_study(folder, BASE, {}) == BASE
+def test_a_run_without_a_study_has_no_file_of_one(folder):
+    assert study_of(folder, BASE, ["config/config.yaml"]) == []
 
 
 @pytest.mark.parametrize(
     ("name", "remedy"), [("larg", "write study=large"), ("other", "snakemake studies")]
 )
 def test_an_unknown_study_is_refused(folder, name, remedy):
-    with pytest.raises(UserError, match=f"there is no study named '{name}'") as caught:
-        with_study(folder, {"study": name}, {})
+    with pytest.raises(UserError) as caught:
+        study_of(folder, {"study": name}, ["config/config.yaml"])
+    assert caught.value.place == (
+        "the run's configuration (config/config.yaml or --config), key study"
+    )
+    assert caught.value.found.startswith(f"there is no study named '{name}'")
     assert caught.value.remedy == remedy
 
 
 def test_a_study_names_no_other_study(folder):
     (folder / "studies" / "large.yaml").write_text("study: large\n")
     with pytest.raises(UserError, match="names another one"):
-        with_study(folder, {"study": "large"}, {})
+        with_study(folder, {}, folder / "studies" / "large.yaml", {})
 
 
 # The list

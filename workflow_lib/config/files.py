@@ -196,6 +196,11 @@ def _check_extent(text: str) -> None:
             raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
 
 
+def place_of_run(sources: Iterable[str]) -> str:
+    """Return how messages name the configuration of a run, which is merged from `sources`."""
+    return f"the run's configuration ({', '.join(sources)} or --config)"
+
+
 def check_run_files(sources: Iterable[str]) -> None:
     """Raise an error for faulty YAML in the configuration files of a run.
 

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.config import capabilities
-from workflow_lib.config.files import ConfigurationFiles, check_run_files, validated
+from workflow_lib.config.files import (
+    ConfigurationFiles,
+    check_run_files,
+    place_of_run,
+    validated,
+)
 from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.input_model import InputModelSettings
 from workflow_lib.config.job_needs import most_gram_rows
@@ -324,7 +329,7 @@ def load_configuration(
         When there is a fault; with several faults a ConfigurationError, which shows up to ten.
     """
     check_run_files(sources)
-    place = f"the run's configuration ({', '.join(sources)} or --config)"
+    place = place_of_run(sources)
     request, merged = _without_request(merged, place)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
     # The name of a table is also that of its experiment; its fault is reported once.

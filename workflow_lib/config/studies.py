@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workflow_lib.config.files import merged_keys, read_keys, shown
+from workflow_lib.config.files import merged_keys, place_of_run, read_keys, shown
 from workflow_lib.config.models import RunSettings
 from workflow_lib.errors import UserError, nearest_name
 
@@ -22,20 +22,24 @@ def study_files(folder: Path | str) -> dict[str, Path]:
     return {path.stem: path for path in sorted(Path(folder, "studies").glob("*.yaml"))}
 
 
-def study_file(folder: Path | str, name: Any) -> Path:
-    """Return the file of a study.
+def study_of(folder: Path | str, config: Mapping[str, Any], sources: Sequence[str]) -> list[Path]:
+    """Return the file of the study that a configuration names, in a list; [] where it names none.
+
+    `sources` are the files of the configuration, for the message.
 
     Raises
     ------
     UserError
         When there is no such study.
     """
-    files = study_files(folder)
-    if name in files:
-        return files[name]
+    name, files = config.get(STUDY), study_files(folder)
+    if name is None:
+        return []
+    if str(name) in files:
+        return [files[str(name)]]
     nearest = nearest_name(str(name), files)
     raise UserError(
-        f"the run's configuration, key {STUDY}",
+        f"{place_of_run(sources)}, key {STUDY}",
         f"there is no study named '{name}' ({shown(Path(folder, 'studies'))})",
         expected=f"a study that `{LISTED_BY}` lists",
         remedy=f"write {STUDY}={nearest}" if nearest else LISTED_BY,
@@ -43,9 +47,12 @@ def study_file(folder: Path | str, name: Any) -> Path:
 
 
 def with_study(
-    folder: Path | str, config: Mapping[str, Any], typed: Mapping[str, Any] | None = None
+    folder: Path | str,
+    config: Mapping[str, Any],
+    study: Path,
+    typed: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the configuration of a run with the keys of the study that it names, if any.
+    """Return the configuration of a run with the keys of a study.
 
     Parameters
     ----------
@@ -53,6 +60,8 @@ def with_study(
         The folder of the configuration, with ``config.yaml`` and ``studies/``.
     config : mapping
         The keys of ``config.yaml``, and those that come before them.
+    study : Path
+        The file of the study, as `study_of` finds it.
     typed : mapping, optional
         The keys that come before those of the study: of the command line. By default, for a
         module of another workflow, those that differ from ``config.yaml``, which may be a part of
@@ -61,16 +70,12 @@ def with_study(
     Raises
     ------
     UserError
-        When there is no such study, or its file names another one.
+        When the file cannot be read, or names another study.
     """
-    name = config.get(STUDY)
-    if name is None:
-        return dict(config)
-    path = study_file(folder, name)
-    keys = read_keys(path)
+    keys = read_keys(study)
     if STUDY in keys:
         raise UserError(
-            f"{shown(path)}, key {STUDY}",
+            f"{shown(study)}, key {STUDY}",
             "a study that names another one",
             expected="the keys of a run",
             remedy="remove the key, or take over the keys of the other study",
