@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from small_run import CONFIGURATION, jobs_to_run, snakemake
+import shutil
 
-OF_SOURCES = {"manifest", "report", "resource usage"}
-"""Jobs that depend on which files the configuration is from."""
+from small_run import CONFIGURATION, copy_folder, jobs_to_run, snakemake
 
 
 def test_studies_are_listed_without_cores_and_without_a_valid_run(project):
@@ -16,16 +15,15 @@ def test_studies_are_listed_without_cores_and_without_a_valid_run(project):
     assert "error" not in outcome.text
 
 
-def test_a_study_is_the_run_of_its_file(finished):
-    text = (finished / CONFIGURATION).read_text()
-    (finished / "config" / "studies" / "small.yaml").write_text(
-        f"{text}\nabout: {{topic: Small}}\n"
-    )
-    (finished / "config" / "nothing.yaml").write_text("about: {}\n")
+def test_a_study_is_the_run_of_its_file(project, tmp_path):
+    folder = copy_folder(project, tmp_path / "run")
+    shutil.copy(folder / CONFIGURATION, folder / "config" / "studies" / "small.yaml")
     # The helper of the tests names the small run where no file is named.
+    (folder / "config" / "nothing.yaml").write_text("about: {}\n")
     by_name = ("--configfile", "config/nothing.yaml", "--config", "study=small")
-    assert jobs_to_run(finished, *by_name) <= OF_SOURCES
-    assert not jobs_to_run(finished, *by_name, "n_splits=3") <= OF_SOURCES
+    of_file, of_study = jobs_to_run(folder), jobs_to_run(folder, *by_name)
+    assert of_study == of_file
+    assert jobs_to_run(folder, *by_name, "experiments=[clusters]") < of_study
 
 
 def test_an_unknown_study_is_refused_with_the_nearest_one(project):
