@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.base import clone
 from small_data import COVARIANCE_TYPES, clustered_outputs, numerical_jacobian
 
@@ -90,7 +91,7 @@ BY_EM = [
 
 def of_cases(cases: list[Case]):
     ids = ["-".join(str(value) for value in case if value is not None) for case in cases]
-    return pytest.mark.parametrize("case", cases, ids=ids)
+    return each_case("case", cases, ids=ids)
 
 
 @cache
@@ -116,7 +117,7 @@ def assert_usable(case: Case, model, Y: np.ndarray) -> None:
 
 
 @of_cases(CASES)
-@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
+@each_case("value", [0.0, 0.1, 3.0])
 @MAY_BE_CAPPED
 def test_constant_outputs(case, value):
     Y = np.full_like(case.outputs(6), value)
@@ -124,8 +125,8 @@ def test_constant_outputs(case, value):
 
 
 @of_cases(CASES)
-@pytest.mark.parametrize("n_rows", [1, 2, 60])
-@pytest.mark.parametrize("dimension", [1, 3])
+@each_case("n_rows", [1, 2, 60])
+@each_case("dimension", [1, 3])
 @MAY_BE_CAPPED
 def test_few_rows_and_single_outputs(case, n_rows, dimension):
     Y = case.outputs(n_rows, dimension=dimension)
@@ -133,7 +134,7 @@ def test_few_rows_and_single_outputs(case, n_rows, dimension):
 
 
 @of_cases(CASES)
-@pytest.mark.parametrize(
+@each_case(
     "make_state", [lambda: 7, lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)]
 )
 def test_same_seed_same_fit_and_nothing_else_is_touched(case, make_state):
@@ -210,16 +211,15 @@ def outputs_for_em(case: Case) -> dict:
 
 
 STRENGTHS = {"variance_floor": (1e-6, 0.05, 0.6), "prior_strength": (0.0, 1.0, 20.0)}
-EM = [
-    pytest.param(case, name, id="-".join([case.kind, case.covariance_type, name]))
-    for case in BY_EM
-    for name in outputs_for_em(case)
-]
+EM = [(case, name) for case in BY_EM for name in outputs_for_em(case)]
 
 
-@pytest.mark.parametrize(("case", "name"), EM)
-@pytest.mark.parametrize("strength", range(3))
-@pytest.mark.parametrize("seed", range(3))
+@each_case(
+    ("case", "name", "strength", "seed"),
+    # Every outputs meet every strength and every seed, and so do these two each other.
+    [(*outputs, i, (i + place) % 3) for place, outputs in enumerate(EM) for i in range(3)],
+    ids=lambda value: f"{value.kind}-{value.covariance_type}" if type(value) is Case else None,
+)
 def test_em_never_lowers_its_objective(case, name, strength, seed):
     Y, series = outputs_for_em(case)[name], case.is_series
     parameter = "prior_strength" if series else "variance_floor"
@@ -244,7 +244,7 @@ def test_em_never_lowers_its_objective(case, name, strength, seed):
 
 
 @of_cases(CASES)
-@pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
+@each_case("preimage", ["closed_form", "projected", "gradient"])
 def test_preimage_of_an_embedding_is_the_output(case, preimage):
     Y = case.outputs()
     for embedding in case.embeddings(fitted(case)):
@@ -254,7 +254,7 @@ def test_preimage_of_an_embedding_is_the_output(case, preimage):
 
 
 @of_cases(CASES)
-@pytest.mark.parametrize("distance", [0.0, 1.0, 1e3, 1e6])
+@each_case("distance", [0.0, 1.0, 1e3, 1e6])
 def test_outputs_far_from_every_component_are_recovered(case, distance):
     directions = np.random.default_rng(0).normal(size=case.outputs(20).shape)
     assert_usable(case, fitted(case), distance * directions)
@@ -406,7 +406,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "parameters", "message"),
     [(kind, *fault) for kind in KINDS for fault in FAULTS.get(kind, ())],
 )
@@ -417,7 +417,7 @@ def test_parameters_out_of_range_are_refused(kind, parameters, message):
 
 
 @of_cases(OF_VECTORS)
-@pytest.mark.parametrize(
+@each_case(
     ("Y", "message"),
     [
         (np.zeros((30, 2, 2)), "must be a matrix .* found 3 axes"),
