@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets.column_kinds import (
     KINDS,
@@ -22,7 +23,7 @@ def kind_of(values, name="column"):
     return column_kinds(Table.from_columns({name: values}, "table"))[name]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "values", "kind"),
     [
         ("x", [0.5 * row for row in range(ROWS)], "number"),
@@ -112,14 +113,14 @@ def test_numbers_in_another_format_are_reported(first, end, number):
     assert f"such as '{first}', and are taken for texts; write {number}" in found.warning
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name", ["id", "ID", "sample_id", "Sample ID", "sampleId", "row", "Unnamed: 0", "name", "No."]
 )
 def test_names_of_identifiers_are_recognised(name):
     assert named_like_an_identity(name)
 
 
-@pytest.mark.parametrize("name", ["acid", "solid", "lipid", "fluid", "grid", "x1", "notes", "Nox"])
+@each_case("name", ["acid", "solid", "lipid", "fluid", "grid", "x1", "notes", "Nox"])
 def test_other_names_with_the_same_endings_are_no_identifiers(name):
     assert not named_like_an_identity(name)
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 from configuration_example import DATASET, EMBEDDED, EXPERIMENT, MIXTURE, RIDGE, RUN
+from each_case import each_case
 from pydantic import ValidationError
 
 from workflow_lib.config.grids import RidgeGrid
@@ -46,7 +47,7 @@ def test_accepted_values():
     assert DatasetSettings(**DATASET, sources=[SOURCE]).sources[0].size == 10
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "valid", "change"),
     [
         (RunSettings, RUN, {"seed": -1}),
@@ -115,7 +116,7 @@ def test_settings_cannot_be_changed():
         ModelSettings(**MIXTURE).n_init = 3
 
 
-@pytest.mark.parametrize("model", [model for _, _, model in SECTIONS])
+@each_case("model", [model for _, _, model in SECTIONS])
 def test_every_key_is_described(model):
     for name, field in model.model_fields.items():
         assert field.description, f"{model.__name__}.{name} has no description"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from small_data import regression_data
@@ -75,8 +76,8 @@ def test_optimum_of_a_wide_kernel_is_that_of_another_solver(alpha, width):
         np.testing.assert_allclose(end, theirs.x, rtol=0, atol=1e-4 * output_unit(Y))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("weighting", ["regression", "random"])
+@each_case("width", WIDTHS)
+@each_case("weighting", ["regression", "random"])
 def test_density_never_falls(width, weighting):
     weights, Y, gamma, start = small_problem(width)
     if weighting == "random":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
 from workflow_lib import FisherEmbedding, GaussianMixtureModel, GaussianModel, StateSpaceModel
@@ -36,7 +37,7 @@ def model_mean(model):
     return model.weights_ @ model.means_
 
 
-@pytest.mark.parametrize("noise", NOISES.values(), ids=list(NOISES))
+@each_case("noise", NOISES.values(), ids=list(NOISES))
 def test_without_noise_it_is_the_identity_and_with_endless_noise_the_mean(embedding, noise):
     H = embedding.transform(Y)
     exact = embedding.inverse_transform(H, "posterior", noise_covariance=scaled(noise, 0.0))
@@ -55,8 +56,8 @@ def dense(values, dimension):
     return np.diag(values) if values.ndim == 1 else values
 
 
-@pytest.mark.parametrize("noise", NOISES.values(), ids=list(NOISES))
-@pytest.mark.parametrize("shape", COVARIANCE_TYPES)
+@each_case("noise", NOISES.values(), ids=list(NOISES))
+@each_case("shape", COVARIANCE_TYPES)
 def test_of_one_gaussian_it_is_linear_shrinkage(shape, noise):
     model = GaussianModel(shape).fit(Y)
     prior, noise_matrix = dense(model.covariance_, 3), dense(noise, 3)
@@ -66,8 +67,8 @@ def test_of_one_gaussian_it_is_linear_shrinkage(shape, noise):
     np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("shape", COVARIANCE_TYPES)
-@pytest.mark.parametrize("noise", [0.05, 0.7])
+@each_case("shape", COVARIANCE_TYPES)
+@each_case("noise", [0.05, 0.7])
 def test_in_one_dimension_it_agrees_with_numerical_integration(shape, noise):
     model = GaussianMixtureModel(3, shape, random_state=0).fit(Y[:, :1])
     points = np.linspace(Y[:, 0].min() - 8.0, Y[:, 0].max() + 8.0, 40_001)

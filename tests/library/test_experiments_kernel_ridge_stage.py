@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
@@ -81,7 +82,7 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each_case("name", METHODS)
 def test_predictions_equal_those_of_the_estimator(tmp_path, name):
     options = dict(METHODS[name])
     X, Y = small_inputs(options.get("scale", "none"), options.pop("missing", 0.0))

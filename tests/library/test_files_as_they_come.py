@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pandas
 import pytest
+from each_case import each_case
 
 from workflow_lib.config.requests import decoded, encoded, result_name, typed_values
 from workflow_lib.datasets import archives
@@ -57,8 +58,8 @@ READ = {
 """By name: the text, the names, the line of the first row (or of all), words of the notes."""
 
 
-@pytest.mark.parametrize("name", READ)
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@each_case("name", READ)
+@each_case("end", ["\n", "\r\n", "\r"])
 def test_tables_are_read_without_what_surrounds_them(tmp_path, name, end):
     text, names, lines, words = READ[name]
     path = tmp_path / "t.csv"
@@ -84,7 +85,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_case("name", REFUSED)
 def test_what_may_be_damaged_is_refused(tmp_path, name):
     text, words = REFUSED[name]
     path = tmp_path / "t.csv"
@@ -243,7 +244,7 @@ def test_a_column_that_cannot_be_read_is_refused_when_it_is_used():
 # The command line
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("typed", "value"),
     [
         ("outputs=Sugar #2", {"outputs": "Sugar #2"}),
@@ -276,7 +277,7 @@ def test_keys_that_are_given_twice_are_refused(arguments, command, words):
         typed_values(arguments, command)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("typed", "names"),
     [
         ("[Ca]", ["[Ca]"]),

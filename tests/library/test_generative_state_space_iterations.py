@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.generative import state_space_iterations
 from workflow_lib.generative.kalman_moments import moments_by_length
@@ -82,8 +83,8 @@ def test_em_stops_where_an_iteration_gains_little():
     assert 0 <= further[-1] - objectives[-1] < 1e-2
 
 
-@pytest.mark.parametrize("engine", ["moments", "recursion"])
-@pytest.mark.parametrize("harm", ["no covariance", "overflow", "not a number", "worse"])
+@each_case("engine", ["moments", "recursion"])
+@each_case("harm", ["no covariance", "overflow", "not a number", "worse"])
 def test_bad_extrapolations_are_refused(monkeypatch, engine, harm):
     start, expectation, restrictions = problem(2)
     if engine == "recursion":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.ndimage import gaussian_filter
 
 from workflow_lib.datasets.images import grey_levels, resized
@@ -123,8 +124,8 @@ def descriptor_by_loops(grey, centre_y, centre_x, size):
     return np.sqrt(shares / shares.sum())
 
 
-@pytest.mark.parametrize("patch", [0, 3, -1])
-@pytest.mark.parametrize("size", [2, 4, 6, 8])
+@each_case("patch", [0, 3, -1])
+@each_case("size", [2, 4, 6, 8])
 def test_descriptors_are_those_counted_pixel_by_pixel(size, patch):
     image = picture(40, 47, seed=4)
     descriptors, positions = dense_sift(image, (size,))
@@ -207,7 +208,7 @@ def test_a_mirrored_image_has_mirrored_descriptors():
     np.testing.assert_allclose(first, mirrored.reshape(-1, 128), atol=1e-3)
 
 
-@pytest.mark.parametrize("direction", range(8))
+@each_case("direction", range(8))
 def test_a_slope_counts_for_its_direction(direction):
     descriptors, _ = dense_sift(edge(45 * direction, side=80))
     shares = (descriptors**2).reshape(-1, 16, 8).sum(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.errors import UserError
@@ -55,8 +56,8 @@ HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("header", HEADERS)
-@pytest.mark.parametrize("version", [b"\x01\x00", b"\x03\x00", b"\x09\x00"])
+@each_case("header", HEADERS)
+@each_case("version", [b"\x01\x00", b"\x03\x00", b"\x09\x00"])
 def test_false_headers_are_refused(tmp_path, header, version, monkeypatch):
     monkeypatch.chdir(tmp_path)
     size = len(header).to_bytes(2 if version == b"\x01\x00" else 4, "little")

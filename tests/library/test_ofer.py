@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
 from sklearn.kernel_ridge import KernelRidge
@@ -35,9 +36,9 @@ def split_data(kernel, n_train=40, n_test=15):
     return X[:n_train], X[n_train:], Y[:n_train]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("n_components", [1, 2, 4, 10])
-@pytest.mark.parametrize("alpha", [1e-4, 0.1])
+@each_case("kernel", KERNELS)
+@each_case("n_components", [1, 2, 4, 10])
+@each_case("alpha", [1e-4, 0.1])
 def test_tied_variance_one_penalty_and_intercept_are_kernel_ridge(kernel, n_components, alpha):
     X, X_test, Y = split_data(kernel)
     model = GaussianMixtureModel(n_components, "tied_spherical", n_init=1)
@@ -48,10 +49,10 @@ def test_tied_variance_one_penalty_and_intercept_are_kernel_ridge(kernel, n_comp
     )
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
-@pytest.mark.parametrize("mixture", [True, False])
+@each_case("kernel", KERNELS)
+@each_case("covariance_type", COVARIANCE_TYPES)
+@each_case("preimage", ["closed_form", "projected"])
+@each_case("mixture", [True, False])
 def test_one_component_is_kernel_ridge(kernel, covariance_type, preimage, mixture):
     X, X_test, Y = split_data(kernel)
     if mixture:
@@ -114,9 +115,9 @@ def weak_estimator(**parameters):
     return OutputFisherRegressor(model, gamma=0.5, **parameters)
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("weak_weight", [1e-3, 0.04, 1.0, 10.0])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@each_case("center", [True, False])
+@each_case("weak_weight", [1e-3, 0.04, 1.0, 10.0])
+@each_case("kernel", ["rbf", "linear"])
 def test_solution_minimises_equation_14(center, weak_weight, kernel):
     X, X_weak, _, Y, memberships = weak_data()
     alphas = {"pi": 0.02, "mu": 0.1}
@@ -235,7 +236,7 @@ def test_true_memberships_of_weak_rows_help():
     assert errors[1] < 0.9 * errors[0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "message"),
     [
         ({"weak_responsibilities": None}, "X_weak was given without weak_responsibilities"),
@@ -310,8 +311,8 @@ def test_default_model_is_a_mixture_and_warns_of_nothing():
     assert clustered_outputs().shape[1] == estimator.predict(X).shape[1]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
+@each_case("kernel", KERNELS)
+@each_case("preimage", ["closed_form", "projected"])
 def test_kernel_ridge_as_the_regressor_is_the_default_path(kernel, preimage):
     X, X_test, Y = split_data(kernel)
     model = GaussianMixtureModel(3, "tied_spherical", n_init=1)

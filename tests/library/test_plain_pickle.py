@@ -10,6 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets import plain_pickle
 from workflow_lib.datasets.plain_pickle import read_plain_pickle
@@ -155,7 +156,7 @@ BY_HAND = [
 """Pickles that were written by hand, and their values; None where they are refused."""
 
 
-@pytest.mark.parametrize(("content", "value"), BY_HAND)
+@each_case(("content", "value"), BY_HAND)
 def test_pickles_by_hand_are_read_as_python_reads_them(tmp_path, content, value):
     path = tmp_path / "hand.pkl"
     path.write_bytes(content)
@@ -166,7 +167,7 @@ def test_pickles_by_hand_are_read_as_python_reads_them(tmp_path, content, value)
         assert pickle.loads(content, encoding="latin1") == value
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "name"),
     [
         (b"cos\nsystem\n.", "os.system"),
@@ -193,7 +194,7 @@ def test_instructions_that_make_or_call_are_refused_by_name(tmp_path, content, n
     assert f"it asks for {name}" in refused(path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "content",
     [
         b".",
@@ -277,7 +278,7 @@ def test_a_pickle_is_read_without_the_functions_that_run_it(tmp_path, monkeypatc
     assert read_plain_pickle(path) == {"openness": {"cafe.mp4": 0.25}}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_case("seed", range(20))
 def test_a_changed_pickle_is_read_as_python_would_or_refused(tmp_path, seed):
     random = Random(seed)
     path = tmp_path / "changed.pkl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.errors import UserError
 from workflow_lib.regression import preference_constraints
@@ -127,7 +128,7 @@ def test_zero_one_losses_make_one_constraint_of_both_graphs_and_rescalings():
         assert other.offset == pytest.approx(found[0].offset)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "words"),
     [
         (([1.0],), "1 candidate.*at least two"),

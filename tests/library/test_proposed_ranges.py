@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import yaml
+from each_case import each_case
 from small_assay import assay_columns, config_with_methods
 
 from workflow_lib.datasets.proposal_text import dataset_text
@@ -24,7 +25,7 @@ SCALED = (SKEWED - SKEWED.min()) / np.ptp(SKEWED)
 RARE = np.where(np.arange(60) < 3, 1.0, 0.0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "values", "limits"),
     [
         ("y", SKEWED, {"least": 0}),

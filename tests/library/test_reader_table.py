@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from each_case import each_case
 from reader_samples import stored_terms
 from small_pipeline import assert_same_tree
 
@@ -411,7 +412,7 @@ def test_faults_of_class_vectors_are_named(tmp_path, lines, words):
 # Options
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "words"),
     [
         ({}, "no inputs are named"),

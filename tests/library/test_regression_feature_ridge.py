@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression import feature_ridge
@@ -57,9 +58,9 @@ def assert_equal(ours, theirs, **tolerance):
         np.testing.assert_allclose(prediction, expected, **tolerance)
 
 
-@pytest.mark.parametrize("name", FOLDS)
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("n_landmarks", [6, 25])
+@each_case("name", FOLDS)
+@each_case("center", [True, False])
+@each_case("n_landmarks", [6, 25])
 def test_features_equal_the_gram_matrix_of_features(name, center, n_landmarks):
     folds, X = FOLDS[name], inputs()
     features = LandmarkFeatures(X[:n_landmarks], "rbf", 0.3)
@@ -106,8 +107,8 @@ def test_linear_features_give_the_exact_linear_solution(center):
     assert_equal(ours, explicit_refits(X @ X.T, folds, targets, center), atol=1e-10)
 
 
-@pytest.mark.parametrize("block_rows", [1, 5, N_ROWS - 1, N_ROWS, 1000, None])
-@pytest.mark.parametrize("numbers", [1, 2**21])
+@each_case("block_rows", [1, 5, N_ROWS - 1, N_ROWS, 1000, None])
+@each_case("numbers", [1, 2**21])
 def test_the_size_of_blocks_changes_nothing(block_rows, numbers, monkeypatch):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.fitting.prepared_inputs import PreparedRows
 from workflow_lib.kernels.gram import gram_matrix
@@ -50,9 +51,9 @@ def refit(K, K_heldout, known, ridge, center, weights=None):
     return K_heldout @ dual + intercept
 
 
-@pytest.mark.parametrize("name", FOLDS)
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@each_case("name", FOLDS)
+@each_case("center", [True, False])
+@each_case("kernel", ["rbf", "linear"])
 def test_shared_gram_equals_refits(name, center, kernel):
     folds = FOLDS[name]
     K = gram_matrix(inputs(), None, kernel)
@@ -68,8 +69,8 @@ def test_shared_gram_equals_refits(name, center, kernel):
             np.testing.assert_allclose(prediction, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", FOLDS)
-@pytest.mark.parametrize("center", [True, False])
+@each_case("name", FOLDS)
+@each_case("center", [True, False])
 def test_separate_grams_equal_refits(name, center):
     folds = FOLDS[name]
     targets = targets_of(folds, different_sizes=True)
@@ -104,10 +105,10 @@ def test_a_nearly_constant_kernel_keeps_its_digits():
         np.testing.assert_allclose(ours, others, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", ["balanced", "uneven"])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("shared", [True, False])
+@each_case("name", ["balanced", "uneven"])
+@each_case("center", [True, False])
+@each_case("kernel", ["rbf", "linear"])
+@each_case("shared", [True, False])
 def test_weak_grams_equal_refits(name, center, kernel, shared):
     folds = FOLDS[name]
     X, X_weak = inputs(), inputs(N_WEAK, seed=3)
@@ -236,9 +237,9 @@ def relative_difference(found, expected, index):
     return np.linalg.norm(found - expected) / norm
 
 
-@pytest.mark.parametrize("name", FOLDS)
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@each_case("name", FOLDS)
+@each_case("center", [True, False])
+@each_case("kernel", ["rbf", "linear"])
 def test_float32_predicts_as_float64_to_two_digits(name, center, kernel):
     folds = FOLDS[name]
     K = gram_matrix(inputs(), None, kernel)
@@ -274,9 +275,9 @@ def test_float32_predicts_single_rows_together_as_one_by_one():
 
 
 # Two distinct penalties at most are solved by inverses in folds of two sizes, more by decomposing.
-@pytest.mark.parametrize("tiny", [[1e-8], [1e-8, 1e-7], [1e-9, 1e-8, 1e-7, 1e-6, 1e-5]])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("overwrite", [True, False])
+@each_case("tiny", [[1e-8], [1e-8, 1e-7], [1e-9, 1e-8, 1e-7, 1e-6, 1e-5]])
+@each_case("center", [True, False])
+@each_case("overwrite", [True, False])
 def test_ridges_that_are_too_small_for_float32_are_solved_in_float64(
     tiny, center, overwrite, monkeypatch
 ):

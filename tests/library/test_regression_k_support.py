@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, MultiTaskLasso
@@ -77,8 +78,8 @@ def test_norm_is_that_of_the_sorted_entries_and_of_the_best_theta(k):
         np.testing.assert_allclose(norms, (W**2).sum(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("weight", [1e-6, 0.3, 1e4])
-@pytest.mark.parametrize("k", [1, 3, 7, 8])
+@each_case("weight", [1e-6, 0.3, 1e4])
+@each_case("k", [1, 3, 7, 8])
 def test_proximal_map_is_optimal(k, weight):
     V = np.random.default_rng(k).normal(size=(8, 5)) * np.logspace(-6, 6, 5)
     V[2:6, 1] = V[2, 1]

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import regression_data
 
 from workflow_lib import (
@@ -52,9 +53,9 @@ def refuse_gram(monkeypatch):
 
 
 @approximate
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0, np.inf])
+@each_case("kernel", KERNELS)
+@each_case("center", [True, False])
+@each_case("alpha", [1e-4, 1e-2, 1.0, np.inf])
 def test_landmarks_at_all_rows_give_the_exact_kernel_ridge_regression(kernel, center, alpha):
     X, Y = positive_data()
     options = {"kernel": kernel, "gamma": 0.4, "alpha": alpha, "center": center}
@@ -96,9 +97,9 @@ def test_a_linear_kernel_on_more_columns_than_landmarks_takes_landmarks():
 
 
 @approximate
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize(
+@each_case("kernel", KERNELS)
+@each_case("center", [True, False])
+@each_case(
     ("model", "form", "alpha"),
     [
         (GaussianModel(), "reduced", 1e-2),
@@ -325,8 +326,8 @@ def test_weak_rows_above_the_limit_are_refused(max_gram_rows):
         OutputFisherRegressor(model, max_gram_rows=max_gram_rows).fit(*labelled)
 
 
-@pytest.mark.parametrize("make", [KernelRidgeRegressor, OutputFisherRegressor])
-@pytest.mark.parametrize(
+@each_case("make", [KernelRidgeRegressor, OutputFisherRegressor])
+@each_case(
     ("parameters", "message"),
     [
         ({"max_gram_rows": 0}, "max_gram_rows must be at least 1 or None; found 0"),

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_folds import (
     ALPHAS,
     FOLDS,
@@ -97,9 +98,9 @@ def test_choice_is_the_best_of_all_combinations():
     assert ((predictions - Y) ** 2).sum() == pytest.approx(min(totals.values()), rel=1e-10)
 
 
-@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("n_outputs", [1, 3, 40])
+@each_case("solver_of", [shared_solver, separate_solver])
+@each_case("center", [True, False])
+@each_case("n_outputs", [1, 3, 40])
 def test_predictions_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
     X, Y = small_data(n_outputs)
     chosen, predictions = select(Y, solver_of(X, center), ALPHAS)
@@ -127,8 +128,8 @@ def test_choice_is_at_least_as_good_as_the_best_shared_penalty():
     assert max(gains) > 0.01
 
 
-@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
-@pytest.mark.parametrize("alpha", ALPHAS)
+@each_case("solver_of", [shared_solver, separate_solver])
+@each_case("alpha", ALPHAS)
 def test_predictions_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, alpha):
     X, Y = small_data(6)
     solver = solver_of(X)
@@ -209,8 +210,8 @@ def test_first_of_nearly_equal_values_is_kept():
 # Refit.
 
 
-@pytest.mark.parametrize("shape", [1, 3, 40])
-@pytest.mark.parametrize("alpha", ALPHAS)
+@each_case("shape", [1, 3, 40])
+@each_case("alpha", ALPHAS)
 def test_one_penalty_is_kernel_ridge(shape, alpha):
     X, Y = small_data(shape)
     K = gram_matrix(X, gamma=0.2)

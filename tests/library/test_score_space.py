@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from each_case import each_case
 from hidden_markov_samples import EMISSIONS, enumerated, likelihoods, model_with, sequences_of
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -42,9 +43,9 @@ def standardised(columns: np.ndarray) -> np.ndarray:
 # --- the free energy -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("emission", EMISSIONS)
-@pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize("level", SUMMED)
+@each_case("emission", EMISSIONS)
+@each_case("posterior", POSTERIORS)
+@each_case("level", SUMMED)
 def test_the_terms_of_every_level_sum_to_the_free_energy(level, posterior, emission):
     model, sequences = model_with(emission), sequences_of(emission, (5, 1, 30, 2, 300))
     space = ScoreSpace(model, level=level, posterior=posterior)
@@ -158,8 +159,8 @@ def test_relabelled_states_permute_the_columns(kind, emission):
 # --- mean field ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("emission", EMISSIONS)
-@pytest.mark.parametrize("length", [1, 2, 3, 9])
+@each_case("emission", EMISSIONS)
+@each_case("length", [1, 2, 3, 9])
 def test_mean_field_bounds_the_likelihood_and_its_free_energy_never_rises(length, emission):
     model = model_with(emission)
     sequences = sequences_of(emission, (length, 1, 2, length, 7))
@@ -297,8 +298,8 @@ def test_top_of_several_classes_has_the_log_odds_of_each():
 # --- what the kinds have in common ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("emission", EMISSIONS)
-@pytest.mark.parametrize("level", ["position", *SUMMED])
+@each_case("emission", EMISSIONS)
+@each_case("level", ["position", *SUMMED])
 def test_minus_one_and_one_are_the_weights_of_the_rule_of_the_higher_likelihood(level, emission):
     models = [model_with(emission, seed=seed) for seed in (0, 1)]
     sequences = equal_sequences(emission, 40)
@@ -371,8 +372,8 @@ def test_expected_counts_of_vectors(level):
         assert list(space.blocks) == ["initial", "transitions", "states"]
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "top"])
-@pytest.mark.parametrize("posterior", POSTERIORS)
+@each_case("kind", [*KINDS, "top"])
+@each_case("posterior", POSTERIORS)
 def test_blocks_of_sequences_change_nothing(kind, posterior, monkeypatch):
     models = [model_with("categorical", seed=seed) for seed in (0, 1)]
     sequences = sequences_of("categorical", (5, 9, 3, 12) * 3)
@@ -462,7 +463,7 @@ def test_fitted_models_are_kept():
     assert ScoreSpace(model).fit(X).models_[0] is model
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "message"),
     [
         ({"kind": "fess"}, "kind must be one of"),

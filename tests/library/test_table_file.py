@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pandas
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets import archives, long_lines
 from workflow_lib.datasets.table_file import Table, read_table, text_rows
@@ -105,7 +106,7 @@ def test_keys_are_different_and_a_complete_matrix_has_no_gap(tmp_path):
         table.matrix(["x"], complete=True)
 
 
-@pytest.mark.parametrize("text", ["2024-01-05", "1_000", "inf", "1e999", "0x1f", "NAN", "1 2", "x"])
+@each_case("text", ["2024-01-05", "1_000", "inf", "1e999", "0x1f", "NAN", "1 2", "x"])
 def test_what_is_no_finite_number_is_named_with_its_line(tmp_path, text):
     table = read_table(written(tmp_path, f"a;b\n1;2\n\n3;{text}\n4;x\n"))
     assert not table.is_numeric("b") and table.is_numeric("a")
@@ -147,8 +148,8 @@ def test_marks_of_missing_values_are_the_callers_choice(tmp_path):
 # Forms of text
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@each_case("delimiter", [",", ";", "\t", "|"])
+@each_case("end", ["\n", "\r\n", "\r"])
 def test_delimiters_are_found_and_line_ends_do_not_matter(tmp_path, delimiter, end):
     rows = [["x 1", "y"], ["1", "p, q; r"], ["", "two\nlines"], ["3", "s|t\tu"]]
     text = io.StringIO()
@@ -222,7 +223,7 @@ def test_rows_of_text_without_a_header_are_given_as_they_are(tmp_path):
 # Faults of text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "words"),
     [
         ("", ["the file is empty"]),
@@ -402,7 +403,7 @@ def test_dates_and_decimal_numbers_become_texts():
     assert table.strings("bytes").tolist() == ["é", ""]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("columns", "words"),
     [
         ({}, "no column"),
@@ -478,7 +479,7 @@ def nul(file):
 COMPOUND = np.array([(1, 2.0)], dtype=[("x", int), ("y", float)])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("write", "words"),
     [
         ({"a": h5py.ExternalLink("other.h5", "number")}, "a link"),

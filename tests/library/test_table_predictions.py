@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 from saved_model_samples import Final, small_table, table_dataset
 from scipy.special import softmax
 
@@ -198,7 +199,7 @@ def test_classes_have_probabilities_and_sets_where_their_scores_were_calibrated(
 OF_ROW, OF_INTERVAL = " (of the row)", " (of the interval)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("outputs", "row_name", "others"),
     [
         (("note", "line"), None, ["line" + OF_ROW, "note" + OF_ROW]),

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from configuration_example import EMBEDDED, RUN, write, write_example
+from each_case import each_case
 from pydantic import BaseModel
 
 from workflow_lib.config.feature_learner import FeatureLearner
@@ -110,7 +111,7 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, pa
 # Arguments
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "arguments", "key"),
     [
         ("sklearn.ensemble.ExtraTreesRegressor", {"settings": {"n_jobs": 100000}}, "settings"),
@@ -157,8 +158,8 @@ def test_an_estimator_gets_one_thread_whatever_it_calls_it():
 NAMES = ["../datasets/people", "/etc/passwd", "a/b", "..", ".", "", "a\0b", "a\nb", "~", "*", [], 7]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
+@each_case("name", NAMES)
+@each_case(
     ("file", "keys"),
     [
         ("datasets/people", lambda name: {"like": name}),
@@ -197,7 +198,7 @@ FORMULAS = ["=1+1", "+x", "-n", "@SUM", "\t=1", "\r=1", "\n=1", "'=1", "''@", "ï
 NO_FORMULAS = ["", "a=1", "a-b", "'quoted'", "-0.5", "+3", "-1e-05", "-inf", "nan", 3, -1.5, None]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@each_case("text", FORMULAS)
 def test_no_cell_is_a_formula_and_all_are_read_back(text, monkeypatch):
     assert cell_of(text) == f"'{text}"
     assert text_of(cell_of(text)) == text
@@ -214,7 +215,7 @@ def test_flags_are_typed_on_the_command_line(tmp_path, value):
         load_configuration(folder, RUN | {"spreadsheet_safe": 0})
 
 
-@pytest.mark.parametrize("value", NO_FORMULAS)
+@each_case("value", NO_FORMULAS)
 def test_numbers_and_other_texts_are_written_as_they_are(value):
     assert cell_of(value) is value
     assert not isinstance(value, str) or text_of(value) == value

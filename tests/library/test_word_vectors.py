@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets.word_vectors import read_word_vectors
 from workflow_lib.errors import UserError
@@ -89,7 +90,7 @@ def test_a_word_may_hold_spaces_and_white_space_that_is_no_space(tmp_path):
     np.testing.assert_array_equal(found.vectors, [[1, 2], [3, 4], [5, 6]])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "words"),
     [
         ("a 1 2 3\nb 1 2\n", ["line 2", "numbers: 2", "3 numbers"]),
