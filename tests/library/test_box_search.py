@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.box_overlap import overlaps
 from workflow_lib.embeddings.box_bounds import BoxScore
@@ -65,8 +66,8 @@ def found_by(score, max_overlap, n_resets):
     return [(tuple(one.box), one.score) for one in found]
 
 
-@pytest.mark.parametrize("n_resets", range(N_DETECTIONS))
-@pytest.mark.parametrize(("max_overlap", "has_ties"), [(0.25, False), (0.5, True), (0.75, False)])
+@each_case("n_resets", range(N_DETECTIONS))
+@each_case(("max_overlap", "has_ties"), [(0.25, False), (0.5, True), (0.75, False)])
 def test_every_queue_strategy_finds_what_exhaustive_search_finds(max_overlap, has_ties, n_resets):
     for seed in range(4):
         weights = grid(seed, has_ties)

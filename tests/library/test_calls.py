@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from each_case import each_case
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -134,8 +135,8 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("fault", FAULTS)
+@each_case("name", CASES)
+@each_case("fault", FAULTS)
 @pytest.mark.filterwarnings("ignore:.*components were asked for")
 def test_arrays_of_other_kinds_are_refused(fitted, name, fault):
     _, items, methods = CASES[name]
@@ -190,8 +191,8 @@ SECOND_ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("name", SECOND)
-@pytest.mark.parametrize("fault", SECOND_FAULTS)
+@each_case("name", SECOND)
+@each_case("fault", SECOND_FAULTS)
 def test_second_arrays_of_other_kinds_are_refused(name, fault):
     if (name, fault) in SECOND_ALLOWED:
         return
@@ -219,7 +220,7 @@ def test_masked_values_are_missing_where_a_model_knows_missing_values():
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - set(REGRESSORS) - {"network", "pre-image"}))
+@each_case("name", sorted(set(CASES) - set(REGRESSORS) - {"network", "pre-image"}))
 def test_an_ignored_second_argument_is_no_other_argument(name):
     estimator, items, _ = CASES[name]
     with pytest.raises(ValueError, match="20 items"):
@@ -283,7 +284,7 @@ def meaning(parameter: str, default) -> set[str]:
     return {"None"} if default is None else set()
 
 
-@pytest.mark.parametrize("name", CLASSES_CHECKED)
+@each_case("name", CLASSES_CHECKED)
 def test_odd_parameters_are_named(name):
     estimator, items = CASES[name][:2]
     parameters = inspect.signature(type(estimator).__init__).parameters
@@ -311,7 +312,7 @@ def test_numbers_of_numpy_are_numbers():
     assert KernelRidgeRegressor(gamma=np.float32(1), center=np.True_).fit(X, Y).predict(X).shape
 
 
-@pytest.mark.parametrize("name", CLASSES_CHECKED)
+@each_case("name", CLASSES_CHECKED)
 def test_tools_of_scikit_learn_take_every_class(fitted, name):
     estimator, items, _ = CASES[name]
     with pytest.raises(NotFittedError):

@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each_case
 
 from benchmarks.compare import cells, own, page, peers, summary, tables
 from benchmarks.compare.cells import Cell
@@ -67,7 +68,7 @@ def test_every_dataset_is_a_table_of_the_comparison_or_has_a_reason():
 # --- peers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PEERS)
+@each_case("name", PEERS)
 def test_every_peer_learns_from_gaps_and_constants(name):
     if not PEERS[name].is_installed:
         pytest.skip(f"{PEERS[name].package} is not installed")

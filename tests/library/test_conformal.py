@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.experiments.conformal import (
     coverage_by_thirds,
@@ -55,8 +56,8 @@ def column(*values):
     return np.array(values, dtype=float)[:, None]
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
-@pytest.mark.parametrize("n_rows", [1, 4, 9, 19, 20, 57])
+@each_case("level", [0.5, 0.8, 0.9, 0.95])
+@each_case("n_rows", [1, 4, 9, 19, 20, 57])
 def test_the_half_width_is_the_order_statistic(n_rows, level):
     residuals = np.random.default_rng(n_rows).normal(size=(n_rows, 3))
     rank = math.ceil(round((n_rows + 1) * level, 9))

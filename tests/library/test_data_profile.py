@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.stats import spearmanr
 
 from workflow_lib.datasets.data_profile import (
@@ -154,7 +155,7 @@ def test_an_output_that_is_no_number_is_refused(columns):
         data_profile(table_of(**columns), {"outputs": ["colour"], "numbers": ["x1"]})
 
 
-@pytest.mark.parametrize("pool", [1, 4, 5, 6, 11, 40, 160, 4000, 4001, 100_000])
+@each_case("pool", [1, 4, 5, 6, 11, 40, 160, 4000, 4001, 100_000])
 def test_training_sizes_grow_up_to_the_whole_pool(pool):
     sizes = training_sizes(pool)
     if pool < LEAST_FOLD_ROWS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model, numerical_jacobian
 
 from workflow_lib.embeddings.fisher import FisherEmbedding
@@ -18,7 +19,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize(("covariance_type", "n_components"), MODELS)
+@each_case(("covariance_type", "n_components"), MODELS)
 def test_reduced_scores_sum_the_means_over_components(covariance_type, n_components):
     Y = clustered_outputs(spread=1.5)
     model = fitted_model(covariance_type, n_components, Y)
@@ -33,8 +34,8 @@ def test_reduced_scores_sum_the_means_over_components(covariance_type, n_compone
         )
 
 
-@pytest.mark.parametrize(("covariance_type", "n_components"), MODELS)
-@pytest.mark.parametrize(
+@each_case(("covariance_type", "n_components"), MODELS)
+@each_case(
     ("form", "covariance_block"),
     [("reduced", "constrained"), ("full", "constrained"), ("full", "matrix")],
 )
@@ -52,8 +53,8 @@ def test_jacobian_blocks_are_derivatives_of_the_embedding(
         np.testing.assert_allclose(jacobian, expected, atol=2e-7 * (1 + np.abs(expected).max()))
 
 
-@pytest.mark.parametrize(("covariance_type", "n_components"), MODELS)
-@pytest.mark.parametrize(
+@each_case(("covariance_type", "n_components"), MODELS)
+@each_case(
     ("form", "covariance_block"),
     [("reduced", "constrained"), ("full", "constrained"), ("full", "matrix")],
 )
@@ -74,7 +75,7 @@ def test_normal_equations_are_products_of_the_jacobian(
     np.testing.assert_allclose(gradient, expected, atol=1e-10 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("form", "n_components", "covariance_type", "block", "expected"),
     [
         ("reduced", 3, "spherical", "constrained", {"pi": 3, "mu": 2}),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from small_data import COVARIANCE_TYPES, regression_data
@@ -118,12 +119,12 @@ def with_mean_blocks(targets, folds):
     return result
 
 
-@pytest.mark.parametrize("penalty", ["shared", "per_block"])
-@pytest.mark.parametrize("projected", [True, False])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("weak", [True, False])
-@pytest.mark.parametrize("missing", [True, False])
-@pytest.mark.parametrize("form", ["reduced", "full"])
+@each_case("penalty", ["shared", "per_block"])
+@each_case("projected", [True, False])
+@each_case("center", [True, False])
+@each_case("weak", [True, False])
+@each_case("missing", [True, False])
+@each_case("form", ["reduced", "full"])
 def test_outputs_and_memberships_replace_the_mean_block(
     penalty, projected, center, weak, missing, form
 ):
@@ -205,10 +206,8 @@ def _pair(alpha):
     return alpha if isinstance(alpha, dict) else {"pi": alpha, "mu": alpha}
 
 
-@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-@pytest.mark.parametrize(
-    ("penalty", "preimage"), [("shared", "closed_form"), ("per_block", "projected")]
-)
+@each_case("covariance_type", COVARIANCE_TYPES)
+@each_case(("penalty", "preimage"), [("shared", "closed_form"), ("per_block", "projected")])
 def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage):
     X, Y, folds = small_data()
     counts = [1, 3]
@@ -254,9 +253,9 @@ def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage
         assert score == pytest.approx(lookup[width, count, str(alpha)], rel=1e-10)
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("model", [GaussianModel(), GaussianModel("full")])
-@pytest.mark.parametrize("form", ["reduced", "full"])
+@each_case("center", [True, False])
+@each_case("model", [GaussianModel(), GaussianModel("full")])
+@each_case("form", ["reduced", "full"])
 def test_gaussian_selection_equals_grid_search(center, model, form):
     X, Y, folds = small_data()
     targets = {1: fold_targets(model, Y, folds, form)}

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.cluster.vq import kmeans2
 from sklearn.mixture import GaussianMixture
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
@@ -186,8 +187,8 @@ def test_starts_that_only_renumber_clusters_are_left_out():
     np.testing.assert_array_equal(_distinct_partitions(labels), labels[[0, 2, 3]])
 
 
-@pytest.mark.parametrize("n_distinct", [1, 2, 9, 40])
-@pytest.mark.parametrize("enough", [1, 3, 10, 100])
+@each_case("n_distinct", [1, 2, 9, 40])
+@each_case("enough", [1, 3, 10, 100])
 def test_distinct_rows_are_counted_as_far_as_it_matters(n_distinct, enough):
     Y = np.repeat(clustered_outputs(n_distinct), 5, axis=0)
     for rows in (Y, np.random.default_rng(0).permutation(Y)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import h5py
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
 from workflow_lib.generative import mixture, mixture_batches
@@ -82,8 +83,8 @@ class RecordedRows:
         return self.Y[rows]
 
 
-@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-@pytest.mark.parametrize("block_numbers", [1, 10**6], ids=["many blocks", "one block"])
+@each_case("covariance_type", COVARIANCE_TYPES)
+@each_case("block_numbers", [1, 10**6], ids=["many blocks", "one block"])
 def test_steps_are_those_of_densities_and_weighted_moments(
     covariance_type, block_numbers, monkeypatch
 ):
@@ -319,8 +320,8 @@ def test_every_row_is_in_one_batch_and_sorted_rows_are_mixed():
         assert set((batch // 334).astype(int)[:, 0]) == {0, 1, 2}
 
 
-@pytest.mark.parametrize("size", [1, 7, 16, 17, 1000])
-@pytest.mark.parametrize("n_rows", [1, 16, 50, 129])
+@each_case("size", [1, 7, 16, 17, 1000])
+@each_case("n_rows", [1, 16, 50, 129])
 def test_batches_of_any_size_hold_all_rows(n_rows, size):
     Y = np.arange(float(n_rows))
     generator = np.random.default_rng(0)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from each_case import each_case
 from hidden_markov_samples import EMISSIONS, enumerated, likelihoods, model_with, sequences_of
 from sklearn.base import clone
 
@@ -281,7 +282,7 @@ def test_sequences_of_one_letter_work():
 # --- bad input -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("emission", "sequences", "message"),
     [
         ("categorical", [], "There are no sequences."),

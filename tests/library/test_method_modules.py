@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from each_case import each_case
 
 from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.method_file import MethodFile, parameters_of
@@ -20,7 +21,7 @@ from workflow_lib.methods import base
 MODULES = {module.name: module for module in base.method_modules().values()}
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_case("name", MODULES)
 def test_what_is_read_from_the_source_is_what_the_module_holds(name):
     module, declared = plugins.METHODS.load(name), MODULES[name]
     assert (declared.regressors, declared.tasks) == (module.REGRESSORS, module.TASKS)

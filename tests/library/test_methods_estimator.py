@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from configuration_example import EMBEDDED
+from each_case import each_case
 from fit_methods import run_method
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cross_decomposition import PLSRegression
@@ -323,7 +324,7 @@ def test_keys_of_an_argument_that_is_named_like_one_of_the_model():
     assert Parameters(**KEYS, grid={"n_components": [3]}).grid_values("n_components") == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "key", "words"),
     [
         (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.embeddings.fisher import FisherEmbedding
@@ -27,7 +28,7 @@ def fitted(kind: str, covariance: str, n_components: int = 2):
     return OUTPUT_MODELS.load(kind).new(arguments).fit(Y), Y
 
 
-@pytest.mark.parametrize(("kind", "covariance"), CASES)
+@each_case(("kind", "covariance"), CASES)
 def test_a_fitted_model_is_stored_and_embeds_as_declared(kind, covariance):
     model, Y = fitted(kind, covariance)
     back = model_from_tree(model_to_tree(model, fit_output_scaling(Y, "none")))

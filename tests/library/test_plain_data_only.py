@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from each_case import each_case
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,7 +70,7 @@ def test_the_loader_of_yaml_is_safe():
         assert issubclass(loader, (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "import pickle",

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets.price_windows import (
     GAP,
@@ -116,8 +117,8 @@ def test_company_without_any_price():
     assert volatility_windows(daily, START, **RULES) == (None, TOO_FEW_BEFORE)
 
 
-@pytest.mark.parametrize("position", [1, 4, 5, 10])
-@pytest.mark.parametrize("factor", [0.5, 2.0])
+@each_case("position", [1, 4, 5, 10])
+@each_case("factor", [0.5, 2.0])
 def test_jumps_within_the_windows(position, factor):
     split = changed(series(), position, factor)
     assert volatility_windows(split, START + 4, **RULES) == (None, JUMP)
@@ -194,7 +195,7 @@ def test_columns_are_found_by_their_names():
     assert daily.prices.tolist() == [10.0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "words"),
     [
         ("close", "price", "there is no column 'close'. Expected one of the columns: date, open"),

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 from reader_samples import acquired, catalogue, excluded, refusal
 
 from workflow_lib.datasets.reading import read_dataset
@@ -102,7 +103,7 @@ def test_headers_that_are_classes_do_not_name_rows(tmp_path):
     assert json.loads(read(train)["names"]["rows"])[1] == "train.fasta, line 3"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "message"),
     [
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_folds import ALPHAS, N_ROWS, ridge_predictions
 
 from workflow_lib.kernels.gram import gram_matrix
@@ -36,9 +37,9 @@ def fitted(X, Z, couple, alpha=ALPHA, center=True):
     return K, *SpectralRidge(K, Z, center).solution(alpha, couple)
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("n_outputs", [1, 6, 40])
+@each_case("center", [True, False])
+@each_case("alpha", ALPHAS)
+@each_case("n_outputs", [1, 6, 40])
 def test_full_rank_and_no_coupling_are_kernel_ridge(n_outputs, alpha, center):
     X, Z = small_data(n_outputs)
     X_new = np.random.default_rng(2).normal(size=(7, 4))
@@ -54,9 +55,9 @@ def test_full_rank_and_no_coupling_are_kernel_ridge(n_outputs, alpha, center):
         np.testing.assert_allclose(K_new @ dual + intercept, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("dependence", DEPENDENCES)
-@pytest.mark.parametrize("coupling", [0.3, 0.9])
+@each_case("center", [True, False])
+@each_case("dependence", DEPENDENCES)
+@each_case("coupling", [0.3, 0.9])
 def test_a_joint_kernel_satisfies_its_normal_equations(coupling, dependence, center):
     X, Z = small_data()
     K, dual, intercept = fitted(X, Z, joint_kernels(Z, [coupling], dependence), center=center)

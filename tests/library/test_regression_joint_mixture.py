@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import norm
 
@@ -39,10 +40,10 @@ def objective(K, Y, means, variance, dual, intercept, alpha, weak=None, weight=1
     return total / len(Y) - 0.5 * alpha * np.trace(dual.T @ K @ dual)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n_components", [1, 3, 12])
-@pytest.mark.parametrize("n_weak", [0, 10])
-@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 10.0])
+@each_case("seed", range(4))
+@each_case("n_components", [1, 3, 12])
+@each_case("n_weak", [0, 10])
+@each_case("alpha", [1e-4, 1e-2, 10.0])
 def test_the_objective_never_falls(seed, n_components, n_weak, alpha):
     K, Y, start, weak = problem(seed, n_components, n_weak=n_weak, missing=0.2)
     for labels in (weak, weak if weak is None else 1.0 * (weak == weak.max(axis=1)[:, None])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.laplacian import (
@@ -140,9 +141,9 @@ def solution_of_normal_equations(K, Y, laplacian, weight, alpha, center):
     return solved[:-1], solved[-1]
 
 
-@pytest.mark.parametrize("n_unlabelled", [0, N_UNLABELLED])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("weight", [0.05, 2.0, 30.0])
+@each_case("n_unlabelled", [0, N_UNLABELLED])
+@each_case("center", [True, False])
+@each_case("weight", [0.05, 2.0, 30.0])
 def test_fit_solves_the_normal_equations(n_unlabelled, center, weight):
     X, others, Y = small_data()
     X = X[: N_LABELLED + n_unlabelled]
@@ -156,9 +157,9 @@ def test_fit_solves_the_normal_equations(n_unlabelled, center, weight):
     )
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("alpha", [1e-4, 0.1, np.inf])
-@pytest.mark.parametrize("weight", [0.0, 1e-12])
+@each_case("center", [True, False])
+@each_case("alpha", [1e-4, 0.1, np.inf])
+@each_case("weight", [0.0, 1e-12])
 def test_without_weight_it_is_kernel_ridge(center, alpha, weight):
     X, others, Y = small_data()
     ridge = labelled_ridge(N_LABELLED, alpha)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each_case
 from overlaps import overlaps
 from report_samples import (
     CLASS_METHODS,
@@ -193,8 +194,8 @@ def test_classes_are_bars_from_the_easiest_to_the_hardest(accuracies):
         assert values.mean() == pytest.approx(row["mean"])
 
 
-@pytest.mark.parametrize("metric", SHOWN_AS)
-@pytest.mark.parametrize("case", BY_SPLIT)
+@each_case("metric", SHOWN_AS)
+@each_case("case", BY_SPLIT)
 def test_no_name_or_number_of_the_methods_is_crossed(case, metric):
     values = SHOWN_AS[metric](BY_SPLIT[case])
     labels = [f"{LONG} {place}" for place in range(len(values))]
@@ -232,8 +233,8 @@ def test_what_lies_beyond_the_axis_of_the_methods_is_a_triangle_at_its_edge():
     assert "triangles: beyond the axis" in figure._suptitle.get_text()
 
 
-@pytest.mark.parametrize("metric", ["arrmse", "accuracy"])
-@pytest.mark.parametrize("case", CURVES)
+@each_case("metric", ["arrmse", "accuracy"])
+@each_case("case", CURVES)
 def test_no_name_or_number_of_the_learning_curves_is_crossed(case, metric):
     sizes, means, deviations = CURVES[case]
     percent = 100 if metric == "accuracy" else 1
@@ -251,8 +252,8 @@ def test_no_name_or_number_of_the_learning_curves_is_crossed(case, metric):
     assert overlaps(answer.draw_curve(points, found, methods, metric)) == []
 
 
-@pytest.mark.parametrize("name", [LONG, "w" * 90], ids=["long", "wide"])
-@pytest.mark.parametrize("case", OUTPUTS)
+@each_case("name", [LONG, "w" * 90], ids=["long", "wide"])
+@each_case("case", OUTPUTS)
 def test_no_name_or_number_of_the_outputs_is_crossed(case, name):
     panels = [
         OutputPanel(name, truth, predicted, predicted > 1, None, *errors)

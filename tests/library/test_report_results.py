@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from each_case import each_case
 from report_samples import (
     base_error,
     write_choices,
@@ -135,7 +136,7 @@ def test_a_file_without_rows_is_refused(tmp_path):
         read_scores(path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "column"),
     [
         (f"{base_error(20, 0)}", "nan", "value"),

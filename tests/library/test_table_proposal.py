@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from each_case import each_case
 from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib import saved_methods
@@ -357,8 +358,8 @@ def test_groups_and_times_that_cannot_split_are_refused(proposed, change, reques
         proposed(assay_columns() | change, **request_)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n_groups", [2, 3, 12, 60])
+@each_case("seed", range(5))
+@each_case("n_groups", [2, 3, 12, 60])
 def test_every_grouped_split_has_the_proposed_pool(seed, n_groups):
     groups = np.random.default_rng(seed).integers(0, n_groups, size=80)
     pool = pool_size(80, groups=groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import each_case
 
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.table_request import (
@@ -59,7 +60,7 @@ def test_no_series_is_no_key(value):
     assert "series" not in checked_request({**REQUEST, "series": value})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "message"),
     [
         ({"output": "y1"}, "no key named 'output'.*write 'outputs'"),
@@ -89,7 +90,7 @@ def test_folders_of_results_are_no_names(name):
         checked_request({**REQUEST, "name": name})
 
 
-@pytest.mark.parametrize(("first", "second", "reason"), CONTRADICTIONS)
+@each_case(("first", "second", "reason"), CONTRADICTIONS)
 def test_contradictions_are_refused(first, second, reason, tmp_path):
     file = tmp_path / "file.csv"
     file.write_text("a\n1\n")
