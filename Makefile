@@ -10,8 +10,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 SNAKEMAKE := $(BIN)/snakemake
 SNAKEFILES := Snakefile $(wildcard rules/*.smk rules/*/*.smk)
-# Test files are handed to the processes in the order given, the longest first.
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --durations=30 --durations-min=1
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
@@ -48,11 +47,11 @@ test test-system compare: export OFER_MIRROR := $(abspath ../shared/data)
 endif
 endif
 test: env lint ## check the style, test the library and one small run, in minutes
-	@$(PYTEST) tests/workflow tests/library \
+	@$(PYTEST) --dist worksteal tests/workflow tests/library \
 	  --cov=workflow_lib --cov-report=term:skip-covered --cov-fail-under=95
 
 test-system: env ## test edits, user tables, faults, Slurm, a browser; takes longer
-	@$(PYTEST) tests/scenarios tests/system
+	@$(PYTEST) --dist loadfile --no-loadscope-reorder tests/scenarios tests/system
 
 faults: env ## break a small run in every way; takes hours, writes results/faults.json
 	@$(BIN)/python -m pytest tests/system -m fault --faults=full --fault-record=results/faults.json
