@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.class_tables import (
@@ -125,7 +126,7 @@ def test_classes_with_equal_vectors_are_named():
     assert "bear = cat = wolf" in refused(vectors=VECTORS[[0, 0, 0]])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changed", "words"),
     [
         ({"labels": LABELS[:4]}, "5 and 4 rows of inputs and labels"),

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pytest
 from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE, RIDGE, WEAK
+from each_case import each_case
 from pydantic.fields import FieldInfo
 
 from workflow_lib.config import capabilities
@@ -106,7 +107,7 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "model", "experiment"),
     [
         (RIDGE, None, EXPERIMENT),
@@ -140,7 +141,7 @@ def test_good_combinations_pass(method, model, experiment):
     assert reasons_of(method, model, experiment=experiment) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "model", "reason"),
     [
         (RIDGE | {"form": "reduced"}, None, "so form must be null"),
@@ -212,7 +213,7 @@ def test_contradictory_methods_for_series_are_refused(method, model, reason):
 UNKNOWN = "there is no such key; it is a key of methods with regressor"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "key", "fault"),
     [
         (COMPONENTS | {"penalty": "per_block"}, "penalty", "there is no such key"),
@@ -257,7 +258,7 @@ def faults_of(data: dict, place: tuple, *value: object) -> list[str]:
     return [str(error) for error in method_of(data)[1]]
 
 
-@pytest.mark.parametrize("regressor", method_modules())
+@each_case("regressor", method_modules())
 def test_every_regressor_has_its_own_keys_alone(regressor):
     data, own = first_file(regressor), keys_of(parameters_of(regressor))
     others = {place for name in method_modules() for place in keys_of(parameters_of(name))}
@@ -272,7 +273,7 @@ def test_every_regressor_has_its_own_keys_alone(regressor):
     assert method_of(data | absent)[1] == []
 
 
-@pytest.mark.parametrize("regressor", method_modules())
+@each_case("regressor", method_modules())
 def test_every_required_key_is_missed(regressor):
     data, own = first_file(regressor), keys_of(parameters_of(regressor))
     assert all(field.description for field in own.values())
@@ -355,7 +356,7 @@ def test_good_methods_for_classes_pass():
 GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "dataset", "experiment", "reason"),
     [
         (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "not classes"),
@@ -399,7 +400,7 @@ WORDS = {"feature_learner": {"transformer": "workflow_lib.embeddings.bag_shares.
 WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "dataset", "reason"),
     [
         (ONE_HOT, LETTERS, "would take their codes for numbers"),
@@ -496,7 +497,7 @@ def test_the_kernel_of_the_experiment_counts():
     assert reasons_of(RIDGE, dataset=GRAM) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("dataset", "experiment", "reason"),
     [
         (GRAM, {"kernel": "rbf"}, "must be precomputed, not rbf"),
@@ -571,7 +572,7 @@ def test_contradictory_experiments_are_refused(dataset, experiment, reason):
     assert any(reason in text for text in message), message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "model", "dataset", "experiment", "reason"),
     [
         (RIDGE, None, {}, {}, None),
@@ -613,7 +614,7 @@ def test_good_experiments_pass():
             assert capabilities.check_experiment(settings, experiment) == []
 
 
-@pytest.mark.parametrize("regressor", method_modules())
+@each_case("regressor", method_modules())
 def test_requirements_name_only_facts_that_exist(regressor):
     parameters = parameters_of(regressor)
     method = parameters(**first_file(regressor))

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.optimize import minimize
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
 
@@ -69,16 +70,16 @@ def test_projected_preimage_is_bounded_where_the_closed_form_is_unstable(covaria
     assert np.abs(projected).max() < 1e3
 
 
-@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-@pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
+@each_case("covariance_type", COVARIANCE_TYPES)
+@each_case("preimage", ["closed_form", "projected", "gradient"])
 def test_memberships_that_are_exactly_zero_give_finite_outputs(covariance_type, preimage):
     embedding, _ = make(covariance_type, 3, "reduced", "constrained")
     back = embedding.inverse_transform(np.zeros((2, embedding.n_features)), preimage)
     assert np.isfinite(back).all()
 
 
-@pytest.mark.parametrize(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
-@pytest.mark.parametrize("start", ["mean", "closed_form"])
+@each_case(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
+@each_case("start", ["mean", "closed_form"])
 def test_gradient_search_never_ends_above_its_start(
     covariance_type, n_components, form, block, start
 ):
@@ -92,7 +93,7 @@ def test_gradient_search_never_ends_above_its_start(
     assert (losses(embedding, found, H) <= losses(embedding, begin, H)).all()
 
 
-@pytest.mark.parametrize(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
+@each_case(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
 def test_gradient_vanishes_where_the_search_ends(covariance_type, n_components, form, block):
     embedding, Y = make(covariance_type, n_components, form, block)
     H = noisy(embedding.transform(Y))[:10]
@@ -112,8 +113,8 @@ def test_gradient_vanishes_where_the_search_ends(covariance_type, n_components, 
     assert (stopped <= losses(embedding, found, H) * 1.01 + 1e-9).all()
 
 
-@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-@pytest.mark.parametrize("form", ["reduced", "full"])
+@each_case("covariance_type", COVARIANCE_TYPES)
+@each_case("form", ["reduced", "full"])
 def test_a_second_solver_finds_no_lower_loss_from_the_same_start(covariance_type, form):
     embedding, Y = make(covariance_type, 3, form, "constrained")
     H = noisy(embedding.transform(Y))[:6]

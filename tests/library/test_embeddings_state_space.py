@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.model_selection import GridSearchCV
 
 from workflow_lib import FisherEmbedding, KernelRidgeRegressor, OutputFisherRegressor
@@ -56,8 +57,8 @@ def test_blocks_are_in_order_and_of_their_sizes(T, p, d):
     assert embedding.transform(Z).shape == (len(Z), T * (d + p))
 
 
-@pytest.mark.parametrize(("T", "p", "d"), SHAPES)
-@pytest.mark.parametrize("isotropic", [True, False])
+@each_case(("T", "p", "d"), SHAPES)
+@each_case("isotropic", [True, False])
 def test_closed_form_is_the_recursion_of_algorithm_1(T, p, d, isotropic):
     embedding, _ = embedding_of(T, p, d, isotropic)
     H = np.random.default_rng(0).normal(size=(6, embedding.n_features))
@@ -110,9 +111,9 @@ def test_full_form_gradient_search_and_other_shapes_are_refused():
 # --- regression ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("T", "p", "d"), SHAPES)
-@pytest.mark.parametrize("alpha", [1e-3, 0.1, 10.0])
-@pytest.mark.parametrize("isotropic", [True, False])
+@each_case(("T", "p", "d"), SHAPES)
+@each_case("alpha", [1e-3, 0.1, 10.0])
+@each_case("isotropic", [True, False])
 def test_one_penalty_and_an_intercept_is_kernel_ridge_regression(T, p, d, alpha, isotropic):
     X, Z = data(T, p)
     model = StateSpaceModel(d, n_iter=10, n_init=2, isotropic=isotropic)

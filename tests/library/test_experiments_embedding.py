@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from each_case import each_case
 from small_data import clustered_outputs, fitted_model
 
 from workflow_lib.embeddings.forward import ForwardEmbedding
@@ -11,9 +11,9 @@ from workflow_lib.experiments import embedding as stage
 from workflow_lib.generative.output_scaling import fit_output_scaling
 
 
-@pytest.mark.parametrize("form", ["reduced", "full"])
-@pytest.mark.parametrize("n_components", [None, 3])
-@pytest.mark.parametrize("block_rows", [1, 7, 60, 100])
+@each_case("form", ["reduced", "full"])
+@each_case("n_components", [None, 3])
+@each_case("block_rows", [1, 7, 60, 100])
 def test_blocks_of_rows_change_no_embedding(monkeypatch, form, n_components, block_rows):
     monkeypatch.setattr(stage, "BLOCK_ROWS", block_rows)
     outputs = 5.0 + clustered_outputs()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
@@ -36,8 +37,8 @@ def members_of(item: dict) -> list[dict]:
     return list(item.get("members", {"": item}).values())
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("scale", ["none", "standard"])
+@each_case("name", METHODS)
+@each_case("scale", ["none", "standard"])
 def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
     options = {"scale": scale, "alphas": [1e-3, 1e-2, np.inf], **METHODS[name]}
     exact = stages(tmp_path / "gram", None, **options).all()
@@ -150,7 +151,7 @@ def regression_bytes(made: Stages, monkeypatch, is_streamed: bool) -> tuple[byte
     return made.path("regression").read_bytes(), found
 
 
-@pytest.mark.parametrize(
+@each_case(
     "options",
     [
         {"kind": None, "kernel": "linear"},
@@ -160,7 +161,7 @@ def regression_bytes(made: Stages, monkeypatch, is_streamed: bool) -> tuple[byte
     ],
     ids=str,
 )
-@pytest.mark.parametrize("missing", [False, True])
+@each_case("missing", [False, True])
 def test_streamed_inputs_give_the_same_bytes(tmp_path, monkeypatch, options, missing):
     made = stages(tmp_path, ALL_ROWS | {"n_landmarks": 5}, **options)
     if missing:

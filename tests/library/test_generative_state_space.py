@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+from each_case import each_case
 from pykalman import KalmanFilter
 
 from workflow_lib.generative.kalman_moments import moments_by_length
@@ -175,8 +176,8 @@ def test_matrices_are_shrunk_to_the_radius_only_where_they_exceed_it():
 # --- filter, smoother and likelihood ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(("d", "p", "T"), [(1, 1, 3), (2, 1, 5), (3, 2, 4), (2, 4, 3), (4, 1, 1)])
-@pytest.mark.parametrize("holes", [False, True])
+@each_case(("d", "p", "T"), [(1, 1, 3), (2, 1, 5), (3, 2, 4), (2, 4, 3), (4, 1, 1)])
+@each_case("holes", [False, True])
 def test_filter_smoother_and_likelihood_are_those_of_the_dense_joint_gaussian(d, p, T, holes):
     parameters, Z = simulated(n=4, T=T, d=d, p=p, seed=d + p)
     if holes:
@@ -248,8 +249,8 @@ def test_each_series_is_handled_as_if_it_were_alone():
 # --- the E-step ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("d", "p"), [(1, 1), (2, 1), (3, 2), (2, 5)])
-@pytest.mark.parametrize("lengths", ["equal", "different"])
+@each_case(("d", "p"), [(1, 1), (2, 1), (3, 2), (2, 5)])
+@each_case("lengths", ["equal", "different"])
 def test_engines_give_the_same_statistics(d, p, lengths):
     parameters, Z = simulated(n=30, T=7, d=d, p=p)
     series = read_series(Z if lengths == "equal" else different_lengths(Z))
@@ -582,7 +583,7 @@ def test_bounded_transition_is_an_improvement_even_where_the_straight_line_leave
     assert moved_at_the_bound >= 5
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 6, 15, 17, 24])
+@each_case("seed", [0, 1, 2, 4, 6, 15, 17, 24])
 def test_bounded_transition_reaches_the_constrained_maximiser(seed):
     # No other transition within the bound is better, near or far. The best ones have a real
     # eigenvalue at the bound, one at either end, or a complex pair.
@@ -639,10 +640,10 @@ def test_units_of_the_states_maximise_the_prior():
     assert unchanged is parameters and nothing == 0.0
 
 
-@pytest.mark.parametrize("isotropic", [True, False])
-@pytest.mark.parametrize("shape", [(1, 2, 1), (1, 2, 3), (2, 3, 1), (3, 2, 2), (1, 30, 1)])
-@pytest.mark.parametrize("prior_strength", [1.0, 0.0])
-@pytest.mark.parametrize("state_dim", [1, 4])
+@each_case("isotropic", [True, False])
+@each_case("shape", [(1, 2, 1), (1, 2, 3), (2, 3, 1), (3, 2, 2), (1, 30, 1)])
+@each_case("prior_strength", [1.0, 0.0])
+@each_case("state_dim", [1, 4])
 def test_tiny_samples_stay_finite(isotropic, shape, prior_strength, state_dim):
     Z = np.random.default_rng(0).normal(size=shape)
     model = StateSpaceModel(
@@ -740,7 +741,7 @@ def bad_series():
     }
 
 
-@pytest.mark.parametrize("case", bad_series())
+@each_case("case", bad_series())
 def test_bad_series_are_refused_with_the_remedy(case):
     Z, message = bad_series()[case]
     with pytest.raises(ValueError, match=message):

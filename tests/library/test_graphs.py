@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from each_case import each_case
 from reader_samples import excluded, refusal
 
 from workflow_lib.datasets.reading import kind_of_inputs, read_dataset
@@ -143,7 +144,7 @@ def test_a_file_of_copies_of_two_classes_is_refused(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "text", "message"),
     [
         (2, "0 2 1 3", "line 3: an edge to the node 3 of 3"),

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import yaml
+from each_case import each_case
 
 from benchmarks import __main__ as command
 from benchmarks import interval_coverage, page, table_laws
@@ -115,7 +116,7 @@ def test_coverage_is_counted_from_the_predictions_of_the_saved_model(tmp_path, s
 # --- laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LAWS)
+@each_case("name", LAWS)
 def test_a_law_draws_the_same_rows_for_the_same_seed_and_noise_without_a_mean(name):
     if LAWS[name].package:
         pytest.importorskip(LAWS[name].package)
@@ -147,7 +148,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
+@each_case("name", LAWS)
 def test_the_kinds_of_the_columns_of_a_law_are_recognised(tmp_path, name):
     if LAWS[name].package:
         pytest.importorskip(LAWS[name].package)

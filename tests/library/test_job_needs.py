@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from each_case import each_case
 
 from workflow_lib.config.job_needs import BASE_MB, STAGES, job_needs, most_gram_rows
 
@@ -24,7 +25,7 @@ def test_rules_without_their_own_numbers_request_the_least():
     assert all(job_needs(rule).mem_mb >= needs.mem_mb for rule in STAGES)
 
 
-@pytest.mark.parametrize("rule", sorted(STAGES))
+@each_case("rule", sorted(STAGES))
 def test_more_rows_data_and_attempts_request_more(rule):
     small = job_needs(rule, rows=1000, megabytes=10)
     for other in (job_needs(rule, 4000, 10), job_needs(rule, 1000, 500)):

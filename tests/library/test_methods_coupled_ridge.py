@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree, without_curves
@@ -123,9 +124,9 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, regressor,
         np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("grid", [{"rank": [5]}, {"rank": [100]}, {"coupling": [0.0]}])
-@pytest.mark.parametrize("scale", ["none", "standard"])
-@pytest.mark.parametrize("center", [True, False])
+@each_case("grid", [{"rank": [5]}, {"rank": [100]}, {"coupling": [0.0]}])
+@each_case("scale", ["none", "standard"])
+@each_case("center", [True, False])
 def test_full_rank_and_no_coupling_are_kernel_ridge(tmp_path, grid, scale, center):
     X, Y = small_inputs(missing=0.1)
     options = {"scale": scale, "center": center}

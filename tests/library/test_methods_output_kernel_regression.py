@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
@@ -163,7 +164,7 @@ def chosen_point(item):
     return item.get("width"), item.get("output_width"), item["alpha_rest"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("output_kernel", "preimage"),
     [
         ("rbf", "candidates"),
@@ -173,7 +174,7 @@ def chosen_point(item):
         ("gak", "candidates"),
     ],
 )
-@pytest.mark.parametrize(
+@each_case(
     ("kernel", "scale", "center"),
     [("rbf", "none", True), ("linear", "standard", True), ("rbf", "standard", False)],
 )

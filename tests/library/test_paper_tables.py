@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from each_case import each_case
 
 from workflow_lib.config.published import published_tables
 from workflow_lib.report.paper_contents import read_contents
@@ -87,7 +88,7 @@ def plain(name: str) -> str:
 
 
 @needs_the_paper
-@pytest.mark.parametrize("number", NUMBERS)
+@each_case("number", NUMBERS)
 def test_the_numbers_of_a_file_are_those_of_the_text_one_after_the_other(number):
     expected = printed_numbers(number)
     assert len(expected) >= len(published_rows(number))
@@ -96,7 +97,7 @@ def test_the_numbers_of_a_file_are_those_of_the_text_one_after_the_other(number)
 
 
 @needs_the_paper
-@pytest.mark.parametrize("number", NUMBERS)
+@each_case("number", NUMBERS)
 def test_a_changed_digit_is_detected(number):
     expected = printed_numbers(number)
     place = len(expected) // 2
@@ -106,7 +107,7 @@ def test_a_changed_digit_is_detected(number):
 
 
 @needs_the_paper
-@pytest.mark.parametrize("number", NUMBERS)
+@each_case("number", NUMBERS)
 def test_the_columns_of_a_file_occur_in_the_text_in_their_order(number):
     columns = list(dict.fromkeys(row["column"] for row in published_rows(number)))
     if number == 3:
@@ -118,7 +119,7 @@ def test_the_columns_of_a_file_occur_in_the_text_in_their_order(number):
 
 
 @needs_the_paper
-@pytest.mark.parametrize("number", NUMBERS)
+@each_case("number", NUMBERS)
 def test_the_rows_of_a_file_occur_in_the_text_in_their_order(number):
     rows = list(dict.fromkeys(row["row"] for row in published_rows(number)))
     if number in (2, 3):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import each_case
 from reader_samples import CATALOGUE, acquired, catalogue, refusal
 
 from workflow_lib.datasets.readers.synthetic_mixture import PRESETS, Options, effective_options
@@ -151,7 +152,7 @@ def test_arff_names_the_place_of_an_invalid_number(tmp_path):
     assert f"{path}, line 12, column 'price': 'many' is not a finite number" in message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "words"),
     [
         ("'dark, blue', 0", "green, 0", "line 12, column 'colour': 'green' is not a class"),
@@ -245,7 +246,7 @@ def test_csv_text_in_a_number_column(tmp_path, value):
     assert f"line 4, column 'strength': '{value}' is not a finite number" in message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words"),
     [
         ("", "the file is empty"),
@@ -507,7 +508,7 @@ PUBLISHED_TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", MULAN_SHAPES)
+@each_case("name", MULAN_SHAPES)
 def test_mulan_sets_of_the_catalogue(name, mirror, tmp_path):
     from scipy.io.arff import loadarff
 
@@ -529,7 +530,7 @@ def test_mulan_sets_of_the_catalogue(name, mirror, tmp_path):
             np.testing.assert_array_equal(tree["inputs"][:, column], rows[name])
 
 
-@pytest.mark.parametrize("name", PUBLISHED_TABLES)
+@each_case("name", PUBLISHED_TABLES)
 def test_published_tables_of_the_catalogue(name, mirror, tmp_path):
     settings = catalogue(name)
     paths = acquired(name, mirror, tmp_path)
@@ -554,7 +555,7 @@ def test_synthetic_sets_of_the_catalogue(name, n_components, n_outputs):
     assert tree["truth"]["means"].shape == (n_components, n_outputs)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in CATALOGUE.glob("*.yaml")))
+@each_case("name", sorted(path.stem for path in CATALOGUE.glob("*.yaml")))
 def test_the_whole_catalogue_has_valid_options_and_pinned_sources(name):
     settings = catalogue(name)
     checked_options(settings["reader"], settings.get("options", {}))
@@ -564,7 +565,7 @@ def test_the_whole_catalogue_has_valid_options_and_pinned_sources(name):
             assert re.search(r"/[0-9a-f]{40}(/|\.tar\.gz$)", source["address"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "tables"),
     [
         *((name, "tables 7 and 8") for name in MULAN_SHAPES if name != "scpf"),

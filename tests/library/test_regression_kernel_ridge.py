@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.kernel_ridge import KernelRidge
 from small_data import regression_data
 
@@ -24,8 +25,8 @@ def bordered_solution(K, T, ridge):
     return solution[:-1], solution[-1]
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("alpha", ALPHAS)
+@each_case("kernel", ["rbf", "linear"])
+@each_case("alpha", ALPHAS)
 def test_without_centring_equal_to_scikit_learn(kernel, alpha):
     X, Y = regression_data()
     ours = KernelRidgeRegressor(kernel, gamma=0.4, alpha=alpha, center=False).fit(X, Y)
@@ -35,8 +36,8 @@ def test_without_centring_equal_to_scikit_learn(kernel, alpha):
     np.testing.assert_array_equal(ours.intercept_, np.zeros(3))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
-@pytest.mark.parametrize("alpha", ALPHAS)
+@each_case("kernel", ["rbf", "linear", "tanimoto"])
+@each_case("alpha", ALPHAS)
 def test_with_centring_equal_to_the_bordered_system(kernel, alpha):
     X, Y = regression_data()
     X = np.abs(X)

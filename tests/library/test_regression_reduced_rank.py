@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_folds import (
     ALPHAS,
     FOLDS,
@@ -46,9 +47,9 @@ def heldout_loop(X, Y, rank, alpha, center=True):
 # Held-out predictions.
 
 
-@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("n_outputs", [1, 6, 40])
+@each_case("solver_of", [shared_solver, separate_solver])
+@each_case("center", [True, False])
+@each_case("n_outputs", [1, 6, 40])
 def test_errors_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
     X, Y = small_data(n_outputs)
     solver = solver_of(X, center)
@@ -116,8 +117,8 @@ def test_held_out_outputs_change_no_prediction_of_their_fold():
 # Refit.
 
 
-@pytest.mark.parametrize("n_outputs", [1, 6, 40])
-@pytest.mark.parametrize("alpha", ALPHAS)
+@each_case("n_outputs", [1, 6, 40])
+@each_case("alpha", ALPHAS)
 def test_a_fit_of_all_components_is_kernel_ridge(n_outputs, alpha):
     X, Y = small_data(n_outputs)
     K = gram_matrix(X, gamma=0.2)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy.optimize import minimize
 
 from workflow_lib.regression.stacking import N_DRAWS, combined, output_weights, stack_weights
@@ -41,8 +42,8 @@ def assert_on_the_simplex(weights):
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(4))
+@each_case("missing", [0.0, 0.3])
+@each_case("seed", range(4))
 def test_no_point_of_a_fine_grid_is_better(seed, missing):
     heldout, Y = small_data(3, seed, missing=missing)
     weights = stack_weights(heldout, Y)
@@ -59,8 +60,8 @@ def test_no_point_of_a_fine_grid_is_better(seed, missing):
     np.testing.assert_allclose(weights, nearest, atol=2.0 / steps)
 
 
-@pytest.mark.parametrize("n_members", [2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(5))
+@each_case("n_members", [2, 3, 4, 5])
+@each_case("seed", range(5))
 def test_weights_equal_those_of_a_general_solver(seed, n_members):
     heldout, Y = small_data(n_members, seed, missing=0.1)
     weights = stack_weights(heldout, Y)
@@ -76,8 +77,8 @@ def test_weights_equal_those_of_a_general_solver(seed, n_members):
     np.testing.assert_allclose(weights, found.x, atol=1e-4)
 
 
-@pytest.mark.parametrize("n_members", [1, 2, 3, 5, 6])
-@pytest.mark.parametrize("seed", range(5))
+@each_case("n_members", [1, 2, 3, 5, 6])
+@each_case("seed", range(5))
 def test_conditions_of_optimality_hold(seed, n_members):
     # Half the gradient is G w: equal to the error on members with weight, not less on others.
     heldout, Y = small_data(n_members, seed)

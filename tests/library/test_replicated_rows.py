@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from each_case import each_case
 from report_samples import METHODS, base_error, write_choices, write_scores
 from small_assay import config_with_methods
 
@@ -214,7 +215,7 @@ def test_classes_in_one_group_are_never_tested_and_two_must_be_testable(proposed
         proposed(columns, classes="kind", group="patient")
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_case("seed", range(30))
 def test_splits_of_classes_never_divide_a_group(seed):
     generator = np.random.default_rng(seed)
     n_rows, n_groups, n_classes = generator.integers([20, 4, 2], [120, 30, 5])

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from each_case import each_case
 from report_samples import (
     CLASS_METHODS,
     METHODS,
@@ -356,7 +357,7 @@ def test_the_data_profile_warns_first(tmp_path):
     assert "3.25" in text and "\u22121" in text
 
 
-@pytest.mark.parametrize("absent", [*DATA_PROFILE, "all"])
+@each_case("absent", [*DATA_PROFILE, "all"])
 def test_facts_that_are_absent_are_left_out(absent):
     facts = {key: value for key, value in DATA_PROFILE.items() if absent not in (key, "all")}
     section = data_profile_section(facts)

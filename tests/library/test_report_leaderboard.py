@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from each_case import each_case
 from report_samples import (
     CLASS_METHODS,
     METHODS,
@@ -350,7 +351,7 @@ def model_of(kind, covariance_type):
     return GaussianMixtureModel(4, covariance_type, n_init=1)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "covariance_type", "changes"),
     [
         ("gaussian", "spherical", {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.metrics.pairwise import rbf_kernel
 
 from workflow_lib.fitting.class_selection import one_hot
@@ -70,9 +71,9 @@ def weighted_ridge(K, T, weights, alpha, n_labelled, center):
     return solved[:-1], solved[-1]
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", [{"weight": 0.0}, {"rounds": 0}])
+@each_case("center", [True, False])
+@each_case("kind", KINDS)
+@each_case("options", [{"weight": 0.0}, {"rounds": 0}])
 def test_without_weight_or_rounds_weak_rows_are_ignored(options, kind, center):
     rows = Rows()
     n = rows.n_labelled
@@ -197,8 +198,8 @@ def test_hard_pseudo_classes_are_the_best_allowed_class():
         np.testing.assert_array_equal(row, np.eye(N_CLASSES)[best])
 
 
-@pytest.mark.parametrize("factor", [0.5, 3.0, 20.0])
-@pytest.mark.parametrize("offset", [-50.0, 0.0, 7.0])
+@each_case("factor", [0.5, 3.0, 20.0])
+@each_case("offset", [-50.0, 0.0, 7.0])
 def test_soft_pseudo_classes_are_the_nearest_shares_of_the_allowed_classes(factor, offset):
     scores, allowed = random_scores()
     scores += offset

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from each_case import each_case
 from scipy import stats
 
 from workflow_lib.experiments.statistics import (
@@ -153,7 +154,7 @@ def test_p_values_under_the_null_are_uniform():
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
-@pytest.mark.parametrize("freedom", range(2, 60, 3))
+@each_case("freedom", range(2, 60, 3))
 def test_hedges_factor_is_near_its_usual_approximation(freedom):
     assert hedges_correction(freedom) == pytest.approx(1 - 3 / (4 * freedom - 1), abs=0.009)
 
@@ -321,7 +322,7 @@ def _groups_by_force(ranks, critical):
     return {group for group in close if not any(set(group) < set(other) for other in close)}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_case("seed", range(8))
 def test_groups_are_the_largest_ones_of_close_methods(seed):
     ranks = np.random.default_rng(seed).integers(2, 20, size=9) / 2
     for critical in (0.5, 1.0, 2.3, 20.0):

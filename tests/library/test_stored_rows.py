@@ -8,6 +8,7 @@ import os
 import h5py
 import numpy as np
 import pytest
+from each_case import each_case
 
 from workflow_lib import stored_rows
 from workflow_lib.errors import UserError
@@ -84,8 +85,8 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
-@pytest.mark.parametrize("shape", [(N_ROWS,), (N_ROWS, 3), (N_ROWS, 2, 3), (N_ROWS, 0)])
+@each_case("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
+@each_case("shape", [(N_ROWS,), (N_ROWS, 3), (N_ROWS, 2, 3), (N_ROWS, 0)])
 def test_rows_are_chosen_as_numpy_chooses_them(path, limits, shape, dtype):
     array = example(shape, dtype)
     rows = stored(path, array)
@@ -124,7 +125,7 @@ def test_views_of_views_choose_as_numpy_does(path, limits):
             assert_equal(view[int(chosen[0])], expected[chosen[0]])
 
 
-@pytest.mark.parametrize(
+@each_case(
     "chosen",
     [
         N_ROWS,

@@ -8,8 +8,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
 import snakemake.exceptions
+from each_case import each_case
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ def test_many_messages_are_explained_and_none_twice():
     assert len(messages) == len(rows) - n_heads, "a row does not begin with a message"
 
 
-@pytest.mark.parametrize("message", explained_messages())
+@each_case("message", explained_messages())
 def test_a_message_that_is_explained_is_in_the_code(message):
     parts = fragments(message)
     assert max(len(part.strip()) for part in parts) >= 8, "too little of the message is shown"
