@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from each_case import each_case
 from small_archives import write_archive
 
 from workflow_lib.datasets import archive_members
@@ -29,7 +30,7 @@ def refused(path: Path, pattern: str = PATTERN) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "found"),
     [
         ("data/a/text.txt", "data/a/text.txt"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from each_case import each_case
 from small_data import regression_data
 
 from workflow_lib.baselines.iokr import IOKRegressor
@@ -32,8 +32,8 @@ def scores_of(weights, outputs, gamma, points):
     return (weights * output_gram(points, outputs, "rbf", gamma)).sum(axis=1)
 
 
-@pytest.mark.parametrize("alpha", [1e-6, 1e-4, 1e-2, np.inf])
-@pytest.mark.parametrize("width", [1.0, 3.0, 30.0])
+@each_case("alpha", [1e-6, 1e-4, 1e-2, np.inf])
+@each_case("width", [1.0, 3.0, 30.0])
 def test_both_searches_reach_the_same_optimum_of_a_wide_kernel(alpha, width):
     weights, Y, gamma, start = small_problem(alpha, width)
     exact = minimise_rbf_distance(weights, Y, gamma, start)
@@ -54,8 +54,8 @@ def test_weights_of_the_problem_have_both_signs():
     assert (weights < -0.1).any()
 
 
-@pytest.mark.parametrize("width", [0.1, 0.5, 2.0, 10.0])
-@pytest.mark.parametrize("weighting", ["regression", "random"])
+@each_case("width", [0.1, 0.5, 2.0, 10.0])
+@each_case("weighting", ["regression", "random"])
 def test_score_never_falls(width, weighting):
     weights, Y, gamma, start = small_problem(1e-6, width)
     if weighting == "random":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import each_case
 from sklearn.gaussian_process.kernels import RBF
 
 from benchmarks import (
@@ -327,8 +328,8 @@ def test_peak_memory_counts_memory_that_a_call_frees_again():
     assert size / 2**20 * 0.9 < megabytes < size / 2**20 * 1.5
 
 
-@pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize("name", TITLES)
+@each_case("quick", [True, False])
+@each_case("name", TITLES)
 def test_every_measurement_names_a_function_and_its_arguments(name, quick):
     module = importlib.import_module(f"benchmarks.{name}")
     wanted = module.measurements(quick)
