@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from each_case import each_case
 from small_data import regression_data
 from small_pipeline import assert_same_tree
 
@@ -224,10 +226,23 @@ def assert_same_but_for_test_rows(item: dict, other: dict, kept: slice) -> None:
     np.testing.assert_allclose(before[kept], after[kept], atol=1e-8)
 
 
-@pytest.mark.parametrize("regressor", MODULES)
-def test_items_and_their_seconds(tmp_path, regressor):
-    data = data_for(regressor)
-    tree = run(regressor, tmp_path, data)
+@pytest.fixture(scope="module")
+def first_runs(tmp_path_factory) -> Callable[[str], Path]:
+    """Return the function that runs a method on its data once, and returns the folder."""
+    folder = tmp_path_factory.mktemp("first")
+
+    @cache
+    def first_run(regressor: str) -> Path:
+        run(regressor, folder / regressor, data_for(regressor))
+        return folder / regressor
+
+    return first_run
+
+
+@each_case("regressor", MODULES)
+def test_items_and_their_seconds(first_runs, regressor):
+    data, folder = data_for(regressor), first_runs(regressor)
+    tree = read_artifact(folder / "regression.h5", "regression")
     assert {item["training_size"] for item in tree.values()} == set(map(int, data.split["sizes"]))
     for item in tree.values():
         assert {"training_size", "weak_size", "components", "score"} <= item.keys()
@@ -235,58 +250,60 @@ def test_items_and_their_seconds(tmp_path, regressor):
         assert item["test_targets"].shape[0] == len(data.split["test"])
         assert item["heldout_outputs"].shape == (item["training_size"], n_targets)
         assert np.isfinite(item["test_targets"]).all() and np.isfinite(item["score"])
-    seconds = json.loads((tmp_path / "regression.json").read_text())
+    seconds = json.loads((folder / "regression.json").read_text())
     assert seconds.keys() == tree.keys()
     parts = ["fit_seconds", "prediction_seconds", "selection_seconds"]
     assert all(sorted(values) == parts for values in seconds.values())
 
 
-@pytest.mark.parametrize("regressor", MODULES)
-def test_the_same_bytes_when_computed_again(tmp_path, regressor):
-    for name in ("first", "second"):
-        run(regressor, tmp_path / name, data_for(regressor))
-    first, second = (tmp_path / name / "regression.h5" for name in ("first", "second"))
-    assert first.read_bytes() == second.read_bytes()
+@each_case("regressor", MODULES)
+def test_the_same_bytes_when_computed_again(first_runs, tmp_path, regressor):
+    first = first_runs(regressor) / "regression.h5"
+    run(regressor, tmp_path, data_for(regressor))
+    assert first.read_bytes() == (tmp_path / "regression.h5").read_bytes()
 
 
-@pytest.mark.parametrize("regressor", MODULES)
-def test_outputs_of_test_rows_are_not_used(tmp_path, regressor):
-    data = data_for(regressor)
-    if regressor in OF_NUMBERS:
-        data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
-    names = ("Y",) if data.labels is None else ("Y", "labels")
-    changed = data.changed(data.split["test"], *names)
-    first = run(regressor, tmp_path / "first", data)
-    assert_same_tree(first, run(regressor, tmp_path / "second", changed))
+def change_of_test_rows(data: Data) -> Data:
+    """Return data in which the test rows have other outputs, and but for three other inputs."""
+    rows = data.split["test"]
+    outputs = data.changed(rows, *(("Y",) if data.labels is None else ("Y", "labels")))
+    return outputs.changed(rows[3:], "X", "lagged_values")
 
 
-@pytest.mark.parametrize("regressor", MODULES)
-def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path, regressor):
-    data = data_for(regressor)
-    changed = data.changed(data.split["test"][3:], "X", "lagged_values")
-    first = run(regressor, tmp_path / "first", data)
-    second = run(regressor, tmp_path / "second", changed)
+@each_case("regressor", MODULES)
+def test_test_rows_change_their_own_predictions_only(first_runs, tmp_path, regressor):
+    first = read_artifact(first_runs(regressor) / "regression.h5", "regression")
+    second = run(regressor, tmp_path, change_of_test_rows(data_for(regressor)))
     for name, item in first.items():
         assert_same_but_for_test_rows(item, second[name], slice(3))
         if regressor != "training_mean":
             assert (item["test_targets"][3:] != second[name]["test_targets"][3:]).any()
 
 
-@pytest.mark.parametrize("regressor", MODULES)
-def test_rows_of_larger_training_sets_are_not_used_in_smaller_ones(tmp_path, regressor):
+@each_case("regressor", OF_NUMBERS)
+def test_outputs_of_test_rows_are_not_used_where_some_are_missing(tmp_path, regressor):
+    data = data_for(regressor)
+    data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
+    first = run(regressor, tmp_path / "first", data)
+    changed = data.changed(data.split["test"], "Y")
+    assert_same_tree(first, run(regressor, tmp_path / "second", changed))
+
+
+@each_case("regressor", MODULES)
+def test_rows_of_larger_training_sets_are_not_used_in_smaller_ones(first_runs, tmp_path, regressor):
     data = data_for(regressor)
     size = int(data.split["sizes"][0])
     names = ("X", "lagged_values", "Y") if data.labels is None else ("X", "lagged_values")
     changed = data.changed(data.split["train"][size:], *names)
-    first = run(regressor, tmp_path / "first", data)
-    second = run(regressor, tmp_path / "second", changed)
+    first = read_artifact(first_runs(regressor) / "regression.h5", "regression")
+    second = run(regressor, tmp_path, changed)
     smaller = [name for name in first if name.startswith(f"n-{size}_")]
     assert smaller
     for name in smaller:
         assert_same_tree(first[name], second[name])
 
 
-@pytest.mark.parametrize("regressor", OF_NUMBERS)
+@each_case("regressor", OF_NUMBERS)
 def test_constant_outputs_are_predicted_as_they_are(tmp_path, regressor):
     data = data_for(regressor)
     tree = run(regressor, tmp_path, data._replace(Y=np.full_like(data.Y, 0.1)))
@@ -296,7 +313,7 @@ def test_constant_outputs_are_predicted_as_they_are(tmp_path, regressor):
         np.testing.assert_allclose(item["heldout_outputs"], 0.1, rtol=1e-9)
 
 
-@pytest.mark.parametrize("regressor", OF_NUMBERS)
+@each_case("regressor", OF_NUMBERS)
 def test_one_input_and_one_output_with_gaps_are_enough(tmp_path, regressor):
     data = data_for(regressor, n_outputs=1)
     data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
