@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pandas
 import pytest
+from each_case import each_case
 from saved_model_samples import N_ROWS, Final, small_table, table_dataset
 from small_pipeline import assert_same_tree
 
@@ -213,7 +214,7 @@ def test_every_regressor_is_saved():
     assert why_not_saved("new", {}) == ""
 
 
-@pytest.mark.parametrize("name", SAVED_NUMBERS)
+@each_case("name", SAVED_NUMBERS)
 def test_methods_of_numbers_are_repeated_bit_by_bit(tmp_path, capsys, name):
     final = table_final(tmp_path, n_weak=8)
     SAVED_NUMBERS[name](final)
@@ -221,8 +222,8 @@ def test_methods_of_numbers_are_repeated_bit_by_bit(tmp_path, capsys, name):
     assert "predictions of saved reproduced exactly" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("n_classes", [4, 6])
-@pytest.mark.parametrize("name", SAVED_CLASSES)
+@each_case("n_classes", [4, 6])
+@each_case("name", SAVED_CLASSES)
 def test_methods_of_classes_are_repeated_bit_by_bit(tmp_path, capsys, name, n_classes):
     final, labels = class_final(tmp_path, n_classes, n_weak=8)
     SAVED_CLASSES[name](final)
@@ -296,7 +297,7 @@ def test_a_kernel_chosen_for_the_item_is_that_of_the_model(tmp_path):
         np.testing.assert_array_equal(final.repeated(name), final.stored(name))
 
 
-@pytest.mark.parametrize("name", RIDGES)
+@each_case("name", RIDGES)
 def test_kernel_ridge_repeats_its_predictions(tmp_path, name):
     final = table_final(tmp_path)
     final.ridge("ridge", **RIDGES[name])
@@ -512,9 +513,9 @@ def test_classes_are_predicted_from_their_scores(tmp_path):
 CLASSIFIERS = ("support_vector_machine", "perceptron", "random_forest_classifier")
 
 
-@pytest.mark.parametrize("regressor", CLASSIFIERS)
-@pytest.mark.parametrize("n_classes", [4, 6])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@each_case("regressor", CLASSIFIERS)
+@each_case("n_classes", [4, 6])
+@each_case("kernel", ["rbf", "linear"])
 def test_classifiers_repeat_their_predictions(tmp_path, regressor, n_classes, kernel):
     final, labels = class_final(tmp_path, n_classes, kernel=kernel)
     final.classifier("chosen", regressor)
