@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from each_case import each_case
 from matplotlib.image import imread
 from report_samples import (
     CLASS_METHODS,
@@ -225,7 +226,8 @@ def drawn(tmp_path_factory):
     folders = [tmp_path_factory.mktemp(f"drawn-{number}") for number in range(2)]
     program = "from test_figures_contract import *; draw_all(Path(sys.argv[1]))"
     for seed, folder in enumerate(folders):
-        paths = os.pathsep.join([str(ROOT / "tests" / "library"), str(ROOT)])
+        tests = ROOT / "tests"
+        paths = os.pathsep.join(map(str, (tests / "library", tests, ROOT)))
         environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": paths}
         command = [sys.executable, "-c", program, str(folder)]
         outcome = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -233,14 +235,14 @@ def drawn(tmp_path_factory):
     return folders
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_the_numbers_of_a_figure_are_the_same_in_every_process(drawn, kind):
     first, second = ((folder / f"{kind}.csv").read_bytes() for folder in drawn)
     assert first == second
     assert (first.count(b"\n") > 1) == (kind not in DRAWINGS)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *OF_A_RUN])
+@each_case("kind", [*KINDS, *OF_A_RUN])
 def test_a_figure_can_be_read_and_has_the_same_bytes_in_every_process(drawn, kind):
     first, second = (
         [(folder / f"{kind}.{suffix}").read_bytes() for suffix in ("svg", "png")]
@@ -254,7 +256,7 @@ def test_a_figure_can_be_read_and_has_the_same_bytes_in_every_process(drawn, kin
     assert str(drawn[0]).encode() not in first[0]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
     module, declared = FIGURES.load(kind), KINDS[kind]
     for name in ("shows", "caption", "method_fields", "requires", "because", "needs", "names_best"):
@@ -269,7 +271,7 @@ def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
     assert required == [*declared.artifacts, *declared.settings]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_what_a_figure_needs_of_an_experiment_is_made_of_facts(kind):
     dataset = dict.fromkeys(("title", "description", "reader", "licence", "citation"), "x")
     experiment = ExperimentSettings(title="Toy", dataset="x")
