@@ -671,6 +671,9 @@ def named_modules(record: dict) -> set[str]:
     if record["rule"] == "report":
         # Its figures have kinds, too, which are drawn by other jobs.
         values = values_of("tables", values)
+    elif record["rule"] == "table":
+        # The options of a table have names of their own.
+        values = [value for value in values if isinstance(value, str)]
     texts = texts_in(values)
     named = {f"workflow_lib.{kind.modules[text]}" for text in texts if text in kind.modules}
     named |= {text.rpartition(".")[0] for text in texts if text.startswith("workflow_lib.")}

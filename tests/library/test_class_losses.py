@@ -18,7 +18,8 @@ from workflow_lib.datasets.class_losses import (
     with_class_losses,
 )
 from workflow_lib.embeddings.class_decoding import least_loss_scores, on_simplex
-from workflow_lib.experiments import evaluation
+from workflow_lib.measures.base import Predictions
+from workflow_lib.measures.found import values_of
 
 CLASSES = ["ant", "bee", "carp", "dace", "eel"]
 EDGES = ["life,insects", "life,fish", "insects,ant", "insects,bee", "fish,long", "long,eel"]
@@ -141,8 +142,9 @@ def test_errors_and_the_method_use_the_losses_of_the_dataset(tmp_path):
     np.testing.assert_array_equal(final.repeated("saved"), final.stored("saved"))
     paths = [final.methods["saved"]["predictions"]]
     (item,) = read_artifact(paths[0], "predictions").values()
-    errors, _ = evaluation._class_errors(data, final.split, item, None)
     truth = data["classes"]["labels"][final.split["test"]]
+    known = {"class_scores": item["class_scores"], "losses": data["classes"]["losses"]}
+    errors = values_of(("classes",), Predictions(truth, item["classes"], entries=known))
     assert errors["class_cost"] == pytest.approx(costs[truth, item["classes"]].mean())
     assert errors["path_length"] == pytest.approx(np.array(LENGTHS)[truth, item["classes"]].mean())
     only_tree, _ = dataset(tmp_path, class_tree=tree)

@@ -23,61 +23,60 @@ def kind_of(values, name="column"):
     return column_kinds(Table.from_columns({name: values}, "table"))[name]
 
 
-@each_case(
-    ("name", "values", "kind"),
-    [
-        ("x", [0.5 * row for row in range(ROWS)], "number"),
-        ("x", ["1e-3", "", "NA"] * 20 + ["2"], "number"),
-        ("doses", [1, 2, 3] * 20, "number"),
-        ("flag", [0, 1] * 30, "number"),
-        ("x", [7] * ROWS, "constant"),
-        ("x", ["7", ""] * 30, "constant"),
-        ("x", ["same"] * ROWS, "constant"),
-        # A text that is missing in some rows distinguishes these from the others.
-        ("x", ["yes", ""] * 30, "category"),
-        ("x", [""] * ROWS, "empty"),
-        ("colour", ["red", "green"] * 30, "category"),
-        ("colour", ["red", "green", "blue"] * 3, "strings"),
-        ("city", [f"place {row // 2}" for row in range(ROWS)], "strings"),
-        ("notes", [f"the {row // 2} is hardly wet at all" for row in range(ROWS)], "text"),
-        ("day", [f"2024-05-{1 + row % 28:02d}" for row in range(ROWS)], "date"),
-        ("day", [f"2024-05-{1 + row % 28:02d} 12:30:00" for row in range(ROWS)], "date"),
-        ("day", [f"{1 + row % 28}/05/2024" for row in range(ROWS)], "date"),
-        ("day", [f"{1 + row % 28}.5.2024" for row in range(ROWS)], "date"),
-        # Mixed separators are no date, and a number is none either.
-        ("day", [f"2024-05/{1 + row % 28:02d}" for row in range(ROWS)], "strings"),
-        ("day", [f"202405{1 + row % 28:02d}" for row in range(ROWS)], "number"),
-        ("who", [f"S-{row}" for row in range(ROWS)], "row name"),
-        ("sequence", [f"{row:03d}" + "ACDEF" * 8 for row in range(ROWS)], "strings"),
-        ("sequence_id", [f"{row:03d}" + "ACDEF" * 8 for row in range(ROWS)], "row name"),
-        ("x", list(range(ROWS)), "row name"),
-        ("x", list(range(5, 5 + ROWS)), "row name"),
-        # A different whole number a row is a measurement unless it counts, or is named so.
-        ("x", [(7 * row) % 61 for row in range(ROWS)], "number"),
-        ("patient_id", [(7 * row) % 61 for row in range(ROWS)], "row name"),
-        ("smiles", ["CCO", "c1ccccc1"] * 30, "smiles"),
-        ("SMILES", ["CC(=O)O"] + [f"C{'C' * row}[N+](=O)[O-]" for row in range(59)], "smiles"),
-        ("smiles", ["a happy face", "a sad one"] * 30, "category"),
-        ("Canonical SMILES", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
-        ("drug_smiles", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
-        ("unsmilesome", [f"C{'C' * row}O" for row in range(ROWS)], "strings"),
-        # Structures are recognised without a name; names of samples and formulas are no structures.
-        ("structure", ["CCO", "c1ccccc1"] * 30, "smiles"),
-        ("structure", [f"C{'C' * row}(=O)O" for row in range(ROWS)], "smiles"),
-        ("structure", [f"C{row}" for row in range(ROWS)], "row name"),
-        ("formula", ["C2H6O", "CO2", "N2O"] * 20, "category"),
-        ("sequence", ["CCNPSF" * (1 + row) for row in range(ROWS)], "strings"),
-        ("structure", ["C(=O)O", "carbon"] * 30, "category"),
-    ],
-)
+CASES = [
+    ("x", [0.5 * row for row in range(ROWS)], "number"),
+    ("x", ["1e-3", "", "NA"] * 20 + ["2"], "number"),
+    ("doses", [1, 2, 3] * 20, "number"),
+    ("flag", [0, 1] * 30, "number"),
+    ("x", [7] * ROWS, "constant"),
+    ("x", ["7", ""] * 30, "constant"),
+    ("x", ["same"] * ROWS, "constant"),
+    # A text that is missing in some rows distinguishes these from the others.
+    ("x", ["yes", ""] * 30, "category"),
+    ("x", [""] * ROWS, "empty"),
+    ("colour", ["red", "green"] * 30, "category"),
+    ("colour", ["red", "green", "blue"] * 3, "strings"),
+    ("city", [f"place {row // 2}" for row in range(ROWS)], "strings"),
+    ("notes", [f"the {row // 2} is hardly wet at all" for row in range(ROWS)], "text"),
+    ("day", [f"2024-05-{1 + row % 28:02d}" for row in range(ROWS)], "date"),
+    ("day", [f"2024-05-{1 + row % 28:02d} 12:30:00" for row in range(ROWS)], "date"),
+    ("day", [f"{1 + row % 28}/05/2024" for row in range(ROWS)], "date"),
+    ("day", [f"{1 + row % 28}.5.2024" for row in range(ROWS)], "date"),
+    # Mixed separators are no date, and a number is none either.
+    ("day", [f"2024-05/{1 + row % 28:02d}" for row in range(ROWS)], "strings"),
+    ("day", [f"202405{1 + row % 28:02d}" for row in range(ROWS)], "number"),
+    ("who", [f"S-{row}" for row in range(ROWS)], "row name"),
+    ("sequence", [f"{row:03d}" + "ACDEF" * 8 for row in range(ROWS)], "strings"),
+    ("sequence_id", [f"{row:03d}" + "ACDEF" * 8 for row in range(ROWS)], "row name"),
+    ("x", list(range(ROWS)), "row name"),
+    ("x", list(range(5, 5 + ROWS)), "row name"),
+    # A different whole number a row is a measurement unless it counts, or is named so.
+    ("x", [(7 * row) % 61 for row in range(ROWS)], "number"),
+    ("patient_id", [(7 * row) % 61 for row in range(ROWS)], "row name"),
+    ("smiles", ["CCO", "c1ccccc1"] * 30, "smiles"),
+    ("SMILES", ["CC(=O)O"] + [f"C{'C' * row}[N+](=O)[O-]" for row in range(59)], "smiles"),
+    ("smiles", ["a happy face", "a sad one"] * 30, "category"),
+    ("Canonical SMILES", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
+    ("drug_smiles", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
+    ("unsmilesome", [f"C{'C' * row}O" for row in range(ROWS)], "strings"),
+    # Structures are recognised without a name; names of samples and formulas are no structures.
+    ("structure", ["CCO", "c1ccccc1"] * 30, "smiles"),
+    ("structure", [f"C{'C' * row}(=O)O" for row in range(ROWS)], "smiles"),
+    ("structure", [f"C{row}" for row in range(ROWS)], "row name"),
+    ("formula", ["C2H6O", "CO2", "N2O"] * 20, "category"),
+    ("sequence", ["CCNPSF" * (1 + row) for row in range(ROWS)], "strings"),
+    ("structure", ["C(=O)O", "carbon"] * 30, "category"),
+]
+
+
+@each_case(("name", "values", "kind"), CASES)
 def test_the_kind_follows_from_the_cells(name, values, kind):
     assert kind_of(values, name).kind == kind
 
 
 def test_every_kind_is_reached():
     # The table above would hide a kind that no column can have.
-    marks = test_the_kind_follows_from_the_cells.pytestmark[0].args[1]
-    assert {kind for _, _, kind in marks} == set(KINDS)
+    assert {kind for _, _, kind in CASES} == set(KINDS)
 
 
 def test_a_category_has_few_levels_with_several_rows_each():

@@ -359,7 +359,7 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
 @each_case(
     ("method", "dataset", "experiment", "reason"),
     [
-        (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "not classes"),
+        (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "and the task is classes"),
         (RIDGE | {"decoder": "cosine"}, {}, EXPERIMENT, "finds a class"),
         (
             ONE_HOT | {"decoder": "least_loss"},
@@ -383,7 +383,7 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
         (BACK, {}, EXPERIMENT, "needs unpaired_sizes"),
         (BACK, GRAM, WITH_UNPAIRED, "needs feature vectors"),
-        (BACK, {"task": "classes"}, WITH_UNPAIRED | CLASSES, "not classes"),
+        (BACK, {"task": "classes"}, WITH_UNPAIRED | CLASSES, "and the task is classes"),
     ],
 )
 def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, experiment, reason):

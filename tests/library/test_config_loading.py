@@ -464,7 +464,7 @@ def test_default_without_any_method_is_refused(folder):
         write(folder, f"methods/{name}", method | {"in_default": False})
     message = message_of(folder)
     assert "experiment 'first', methods: default: no method can run (" in message
-    assert "not classes" in message
+    assert "and the task is classes" in message
 
 
 def test_sizes_of_a_split_per_class_may_be_smaller_than_the_folds(folder):

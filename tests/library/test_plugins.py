@@ -138,7 +138,7 @@ def test_the_examples_of_the_documentation_work_in_the_folder_of_a_paper(tmp_pat
             (tmp_path / "workflow_lib" / moved[-1]).write_text(text)
         if path.startswith("config/"):
             (tmp_path / path).write_text(text)
-    assert len(moved) == 5
+    assert len(moved) == 6
     experiment = yaml.safe_load(files["config/experiments/linnerud-splits.yaml"])
     experiment["methods"] = ["m-krr", "m-median"]
     (tmp_path / "config/experiments/linnerud-splits.yaml").write_text(yaml.safe_dump(experiment))

@@ -53,6 +53,8 @@ def imports_of(path) -> set[str]:
 def packages_of_jobs(first_folder) -> set[str]:
     """Return the packages that the code of any rule imports, with every reader."""
     files = {path for record in records_of_jobs(first_folder) for path in code_of_job(record)}
+    # The code of a page includes its templates.
+    files = {path for path in files if path.endswith(".py")}
     files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("scripts/acquire.py")}
     files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("workflow_lib/datasets/**/*.py")}
     own = {"workflow_lib", "adapter"}
