@@ -670,7 +670,7 @@ def named_modules(record: dict) -> set[str]:
     values = list(map(plain, record["params"]))
     if record["rule"] == "report":
         # Its figures have kinds, too, which are drawn by other jobs.
-        values = values_of("tables", values)
+        values = values_of("kind", values_of("tables", values))
     elif record["rule"] == "table":
         # The options of a table have names of their own.
         values = [value for value in values if isinstance(value, str)]
