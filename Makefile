@@ -79,7 +79,7 @@ why: env ## say what would run now, and why
 	@$(SNAKEMAKE) --dry-run --quiet host $(OPTIONS)
 
 verify: env ## compare the files of results/ and resources/ with the digests of their jobs
-	@$(BIN)/python -m workflow_lib.file_digests results resources
+	@$(BIN)/python -m workflow_lib.core.file_digests results resources
 
 unlock: env ## free the folder after a run was killed
 	@$(SNAKEMAKE) --unlock $(OPTIONS)

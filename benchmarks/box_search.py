@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
-from workflow_lib.embeddings.box_bounds import BoxScore
-from workflow_lib.embeddings.box_search import detections
+from workflow_lib.papers.blaschko.box_bounds import BoxScore
+from workflow_lib.papers.blaschko.box_search import detections
 
 TITLE = "Branch and bound for boxes in images"
 

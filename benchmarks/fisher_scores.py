@@ -23,9 +23,9 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, interleaved, is_installed, row
 from benchmarks.problems import N_OUTPUTS
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.embeddings.fisher_vectors import FisherVectors
-from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.inputs.fisher_vectors import FisherVectors
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 
 TITLE = "Fisher vectors"
 

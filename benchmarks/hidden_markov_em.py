@@ -23,9 +23,9 @@ from benchmarks.measuring import (
     is_installed,
     row,
 )
-from workflow_lib.embeddings.score_space import ScoreSpace
-from workflow_lib.generative.hidden_markov import HiddenMarkovModel, fit_models
-from workflow_lib.generative.hidden_markov_fitting import expectation_maximisation
+from workflow_lib.papers.perina.hidden_markov.fitting import expectation_maximisation
+from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel, fit_models
+from workflow_lib.papers.perina.score_space import ScoreSpace
 
 TITLE = "EM for hidden Markov models"
 

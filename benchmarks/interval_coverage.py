@@ -48,8 +48,8 @@ from benchmarks.measuring import ROOT, Measurement, in_own_process
 from benchmarks.table_laws import LAWS as SIMULATED_LAWS
 from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
 from benchmarks.user_table import METHODS, OwnTable
-from workflow_lib.experiments.joint_regions import FORMS
-from workflow_lib.seeds import derive_seed
+from workflow_lib.core.seeds import derive_seed
+from workflow_lib.uncertainty.joint_regions import FORMS
 
 TITLE = "Coverage of intervals"
 
@@ -454,7 +454,7 @@ def _in_percent(law: Mapping[str, Any], by: str, form: str = "") -> str:
 
 
 def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    from workflow_lib.whole_files import write_text
+    from workflow_lib.core.whole_files import write_text
 
     content = io.StringIO()
     writer = csv.DictWriter(content, columns, extrasaction="ignore", lineterminator="\n")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measuring import Measurement, Timing, at_most, interleaved, row
-from workflow_lib.regression.k_support import KSupportRegression
+from workflow_lib.papers.blaschko.k_support import KSupportRegression
 
 TITLE = "Linear penalties"
 

@@ -51,7 +51,7 @@ def description() -> dict[str, str]:
 
 def write_description(folder: Path) -> None:
     """Write the description to the folder of the tables, for pages made on other machines."""
-    from workflow_lib.whole_files import write_text
+    from workflow_lib.core.whole_files import write_text
 
     write_text(folder / FILE_NAME, json.dumps(description(), indent=2) + "\n")
 

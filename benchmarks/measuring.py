@@ -354,7 +354,7 @@ def answer() -> None:
 
 def write_table(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
     """Write rows under the common columns."""
-    from workflow_lib.whole_files import write_text
+    from workflow_lib.core.whole_files import write_text
 
     content = io.StringIO()
     writer = csv.DictWriter(content, COLUMNS, restval="", lineterminator="\n")

@@ -20,8 +20,8 @@ from benchmarks.measuring import (
     row,
 )
 from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel
-from workflow_lib.embeddings import fisher_layer
-from workflow_lib.generative.mixture_gradient import Coordinates, expected_gradient
+from workflow_lib.models.mixtures.mixture_gradient import Coordinates, expected_gradient
+from workflow_lib.papers.palasek import fisher_layer
 
 TITLE = "Mixtures from a stream, and the Fisher vector layer"
 

@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.machine import read_description
 from benchmarks.measuring import COLUMNS, PEER_OVER_OWN, is_installed, read_table
 from benchmarks.titles import TITLES
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.style import applied_style
-from workflow_lib.whole_files import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

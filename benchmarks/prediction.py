@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
 from benchmarks.problems import N_INPUTS, N_OUTPUTS, smooth_problem
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.ofer import OutputFisherRegressor
-from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.estimators.output_fisher import OutputFisherRegressor
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
 
 TITLE = "Prediction and pre-images"
 

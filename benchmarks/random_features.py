@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_most, interleaved, row
 from benchmarks.problems import N_INPUTS, N_OUTPUTS, smooth_problem
-from workflow_lib.regression.feature_ridge import FeatureBlocks, FeatureRidge
-from workflow_lib.regression.landmarks import LandmarkFeatures, choose_landmarks
-from workflow_lib.regression.random_features import RandomFeatures, orthogonal_directions
+from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge
+from workflow_lib.solvers.landmarks import LandmarkFeatures, choose_landmarks
+from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 
 TITLE = "Random features"
 

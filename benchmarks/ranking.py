@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
 from benchmarks.page import fitted_exponent
-from workflow_lib.regression.preference_constraints import RESCALINGS, PreferenceGraph
+from workflow_lib.papers.blaschko.preference_constraints import RESCALINGS, PreferenceGraph
 
 TITLE = "Constraints of preference graphs"
 

@@ -29,15 +29,15 @@ from benchmarks.measuring import (
     with_peak_memory,
 )
 from benchmarks.problems import N_FOLDS, N_INPUTS, N_OUTPUTS, Problem, smooth_problem
-from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets, scattered
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.selection import Choice, select_each
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.metrics import reference_errors
-from workflow_lib.regression.heldout import SharedGram
+from workflow_lib.measures.metrics import reference_errors
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import SharedGram
 
 TITLE = "Selection"
 
@@ -319,7 +319,7 @@ def peer_kernel_ridge(problem: Problem, **grid) -> dict[tuple[None, float, float
 
 def peer_mixture(problem: Problem, **grid) -> dict[tuple[int, float, float], float]:
     """Return the scores of `OutputFisherRegressor`, which is fitted at every grid point."""
-    from workflow_lib.ofer import OutputFisherRegressor
+    from workflow_lib.estimators.output_fisher import OutputFisherRegressor
 
     estimator = OutputFisherRegressor(mixture(), kernel="rbf", preimage="closed_form")
     return peer_search(problem, estimator, COMPONENT_COUNTS, lambda alpha: alpha, **grid)

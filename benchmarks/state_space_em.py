@@ -18,9 +18,12 @@ from benchmarks.measuring import (
     is_installed,
     row,
 )
-from workflow_lib.generative.linear_gaussian import LinearGaussianParameters, spectral_radius
-from workflow_lib.generative.series import read_series
-from workflow_lib.generative.state_space import StateSpaceModel, engine_costs
+from workflow_lib.models.state_spaces.linear_gaussian import (
+    LinearGaussianParameters,
+    spectral_radius,
+)
+from workflow_lib.models.state_spaces.series import read_series
+from workflow_lib.models.state_spaces.state_space import StateSpaceModel, engine_costs
 
 TITLE = "EM for state-space models"
 

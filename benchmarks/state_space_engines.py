@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.generative.kalman_moments import moments_by_length
-from workflow_lib.generative.kalman_pykalman import PykalmanSeries
-from workflow_lib.generative.kalman_recursion import SeriesRecursion
-from workflow_lib.generative.linear_gaussian import ExpectedStatistics
-from workflow_lib.generative.series import read_series
-from workflow_lib.generative.state_space_maximisation import Restrictions, maximise
+from workflow_lib.models.state_spaces.kalman_moments import moments_by_length
+from workflow_lib.models.state_spaces.kalman_pykalman import PykalmanSeries
+from workflow_lib.models.state_spaces.kalman_recursion import SeriesRecursion
+from workflow_lib.models.state_spaces.linear_gaussian import ExpectedStatistics
+from workflow_lib.models.state_spaces.series import read_series
+from workflow_lib.models.state_spaces.state_space_maximisation import Restrictions, maximise
 
 RESTRICTIONS = Restrictions(
     isotropic=True, strength=1.0, variance=0.05, floor=1e-8, largest_radius=1.0

@@ -11,8 +11,8 @@ import tracemalloc
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
-from workflow_lib.baselines.structured_machine import centre, fit_structured_machine
-from workflow_lib.kernels.class_dependence import class_products, comparable, learned_tree
+from workflow_lib.papers.blaschko.class_dependence import class_products, comparable, learned_tree
+from workflow_lib.papers.blaschko.structured_machine import centre, fit_structured_machine
 
 TITLE = "The structured support vector machine"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, is_installed, row
-from workflow_lib.features.item_rows import Graph
-from workflow_lib.features.subtree_patterns import pattern_counts
+from workflow_lib.items.item_rows import Graph
+from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
 
 TITLE = "The Weisfeiler-Lehman kernel of graphs"
 

@@ -137,7 +137,7 @@ class RealTable(NamedTuple):
 
         Outputs that are the same in all rows of the table are left out.
         """
-        from workflow_lib.datasets.reading import read_dataset
+        from workflow_lib.data.reading import read_dataset
 
         tree = read_dataset("arff", self._settings()["options"], [self._file()], 0)
         inputs, outputs = tree["inputs"], tree["outputs"]
@@ -162,7 +162,7 @@ class RealTable(NamedTuple):
         return yaml.safe_load(path.read_text(encoding="utf-8"))
 
     def _file(self) -> Path | None:
-        from workflow_lib.datasets.mirrors import mirrors_from_environment
+        from workflow_lib.core.mirrors import mirrors_from_environment
 
         name = self._settings()["sources"][0]["path"]
         paths = [mirror / name for mirror in mirrors_from_environment()]

@@ -16,17 +16,17 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_most, interleaved, row
 from benchmarks.problems import N_OUTPUTS, smooth_problem
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.datasets.readers import digits_halves
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.experiments import features_stage
-from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.data.readers import digits_halves
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
-from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.methods.back_translation import Method
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.mixtures.gaussian import GaussianModel
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.protocol import features_stage
+from workflow_lib.protocol.splitting import split_rows
 
 TITLE = "Outputs without inputs"
 

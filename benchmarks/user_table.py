@@ -14,8 +14,8 @@ import numpy as np
 import yaml
 
 from benchmarks.measuring import ROOT
-from workflow_lib.methods.base import method_modules
-from workflow_lib.seeds import derive_seed
+from workflow_lib.core.seeds import derive_seed
+from workflow_lib.methods.contract.base import method_modules
 
 METHODS = ("ofer-gmm", "m-krr", "m-mean")
 
@@ -62,10 +62,10 @@ class OwnTable:
         more : mapping or None, default=None
             Further keys of the request, as for `snakemake new`.
         """
-        from workflow_lib.config.loading import load_configuration
-        from workflow_lib.datasets.proposal_text import dataset_text, experiment_text
-        from workflow_lib.datasets.table_file import read_table
-        from workflow_lib.datasets.table_proposal import propose
+        from workflow_lib.run.loading import load_configuration
+        from workflow_lib.table.proposal_text import dataset_text, experiment_text
+        from workflow_lib.table.table_proposal import propose
+        from workflow_lib.tabular.table_file import read_table
 
         for kind in ("methods", "models"):
             shutil.copytree(config / kind, folder / "config" / kind)
@@ -95,8 +95,8 @@ class OwnTable:
 
     def answer(self) -> None:
         """Run all stages up to the saved model."""
-        from workflow_lib.experiments import calibration_stage, evaluation, saved_model_stage
-        from workflow_lib.report import leaderboard
+        from workflow_lib.protocol import evaluation
+        from workflow_lib.table import calibration_stage, leaderboard, saved_model_stage
 
         self._read()
         splits = [str(split) for split in self.settings.splits_of(self.name)]
@@ -171,7 +171,7 @@ class OwnTable:
 
         NaN where the test rows of all splits are too few to measure any.
         """
-        from workflow_lib.artifacts import read_artifact
+        from workflow_lib.core.artifacts import read_artifact
 
         measured = read_artifact(self.folder / "calibration.h5", "calibration")["coverage"]
         known = (~np.isnan(measured)).sum(axis=0)
@@ -179,21 +179,21 @@ class OwnTable:
 
     def constant_half_widths(self) -> np.ndarray:
         """Return the half-widths (d,) that the same residuals give where all rows share one."""
-        from workflow_lib.artifacts import read_artifact
+        from workflow_lib.core.artifacts import read_artifact
 
         return read_artifact(self.folder / "calibration.h5", "calibration")["constant_half_widths"]
 
     def intervals(self) -> Any:
         """Return the intervals that were calibrated."""
-        from workflow_lib.artifacts import read_artifact
-        from workflow_lib.experiments.row_intervals import RowIntervals
+        from workflow_lib.core.artifacts import read_artifact
+        from workflow_lib.uncertainty.row_intervals import RowIntervals
 
         tree = read_artifact(self.folder / "calibration.h5", "calibration")
         return RowIntervals.from_tree(tree["intervals"])
 
     def predict(self, columns: Mapping[str, Sequence]) -> Any:
         """Return the predictions of the saved model for new rows, with regions if it has them."""
-        from workflow_lib.experiments.saved_model import load_model
+        from workflow_lib.table.saved_model import load_model
 
         model = load_model(self.folder / "model.h5")
         return model.predict(columns, joint=model.joint_regions is not None)
@@ -213,8 +213,8 @@ class OwnTable:
         return derive_seed(self.settings.run.seed, axis, self.name, split, *more)
 
     def _read(self) -> None:
-        from workflow_lib.artifacts import write_artifact
-        from workflow_lib.datasets.reading import read_dataset
+        from workflow_lib.core.artifacts import write_artifact
+        from workflow_lib.data.reading import read_dataset
 
         dataset = self.settings.datasets[self.name]
         seed = derive_seed(self.settings.run.seed, "dataset", self.name)
@@ -224,7 +224,7 @@ class OwnTable:
 
     def _prepare(self, split: str) -> None:
         """Split the rows and fit the preparation of the inputs."""
-        from workflow_lib.experiments import features_stage, splitting
+        from workflow_lib.protocol import features_stage, splitting
 
         experiment = self.settings.experiments[self.name]
         self._file(split, "split").parent.mkdir()
@@ -250,7 +250,7 @@ class OwnTable:
 
     def _predict(self, split: str, method: str) -> None:
         """Fit a method on a split and predict its test rows."""
-        from workflow_lib.experiments import output_predictions, preimages, regression
+        from workflow_lib.protocol import output_predictions, preimages, regression
 
         settings = self.settings.methods[method]
         written = self._file(split, f"{method}-regression")
@@ -319,7 +319,7 @@ class OwnTable:
         return self._file(split, "models") if self.settings.methods[method].model else None
 
     def _embed(self, split: str, method: str) -> None:
-        from workflow_lib.experiments import embedding, generative_models
+        from workflow_lib.protocol import embedding, generative_models
 
         settings, model = self.settings.methods[method], self.settings.model_of(method)
         if model is None:

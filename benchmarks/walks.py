@@ -72,7 +72,7 @@ RULES_OF_ROW += ("saved_model", "predict_rows")
 READ_CONFIGURATION = """
 import yaml
 from pathlib import Path
-from workflow_lib.config.loading import load_configuration
+from workflow_lib.run.loading import load_configuration
 
 path = Path("config/config.yaml")
 load_configuration(path.parent, yaml.safe_load(path.read_text()), [str(path)])

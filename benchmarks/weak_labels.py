@@ -16,9 +16,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.measuring import Measurement, at_least, interleaved, row
 from benchmarks.problems import N_FOLDS, N_INPUTS, smooth_problem
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.ridge import labelled_ridge, weak_ridge
-from workflow_lib.regression.weak import WeakGrams
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.ridge import labelled_ridge, weak_ridge
+from workflow_lib.solvers.weak import WeakGrams
 
 TITLE = "Weak labels"
 

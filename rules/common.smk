@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 from snakemake.logging import logger
 
-from workflow_lib.config.files import shown
-from workflow_lib.config.job_needs import job_needs
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.config.requests import decoded, encoded, typed_values
-from workflow_lib.config.studies import study_of, with_study
-from workflow_lib.config.values import WITHOUT_BRACES
-from workflow_lib.errors import UserError
-from workflow_lib.imports import code_digest
-from workflow_lib.seeds import derive_seed
+from workflow_lib.run.files import shown
+from workflow_lib.core.job_needs import job_needs
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.requests import decoded, encoded, typed_values
+from workflow_lib.run.studies import study_of, with_study
+from workflow_lib.core.values import WITHOUT_BRACES
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.imports import code_digest
+from workflow_lib.core.seeds import derive_seed
 
 ANNOTATED = "-annotated"
 FINAL = "final"

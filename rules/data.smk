@@ -53,7 +53,7 @@ rule image_features:
     output:
         "results/images/{dataset}-{feature}.h5",
     params:
-        code=code("image_features.py", "experiments.image_features_stage"),
+        code=code("image_features.py", "protocol.image_features_stage"),
         source=first_image_file,
         weights=network_weight_file,
         members=lambda wildcards: settings.datasets[wildcards.dataset].options.get("members", "*"),
@@ -92,7 +92,7 @@ rule read:
         "results/datasets/{dataset}.h5",
     params:
         code=code(
-            "read.py", "datasets.reading", "datasets.class_losses", "artifacts", module_of_reader
+            "read.py", "data.reading", "data.class_losses", "artifacts", module_of_reader
         ),
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
@@ -126,7 +126,7 @@ rule alignments:
     output:
         "results/datasets/alignments/{dataset}-{alignment}.h5",
     params:
-        code=code("alignments.py", "experiments.alignments"),
+        code=code("alignments.py", "protocol.alignments"),
         kernel=lambda wildcards: wildcards.alignment,
         output_widths=alignment_widths,
     log:
@@ -164,7 +164,7 @@ for splits in SPLITS:
                 ),
                 fold=lambda wildcards: outer_fold(wildcards),
             ),
-            code=code("split.py", "experiments.splitting"),
+            code=code("split.py", "protocol.splitting"),
             partition_seeds=lambda wildcards: partition_seeds(wildcards.experiment),
             outer_folds=lambda wildcards: experiment_of(wildcards).outer_folds,
             training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),

@@ -16,7 +16,7 @@ for splits in SPLITS:
                 embeddings="results/{experiment}/split-{split}/{model}{annotated}/embeddings-{form}.h5"
             ),
         params:
-            code=code("embeddings.py", "experiments.embedding"),
+            code=code("embeddings.py", "protocol.embedding"),
             form=lambda wildcards: wildcards.form.removesuffix("-matrix"),
             covariance_block=lambda wildcards: (
                 "matrix" if wildcards.form.endswith("-matrix") else "constrained"

@@ -13,7 +13,7 @@ rule scores:
             "results/{experiment}/coordinates.csv", "coordinates", "errors of all coordinates"
         ),
     params:
-        code=code("scores.py", "experiments.evaluation"),
+        code=code("scores.py", "protocol.evaluation"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
@@ -46,7 +46,7 @@ rule timings:
     output:
         shown_result("results/timings/{experiment}.csv", "timings", "seconds of all splits"),
     params:
-        code=code("timings.py", "experiments.evaluation"),
+        code=code("timings.py", "protocol.evaluation"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
@@ -79,7 +79,7 @@ rule queue_costs:
     output:
         shown_result("results/{experiment}/queue-costs.csv", "queue_costs", "costs of queues"),
     params:
-        code=code("queue_costs.py", "experiments.queue_costs"),
+        code=code("queue_costs.py", "papers.blaschko.queue_costs"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         method=lambda wildcards: box_method(wildcards.experiment),
     log:
@@ -112,7 +112,7 @@ rule equivalence_checks:
             "equivalence checks",
         ),
     params:
-        code=code("equivalence_checks.py", "experiments.equivalence_stage"),
+        code=code("equivalence_checks.py", "protocol.equivalence_stage"),
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         # The numbers depend on the name of the stream, which is therefore kept.
         seed=lambda wildcards: derive_seed(

@@ -14,7 +14,7 @@ for splits in SPLITS:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "encoders"),
             ),
-            code=code("features.py", "experiments.features_stage"),
+            code=code("features.py", "protocol.features_stage"),
             scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
             kernel=lambda wildcards: experiment_of(wildcards).kernel,
             lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,

@@ -14,7 +14,7 @@ for splits in SPLITS:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
             ),
-            code=code("models.py", "experiments.generative_models"),
+            code=code("models.py", "protocol.generative_models"),
             kind=lambda wildcards: settings.models[wildcards.model].kind,
             covariance_type=lambda wildcards: settings.models[wildcards.model].covariance_type,
             variance_floor=lambda wildcards: settings.models[wildcards.model].variance_floor,

@@ -17,7 +17,7 @@ for splits in SPLITS:
                 timings="results/timings/{experiment}/split-{split}/{method}-preimages.json",
             ),
         params:
-            code=code("preimages.py", "experiments.preimages"),
+            code=code("preimages.py", "protocol.preimages"),
             form=lambda wildcards: method_of(wildcards).form,
             covariance_block=lambda wildcards: method_of(wildcards).covariance_block
             or "constrained",

@@ -31,8 +31,8 @@ for splits in SPLITS:
                 ),
                 code=code(
                     "regression.py",
-                    "experiments.output_predictions",
-                    "experiments.regression",
+                    "protocol.output_predictions",
+                    "protocol.regression",
                     lambda wildcards: modules_of_methods([wildcards.method]),
                 ),
                 module=lambda wildcards: module_of(wildcards).name,

@@ -1,6 +1,6 @@
 """Tables, figures, the record of the run and the report."""
 
-from workflow_lib.config.paper_runs import paper_runs
+from workflow_lib.run.paper_runs import paper_runs
 
 
 rule table:
@@ -285,7 +285,7 @@ rule report:
     output:
         shown_result(f"{RUN_FOLDER}/report.html", "report", "the report"),
     params:
-        code=code("report.py", "report.assembly", *table_modules()),
+        code=code("report.py", "page.assembly", *table_modules()),
         title=lambda wildcards: report_title(),
         author=lambda wildcards: settings.run.report.author,
         experiments=lambda wildcards: experiments_for_report(),

@@ -3,7 +3,7 @@
 
 rule new:
     params:
-        code=code("new.py", "datasets.new_table"),
+        code=code("new.py", "table.new_table"),
         request=table_request,
         folder=str(CONFIG),
     log:
@@ -28,7 +28,7 @@ rule data_profile:
     output:
         shown_result("results/{experiment}/data-profile.json", "data_profile", "data profile"),
     params:
-        code=code("data_profile.py", "experiments.data_profile_stage"),
+        code=code("data_profile.py", "table.data_profile_stage"),
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
         # The numbers depend on the name of the stream, which is therefore kept.
         seed=lambda wildcards: derive_seed(
@@ -64,7 +64,7 @@ rule leaderboard:
         answer=shown_result("results/{experiment}/answer.json", "leaderboard", "answer"),
         with_seconds="results/timings/{experiment}-answer.json",
     params:
-        code=code("leaderboard.py", "report.leaderboard"),
+        code=code("leaderboard.py", "table.leaderboard"),
         methods=compared_methods,
         experiment=lambda wildcards: {
             **plain(experiment_of(wildcards), "title", "split"),
@@ -101,7 +101,7 @@ rule calibration:
     output:
         "results/{experiment}/calibration.h5",
     params:
-        code=code("calibration.py", "experiments.calibration_stage", "experiments.evaluation"),
+        code=code("calibration.py", "table.calibration_stage", "protocol.evaluation"),
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         level=settings.run.interval_level,
         seed=lambda wildcards: derive_seed(
@@ -193,7 +193,7 @@ rule saved_model:
     output:
         "results/{experiment}/model.h5",
     params:
-        code=code("saved_model.py", "experiments.saved_model_stage", modules_of_saved_methods),
+        code=code("saved_model.py", "table.saved_model_stage", modules_of_saved_methods),
         methods=parts_of_saved_methods,
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
         title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
@@ -226,7 +226,7 @@ rule predict_rows:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     params:
         code=code(
-            "predict_rows.py", "experiments.table_predictions_stage", modules_of_saved_methods
+            "predict_rows.py", "table.table_predictions_stage", modules_of_saved_methods
         ),
         trusted=trusted_classes,
         joint=settings.run.joint,

@@ -20,7 +20,7 @@ for splits in SPLITS:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "annotation", wildcards.model),
             ),
-            code=code("annotate.py", "experiments.annotation"),
+            code=code("annotate.py", "protocol.annotation"),
             label_kind=lambda wildcards: experiment_of(wildcards).weak_labels,
         log:
             splits.path("logs/annotate/{experiment}-{split}-{model}.log"),

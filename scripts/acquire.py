@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.datasets.acquisition import acquire
-    from workflow_lib.datasets.mirrors import mirrors_from_environment
+    from workflow_lib.core.mirrors import mirrors_from_environment
+    from workflow_lib.data.acquisition import acquire
 
     acquire(snakemake.params.source, snakemake.output[0], mirrors_from_environment())

@@ -5,7 +5,7 @@ A script unpacks ``snakemake`` and calls the library inside `job`::
     from adapter import job
 
     with job(snakemake):
-        from workflow_lib.experiments import regression
+        from workflow_lib.protocol import regression
 
         regression.run(...)
 
@@ -54,8 +54,8 @@ def job(snakemake) -> Iterator[None]:
     """Run the body of a script: its output goes to the log of the rule, its errors are readable.
 
     Before it, every input that another job made is compared with its digest; after it, digests of
-    the outputs are written (`workflow_lib.file_digests`). What earlier jobs left at the paths of
-    the outputs is removed.
+    the outputs are written (`workflow_lib.core.file_digests`). What earlier jobs left at the paths
+    of the outputs is removed.
 
     The log ends with the full traceback and one line ``error: ...``; the process exits with
     status 1, on which Snakemake removes the outputs that the job had begun. Snakemake shows that
@@ -144,8 +144,8 @@ def check_inputs(snakemake) -> None:
 
     All such inputs are named at once, so that a user need not fix one after the other.
     """
-    from workflow_lib.errors import UserError
-    from workflow_lib.file_digests import check_digest, clear_place
+    from workflow_lib.core.errors import UserError
+    from workflow_lib.core.file_digests import check_digest, clear_place
 
     for path in snakemake.output:
         clear_place(path)
@@ -163,7 +163,7 @@ def check_inputs(snakemake) -> None:
 
 def record_outputs(snakemake) -> None:
     """Write the digest of every output."""
-    from workflow_lib.file_digests import record_digest
+    from workflow_lib.core.file_digests import record_digest
 
     for path in snakemake.output:
         record_digest(path)
@@ -185,7 +185,7 @@ def redirect_output(path: str) -> None:
 
 def explain(error: Exception, log: str | None) -> str:
     """Return one line for the user about the exception that ended a job."""
-    from workflow_lib.errors import UserError
+    from workflow_lib.core.errors import UserError
 
     if isinstance(error, UserError):
         # Split only at the ends of lines: the name of a file may hold two spaces.

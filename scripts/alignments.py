@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import alignments
+    from workflow_lib.protocol import alignments
 
     alignments.run(
         dataset=snakemake.input.dataset,

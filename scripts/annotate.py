@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import annotation
+    from workflow_lib.protocol import annotation
 
     for split in each_split(snakemake):
         annotation.run(

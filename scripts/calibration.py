@@ -3,8 +3,8 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import calibration_stage
-    from workflow_lib.experiments.evaluation import by_method
+    from workflow_lib.protocol.evaluation import by_method
+    from workflow_lib.table import calibration_stage
 
     calibration_stage.run(
         answer=snakemake.input.answer,

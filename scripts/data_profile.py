@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import data_profile_stage
+    from workflow_lib.table import data_profile_stage
 
     data_profile_stage.run(
         dataset=snakemake.input.dataset,

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import equivalence_stage
+    from workflow_lib.protocol import equivalence_stage
 
     equivalence_stage.run(
         dataset=snakemake.input.dataset,

@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import features_stage
+    from workflow_lib.protocol import features_stage
 
     for split in each_split(snakemake):
         features_stage.run(

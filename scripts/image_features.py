@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import image_features_stage
+    from workflow_lib.protocol import image_features_stage
 
     image_features_stage.run(
         source=snakemake.params.source,

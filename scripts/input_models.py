@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import input_models_stage
+    from workflow_lib.papers.perina import input_models_stage
 
     for split in each_split(snakemake):
         input_models_stage.run(

@@ -3,6 +3,6 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.datasets.wikipedia import write_introductions
+    from workflow_lib.data.wikipedia import write_introductions
 
     write_introductions(snakemake.params.titles, snakemake.params.cache, snakemake.output[0])

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.report import leaderboard
+    from workflow_lib.table import leaderboard
 
     leaderboard.run(
         scores=snakemake.input.scores,

@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import generative_models
+    from workflow_lib.protocol import generative_models
 
     for split in each_split(snakemake):
         generative_models.run(

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.datasets import new_table
+    from workflow_lib.table import new_table
 
     new_table.run(
         request=snakemake.params.request,

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import table_predictions_stage
+    from workflow_lib.table import table_predictions_stage
 
     table_predictions_stage.run(
         model=snakemake.input.model,

@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import preimages
+    from workflow_lib.protocol import preimages
 
     for split in each_split(snakemake):
         preimages.run(

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import queue_costs
+    from workflow_lib.papers.blaschko import queue_costs
 
     queue_costs.run(
         dataset=snakemake.input.dataset,

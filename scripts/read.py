@@ -3,9 +3,9 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.artifacts import write_artifact
-    from workflow_lib.datasets.class_losses import with_class_losses
-    from workflow_lib.datasets.reading import read_dataset
+    from workflow_lib.core.artifacts import write_artifact
+    from workflow_lib.data.class_losses import with_class_losses
+    from workflow_lib.data.reading import read_dataset
 
     tree = read_dataset(
         snakemake.params.reader,

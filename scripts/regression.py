@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import output_predictions, regression
+    from workflow_lib.protocol import output_predictions, regression
 
     for split in each_split(snakemake):
         regression.run(

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.report import assembly
+    from workflow_lib.page import assembly
 
     assembly.run(
         output=snakemake.output[0],

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import saved_model_stage
+    from workflow_lib.table import saved_model_stage
 
     saved_model_stage.run(
         answer=snakemake.input.answer,

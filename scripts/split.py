@@ -3,7 +3,7 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.experiments import splitting
+    from workflow_lib.protocol import splitting
 
     for split in each_split(snakemake):
         splitting.run(

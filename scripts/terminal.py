@@ -28,9 +28,9 @@ from pathlib import Path
 
 import psutil
 
-from workflow_lib.config.run_plan import PlannedJob, stage_lines, total_lines
-from workflow_lib.errors import UserError
-from workflow_lib.file_digests import check_digest
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.file_digests import check_digest
+from workflow_lib.run.run_plan import PlannedJob, stage_lines, total_lines
 
 LINKS_OF_TRACEBACKS = (
     "The above exception was the direct cause of the following exception:",

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import evaluation
+    from workflow_lib.protocol import evaluation
 
     evaluation.run_timings(
         splits=snakemake.input.splits,

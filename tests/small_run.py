@@ -22,11 +22,11 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from workflow_lib.core.archive_members import members_digest
+from workflow_lib.core.file_digests import SUFFIX
+from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, TABLE_KINDS
-from workflow_lib.datasets.archive_members import members_digest
-from workflow_lib.file_digests import SUFFIX
-from workflow_lib.imports import code_digest, import_closure
-from workflow_lib.methods.loading import STORED_SCORES
+from workflow_lib.methods.contract.loading import STORED_SCORES
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]

@@ -8,20 +8,20 @@ from __future__ import annotations
 from importlib import import_module
 
 _HOMES = {
-    "GaussianModel": "workflow_lib.generative.gaussian",
-    "GaussianMixtureModel": "workflow_lib.generative.mixture",
-    "OnlineGaussianMixtureModel": "workflow_lib.generative.online_mixture",
-    "FisherVectorNetwork": "workflow_lib.fisher_network",
-    "FisherEmbedding": "workflow_lib.embeddings.fisher",
-    "TopicModel": "workflow_lib.generative.topic_model",
-    "ScoreSpace": "workflow_lib.embeddings.score_space",
-    "IOKRegressor": "workflow_lib.baselines.iokr",
-    "StateSpaceModel": "workflow_lib.generative.state_space",
-    "HiddenMarkovModel": "workflow_lib.generative.hidden_markov",
-    "KernelRidgeRegressor": "workflow_lib.regression.kernel_ridge",
-    "OutputFisherRegressor": "workflow_lib.ofer",
-    "SavedModel": "workflow_lib.experiments.saved_model",
-    "load_model": "workflow_lib.experiments.saved_model",
+    "GaussianModel": "workflow_lib.models.mixtures.gaussian",
+    "GaussianMixtureModel": "workflow_lib.models.mixtures.mixture",
+    "OnlineGaussianMixtureModel": "workflow_lib.models.mixtures.online_mixture",
+    "FisherVectorNetwork": "workflow_lib.papers.palasek.fisher_network",
+    "FisherEmbedding": "workflow_lib.models.fisher",
+    "TopicModel": "workflow_lib.papers.perina.topic_model",
+    "ScoreSpace": "workflow_lib.papers.perina.score_space",
+    "IOKRegressor": "workflow_lib.solvers.iokr",
+    "StateSpaceModel": "workflow_lib.models.state_spaces.state_space",
+    "HiddenMarkovModel": "workflow_lib.papers.perina.hidden_markov.model",
+    "KernelRidgeRegressor": "workflow_lib.solvers.kernel_ridge",
+    "OutputFisherRegressor": "workflow_lib.estimators.output_fisher",
+    "SavedModel": "workflow_lib.table.saved_model",
+    "load_model": "workflow_lib.table.saved_model",
 }
 
 __all__ = sorted(_HOMES)

@@ -21,16 +21,16 @@ from benchmarks.compare.own import dataset_file, split_file
 from benchmarks.compare.peers import PEERS, Bench, Rows, fingerprint
 from benchmarks.compare.tables import Table
 from benchmarks.measuring import THREAD_VARIABLES
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import size_group
-from workflow_lib.metrics import (
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.seeds import derive_seed
+from workflow_lib.core.whole_files import write_text
+from workflow_lib.items.group_names import size_group
+from workflow_lib.measures.metrics import (
     average_relative_error,
     squared_error_sums,
     training_mean_errors,
 )
-from workflow_lib.seeds import derive_seed
-from workflow_lib.whole_files import write_text
 
 
 class Cell(NamedTuple):

@@ -22,8 +22,8 @@ from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import study_tables
 from benchmarks.machine import read_description, write_description
 from benchmarks.measuring import ROOT
-from workflow_lib.errors import UserError
-from workflow_lib.whole_files import write_text
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.whole_files import write_text
 
 SEED = 1
 N_SPLITS = 3

@@ -19,16 +19,16 @@ import yaml
 
 from benchmarks.compare.tables import Table
 from benchmarks.measuring import ROOT
-from workflow_lib.config.files import read_keys
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.result_columns import SECONDS
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.results import (
     outside_studies,
     read_choices,
     read_scores,
     read_timings,
 )
-from workflow_lib.result_columns import SECONDS
-from workflow_lib.whole_files import write_text
+from workflow_lib.run.files import read_keys
 
 COPIED = ("Snakefile", "config", "envs", "profiles", "rules", "scripts", "workflow_lib")
 

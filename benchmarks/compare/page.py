@@ -12,12 +12,12 @@ import pandas as pd
 from benchmarks.compare import summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import Table
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.rank_sentences import rank_sentences
 from workflow_lib.report.ranks import Ranking, rank_methods
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
 from workflow_lib.report.variants import SELECTED
-from workflow_lib.whole_files import write_text
 
 PAGE_NAME, FIGURE_NAME = "comparison.md", "comparison-ranks.svg"
 

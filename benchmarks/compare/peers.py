@@ -25,10 +25,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workflow_lib.features.preparation import InputPreparation, fit_preparation
-from workflow_lib.metrics import average_relative_error, reference_errors, squared_error_sums
-from workflow_lib.regression.stacking import combined, stack_weights
-from workflow_lib.seeds import derive_seed
+from workflow_lib.core.seeds import derive_seed
+from workflow_lib.inputs.preparation import InputPreparation, fit_preparation
+from workflow_lib.measures.metrics import (
+    average_relative_error,
+    reference_errors,
+    squared_error_sums,
+)
+from workflow_lib.solvers.stacking import combined, stack_weights
 
 N_TREES = 300
 N_TREES_OF_TUNING = 100

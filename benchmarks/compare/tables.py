@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_lib.config.files import read_keys
-from workflow_lib.features.scales import TEXT_SCALES
+from workflow_lib.items.scales import TEXT_SCALES
+from workflow_lib.run.files import read_keys
 from workflow_lib.tasks.found import tasks
 
 TRAINING_SIZES = (20, 50, 100, 200)

@@ -1,8 +1,8 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
-from workflow_lib.config.base import Settings
+from workflow_lib.core.settings import Settings
 from workflow_lib.core.plugins import METHODS
-from workflow_lib.methods.base import method_modules
+from workflow_lib.methods.contract.base import method_modules
 
 ALIGNMENT_KERNELS = ("dtw", "gak")
 

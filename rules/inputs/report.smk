@@ -1,6 +1,6 @@
 """What is shown of all experiments together, and what the report reads and states of each."""
 
-from workflow_lib.config.embedding_pairs import pairs_of
+from workflow_lib.report.regressor_pairs import pairs_of
 
 # What the paper shows; not needed in the report on a table of the user's own.
 CONTENTS = (

@@ -1,6 +1,6 @@
 """The artifacts between the sources and the scores: of one method on one split, of an experiment, of the run."""
 
-from workflow_lib.config.capabilities import OF_BOXES
+from workflow_lib.run.capabilities import OF_BOXES
 
 
 def split_files(pattern, experiment):

@@ -1,7 +1,7 @@
 """Which tables and figures there are, and what each of them shows."""
 
-from workflow_lib.config.published import published_tables
-from workflow_lib.config.values import numbers_of
+from workflow_lib.run.published import published_tables
+from workflow_lib.core.values import numbers_of
 from workflow_lib.core.plugins import FIGURES as FIGURE_KINDS
 from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.report.figures.base import figure_modules

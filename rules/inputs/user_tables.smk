@@ -1,8 +1,8 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
-from workflow_lib.config.requests import result_name
-from workflow_lib.config.values import CLASS_VECTORS, WITHOUT_BRACES
-from workflow_lib.errors import nearest_name
+from workflow_lib.run.requests import result_name
+from workflow_lib.core.values import CLASS_VECTORS, WITHOUT_BRACES
+from workflow_lib.core.errors import nearest_name
 
 
 def user_tables():
@@ -201,7 +201,7 @@ def parts_of_saved_methods(wildcards):
 
 def closing_lines():
     """Return the lines that end `answer` and `predict` on the terminal."""
-    from workflow_lib.report.closing_lines import answer_lines
+    from workflow_lib.table.terminal_summary import answer_lines
 
     targets, lines = set(workflow.dag_settings.targets), []
     for experiment in user_tables():

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_limits
 
-from workflow_lib.datasets.mirrors import mirrors_from_environment
+from workflow_lib.core.mirrors import mirrors_from_environment
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments import regression
-from workflow_lib.methods.base import ARTIFACTS
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.methods.contract.base import ARTIFACTS
+from workflow_lib.protocol import regression
 
 
 def run_method(module: str, path: Callable[[str], Path], **arguments: Any) -> dict:

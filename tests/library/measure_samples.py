@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.experiments.evaluation import run_scores
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.protocol.evaluation import run_scores
 from workflow_lib.tasks.found import all_measures
 
 FOLDER = Path(__file__).parent

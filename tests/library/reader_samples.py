@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from workflow_lib.config.files import read_keys
-from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire
-from workflow_lib.datasets.mirrors import mirrors_from_environment
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.mirrors import mirrors_from_environment
+from workflow_lib.data import reading
+from workflow_lib.data.acquisition import acquire
+from workflow_lib.run.files import read_keys
 
 CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 

@@ -15,19 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import write_artifact
+from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.core.plugins import TABLE_KINDS
-from workflow_lib.experiments.row_intervals import RowIntervals
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.generative.storage import model_to_tree
-from workflow_lib.measures.found import measures_of
-from workflow_lib.report import table_files
-from workflow_lib.report.published_tables import beside
-from workflow_lib.report.render import html_markup
-from workflow_lib.report.table_markup import latex_markup
-from workflow_lib.report.table_text import TableOptions
-from workflow_lib.result_columns import (
+from workflow_lib.core.result_columns import (
     CHOICES,
     COORDINATES,
     CROSS_VALIDATED,
@@ -35,6 +25,16 @@ from workflow_lib.result_columns import (
     TIMINGS,
     TRAINING,
 )
+from workflow_lib.measures.found import measures_of
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.models.storage import model_to_tree
+from workflow_lib.report import table_files
+from workflow_lib.report.published_tables import beside
+from workflow_lib.report.render import html_markup
+from workflow_lib.report.table_markup import latex_markup
+from workflow_lib.report.table_text import TableOptions
+from workflow_lib.uncertainty.row_intervals import RowIntervals
 
 METHODS = {
     "m-krr": {"label": "m-KRR", "color": "#E69F00", "marker": "^", "summary": "Kernel ridge."},

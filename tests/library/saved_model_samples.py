@@ -11,25 +11,25 @@ import numpy as np
 from fit_methods import run_method
 from small_pipeline import Stages
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding
-from workflow_lib.datasets.table_file import Table
-from workflow_lib.datasets.tables import dataset_tree
-from workflow_lib.embeddings.class_decoders import MIXTURE_DECODERS
-from workflow_lib.experiments import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.data.table_encoding import EncodedRows, TableEncoding
+from workflow_lib.items.sparse_inputs import inputs_of
+from workflow_lib.methods.contract.base import ARTIFACTS, method_modules
+from workflow_lib.models.class_decoders import MIXTURE_DECODERS
+from workflow_lib.protocol import (
     annotation,
     embedding,
     features_stage,
     generative_models,
     output_predictions,
     preimages,
-    saved_model_stage,
     splitting,
 )
-from workflow_lib.experiments.calibration_stage import NOT_ALWAYS_FINITE
-from workflow_lib.experiments.saved_model import SavedModel, load_model
-from workflow_lib.methods.base import ARTIFACTS, method_modules
+from workflow_lib.table import saved_model_stage
+from workflow_lib.table.calibration_stage import NOT_ALWAYS_FINITE
+from workflow_lib.table.saved_model import SavedModel, load_model
+from workflow_lib.tabular.table_file import Table
+from workflow_lib.tabular.tables import dataset_tree
 
 N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
 

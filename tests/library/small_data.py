@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.models.mixtures.gaussian import GaussianModel
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 
 COVARIANCE_TYPES = ("spherical", "tied_spherical", "diag", "full")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.heldout import SeparateGrams, SharedGram
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 N_ROWS, N_FOLDS = 30, 4

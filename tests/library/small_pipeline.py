@@ -9,8 +9,8 @@ import numpy as np
 from fit_methods import run_method
 from small_data import write_dataset
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments import (
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.protocol import (
     annotation,
     embedding,
     features_stage,

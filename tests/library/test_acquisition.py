@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from small_archives import write_archive
 
-from workflow_lib.datasets import acquisition
-from workflow_lib.datasets.acquisition import acquire
-from workflow_lib.datasets.archive_members import members_digest
-from workflow_lib.datasets.mirrors import mirrors_from_environment
-from workflow_lib.errors import UserError
+from workflow_lib.core.archive_members import members_digest
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.mirrors import mirrors_from_environment
+from workflow_lib.data import acquisition
+from workflow_lib.data.acquisition import acquire
 
 CONTENT = bytes(range(256)) * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

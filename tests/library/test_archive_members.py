@@ -11,13 +11,13 @@ import pytest
 from each_case import each_case
 from small_archives import write_archive
 
-from workflow_lib.datasets import archive_members
-from workflow_lib.datasets.archive_members import (
+from workflow_lib.core import archive_members
+from workflow_lib.core.archive_members import (
     matching_members,
     members_digest,
     path_from_pattern,
 )
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 
 PATTERN = "data/*/text.txt"
 TEXTS = {"data/b/text.txt": "two\n", "data/a/text.txt": "one\n"}

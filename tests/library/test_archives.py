@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from small_archives import write_archive
 
-from workflow_lib.datasets import archives
-from workflow_lib.datasets.archives import (
+from workflow_lib.core import archives
+from workflow_lib.core.archives import (
     DAMAGE,
     begins_as_zip,
     content_of,

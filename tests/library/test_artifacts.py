@@ -14,10 +14,10 @@ import h5py
 import numpy as np
 import pytest
 
-from workflow_lib import artifacts, stored_rows, whole_files
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.stored_rows import StoredRows
+from workflow_lib.core import artifacts, stored_rows, whole_files
+from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.stored_rows import StoredRows
 
 EVERY_ARRAY = ("inputs", "n-50", "empty", "mask", "level", "small")
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from workflow_lib.config.feature_learner import FeatureLearner
-from workflow_lib.embeddings.averaged_kernels import AveragedKernels
-from workflow_lib.embeddings.numbers_beside import NumbersBeside
-from workflow_lib.embeddings.weisfeiler_lehman import WeisfeilerLehman
-from workflow_lib.features.item_rows import Graph, graph_rows
+from workflow_lib.items.item_rows import Graph, graph_rows
+from workflow_lib.methods.contract.feature_learner import FeatureLearner
 from workflow_lib.methods.input_steps.learned_features import _facts_of_data
-from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
+from workflow_lib.papers.blaschko.averaged_kernels import AveragedKernels
+from workflow_lib.papers.blaschko.extra_features import NumbersBeside
+from workflow_lib.papers.blaschko.weisfeiler_lehman import WeisfeilerLehman
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
-WL = "workflow_lib.embeddings.weisfeiler_lehman.WeisfeilerLehman"
-BESIDE = "workflow_lib.embeddings.numbers_beside.NumbersBeside"
+WL = "workflow_lib.papers.blaschko.weisfeiler_lehman.WeisfeilerLehman"
+BESIDE = "workflow_lib.papers.blaschko.extra_features.NumbersBeside"
 PARTS = {"wl": WL, "bits": BESIDE}
 
 
@@ -60,15 +60,15 @@ def test_the_arguments_of_its_transformers_can_compete():
         np.linalg.norm(copy.transform(X), axis=1),
         np.linalg.norm(averaged(3).fit(X).transform(X), axis=1),
     )
-    keys = {"transformer": "workflow_lib.embeddings.averaged_kernels.AveragedKernels"}
+    keys = {"transformer": "workflow_lib.papers.blaschko.averaged_kernels.AveragedKernels"}
     learner = FeatureLearner(
         **keys, settings={"parts": PARTS}, grid={"parts__wl__depth": (0, 2)}
     ).named_class()
     assert not learner.faults()
     assert learner.library_modules() == [
-        "embeddings.averaged_kernels",
-        "embeddings.weisfeiler_lehman",
-        "embeddings.numbers_beside",
+        "papers.blaschko.averaged_kernels",
+        "papers.blaschko.weisfeiler_lehman",
+        "papers.blaschko.extra_features",
     ]
     ((key, found, *_),) = (
         FeatureLearner(**keys, settings={"parts": PARTS}, grid={"parts__wl__deep": (0, 2)})

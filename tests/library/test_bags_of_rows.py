@@ -12,12 +12,12 @@ from saved_model_samples import Final
 from small_assay import config_with_methods
 from test_reader_image_bags import SETTINGS
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.config.own_tables import is_own_table
-from workflow_lib.datasets.new_table import run
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.experiments import data_profile_stage, table_predictions_stage
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.user_tables import is_own_table
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.table import data_profile_stage, table_predictions_stage
+from workflow_lib.table.new_table import run
 
 UNITS = np.array([1.0, 1000.0])
 HEADER = "patient,ill,size,weight,plate"

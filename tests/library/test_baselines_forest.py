@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from small_data import regression_data
 
-from workflow_lib.baselines.forest import (
+from workflow_lib.measures.metrics import average_relative_error, reference_errors
+from workflow_lib.solvers.forest import (
     FORESTS,
     fitted_forest,
     forest_predictions,
     select_max_features,
 )
-from workflow_lib.metrics import average_relative_error, reference_errors
 
 
 @pytest.mark.parametrize("kind", FORESTS)

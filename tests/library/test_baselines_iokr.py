@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from small_data import numerical_jacobian, regression_data
 
-from workflow_lib.baselines.iokr import IOKRegressor
-from workflow_lib.baselines.output_kernels import (
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.iokr import IOKRegressor
+from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.solvers.output_kernels import (
     candidate_scores,
     clip_spectrum,
     median_squared_distance,
@@ -15,8 +17,6 @@ from workflow_lib.baselines.output_kernels import (
     nearest_candidates,
     output_gram,
 )
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 KERNELS = ["rbf", "linear"]
 

@@ -6,8 +6,8 @@ import numpy as np
 from each_case import each_case
 from small_data import regression_data
 
-from workflow_lib.baselines.iokr import IOKRegressor
-from workflow_lib.baselines.output_kernels import (
+from workflow_lib.solvers.iokr import IOKRegressor
+from workflow_lib.solvers.output_kernels import (
     ascend_rbf_scores,
     median_squared_distance,
     minimise_rbf_distance,

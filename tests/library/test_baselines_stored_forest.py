@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.baselines.classifiers import fit_forest_classifier
-from workflow_lib.baselines.forest import fitted_forest, forest_predictions
-from workflow_lib.baselines.stored_forest import StoredForest, forest_tree
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.solvers.classifiers import fit_forest_classifier
+from workflow_lib.solvers.forest import fitted_forest, forest_predictions
+from workflow_lib.solvers.stored.forest import StoredForest, forest_tree
 
 
 def data(n_outputs, n_rows=80, seed=0):

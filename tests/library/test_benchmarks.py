@@ -35,7 +35,7 @@ from benchmarks.measuring import Measurement, Timing, at_least, at_most
 from benchmarks.problems import N_FOLDS, Problem, smooth_problem
 from benchmarks.titles import TITLES
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
 
 SMALL = 40
 

@@ -7,7 +7,7 @@ from workflow_lib.fitting.bootstrap_choices import N_SAMPLES, BootstrapChoices, 
 from workflow_lib.fitting.fitted_average import FittedAverage
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.metrics import average_relative_error
+from workflow_lib.measures.metrics import average_relative_error
 
 KERNELS = InputKernel("linear"), InputKernel("rbf", 0.1)
 ALPHAS = [1e-3, 1e-2, 0.1]

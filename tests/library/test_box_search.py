@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.box_overlap import overlaps
-from workflow_lib.embeddings.box_bounds import BoxScore
-from workflow_lib.embeddings.box_search import BoxSearch, _halves, detections
-from workflow_lib.embeddings.queue_strategies import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.items.box_overlap import overlaps
+from workflow_lib.papers.blaschko.box_bounds import BoxScore
+from workflow_lib.papers.blaschko.box_search import BoxSearch, _halves, detections
+from workflow_lib.papers.blaschko.queue_strategies import (
     cheapest_resets,
     costs_of_resets,
     queue_costs,
 )
-from workflow_lib.errors import UserError
 
 N_DETECTIONS = 5
 TRUE_BOX = np.array([1.3, 0.5, 6.0, 4.8])

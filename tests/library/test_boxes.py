@@ -13,30 +13,31 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.svm import LinearSVC
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
-from workflow_lib.box_overlap import overlaps
-from workflow_lib.embeddings.box_scan import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.items.box_overlap import overlaps
+from workflow_lib.items.group_names import DETECTIONS
+from workflow_lib.items.word_points import ImagePoints, points_of, points_tree, word_shares
+from workflow_lib.measures.base import Predictions
+from workflow_lib.papers.blaschko import queue_costs
+from workflow_lib.papers.blaschko.box_fitting import FittedBoxes
+from workflow_lib.papers.blaschko.box_scan import (
     BoxScan,
     chi_squared_distances,
     distances_of_all_boxes,
     scanned_detections,
 )
-from workflow_lib.embeddings.box_search import detections
-from workflow_lib.embeddings.word_grids import WordGrid
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import output_predictions, queue_costs, regression
-from workflow_lib.experiments.splitting import split_rows
-from workflow_lib.features.word_points import ImagePoints, points_of, points_tree, word_shares
-from workflow_lib.fitting.box_fitting import FittedBoxes
-from workflow_lib.fitting.items import DETECTIONS
-from workflow_lib.measures import box_overlaps
-from workflow_lib.measures.base import Predictions
-from workflow_lib.methods import box_kernel_support
-from workflow_lib.methods.box_support import support_coefficients
+from workflow_lib.papers.blaschko.box_search import detections
+from workflow_lib.papers.blaschko.figures import box_detections, box_queues
+from workflow_lib.papers.blaschko.linear_structured_svm import LinearStructuredSVM
+from workflow_lib.papers.blaschko.measures import box_overlaps
+from workflow_lib.papers.blaschko.methods import box_kernel_support
+from workflow_lib.papers.blaschko.methods.box_support import support_coefficients
+from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
+from workflow_lib.papers.blaschko.word_grids import WordGrid
+from workflow_lib.protocol import output_predictions, regression
+from workflow_lib.protocol.splitting import split_rows
 from workflow_lib.report.figure_data import figure_data
-from workflow_lib.report.figures import box_detections, box_queues
-from workflow_lib.report.queue_tables import read_queue_costs
 
 PAPER_TABLES = Path(__file__).parents[2] / "config" / "paper_tables"
 N_IMAGES, SIDE, N_WORDS = 20, 12, 30

@@ -9,18 +9,19 @@ import pytest
 from small_data import regression_data, write_dataset
 from small_pipeline import Stages
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.embeddings.class_decoding import nearest_scores
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import calibration_stage, features_stage, splitting
-from workflow_lib.experiments.conformal import coverage_by_thirds, half_widths, held_by_other_rows
-from workflow_lib.experiments.joint_regions import JointRegions
-from workflow_lib.experiments.novelty import distances_of_test_rows, novelty_scale
-from workflow_lib.experiments.output_ranges import OutputRanges
-from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
+from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
-from workflow_lib.metrics import average_relative_error, means_of_observed
-from workflow_lib.seeds import derive_seed
+from workflow_lib.measures.metrics import average_relative_error, means_of_observed
+from workflow_lib.models.class_decoding import nearest_scores
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.table import calibration_stage
+from workflow_lib.uncertainty.conformal import coverage_by_thirds, half_widths, held_by_other_rows
+from workflow_lib.uncertainty.joint_regions import JointRegions
+from workflow_lib.uncertainty.novelty import distances_of_test_rows, novelty_scale
+from workflow_lib.uncertainty.output_ranges import OutputRanges
+from workflow_lib.uncertainty.row_intervals import HeldOutRows, RowIntervals
 
 N_SPLITS, N_TEST, SIZE = 3, 30, 50
 METHODS = ("m-krr", "ofer-gmm")

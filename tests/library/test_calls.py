@@ -32,12 +32,12 @@ from workflow_lib import (
     StateSpaceModel,
     TopicModel,
 )
-from workflow_lib.baselines import linear_structured_svm
-from workflow_lib.baselines.linear_structured_svm import LinearStructuredSVM
-from workflow_lib.baselines.structured_machine import fit_structured_machine
-from workflow_lib.convergence import GAP_AT_LIMIT, gap_at_limit
-from workflow_lib.regression.preference_constraints import PreferenceGraph
-from workflow_lib.regression.ranking_machine import RankingMachine
+from workflow_lib.core.convergence import GAP_AT_LIMIT, gap_at_limit
+from workflow_lib.papers.blaschko import linear_structured_svm
+from workflow_lib.papers.blaschko.linear_structured_svm import LinearStructuredSVM
+from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
+from workflow_lib.papers.blaschko.ranking_machine import RankingMachine
+from workflow_lib.papers.blaschko.structured_machine import fit_structured_machine
 
 X, Y = regression_data(20)
 Y = np.abs(Y[:, :2]) + 0.1

@@ -14,16 +14,16 @@ from saved_model_samples import Final, small_table, table_dataset
 from small_assay import config_with_methods, write_table
 
 from workflow_lib import load_model
-from workflow_lib.datasets.cell_texts import known_places, one_spelling
-from workflow_lib.datasets.class_losses import read_costs, read_tree
-from workflow_lib.datasets.column_kinds import ROW_NAME, column_kinds
-from workflow_lib.datasets.dates import DAY_FIRST, MONTH_FIRST, has_short_year, is_date, moment
-from workflow_lib.datasets.new_table import run
-from workflow_lib.datasets.proposed_formats import proposed_formats
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.row_roles import row_times
-from workflow_lib.datasets.user_table import Table
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.class_losses import read_costs, read_tree
+from workflow_lib.data.column_kinds import ROW_NAME, column_kinds
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.table.new_table import run
+from workflow_lib.table.proposed_formats import proposed_formats
+from workflow_lib.tabular.cell_texts import known_places, one_spelling
+from workflow_lib.tabular.dates import DAY_FIRST, MONTH_FIRST, has_short_year, is_date, moment
+from workflow_lib.tabular.row_roles import row_times
+from workflow_lib.tabular.user_table import Table
 
 POINTS, COMMAS = ["0.5", "1.25", "2.75"], ["0,5", "1,25", "2,75"]
 """Columns that show the decimal mark of a table."""

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from workflow_lib.regression.class_calibration import Calibration, pool_weights
+from workflow_lib.solvers.class_calibration import Calibration, pool_weights
 
 N_ROWS, N_CLASSES = 3000, 4
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.embeddings.class_decoding import (
+from workflow_lib.models.class_decoding import (
     candidate_scores,
     component_first_scores,
     nearest_scores,
     output_kernel_scores,
 )
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.solvers.gram import gram_matrix
 
 N_ROWS, N_CLASSES, DIMENSION = 30, 7, 4
 

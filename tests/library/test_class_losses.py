@@ -10,16 +10,16 @@ from reader_samples import refusal
 from saved_model_samples import N_ROWS, Final, small_table, table_dataset
 from scipy.optimize import nnls
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.datasets.class_losses import (
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.data.class_losses import (
     path_lengths,
     read_costs,
     read_tree,
     with_class_losses,
 )
-from workflow_lib.embeddings.class_decoding import least_loss_scores, on_simplex
 from workflow_lib.measures.base import Predictions
 from workflow_lib.measures.found import values_of
+from workflow_lib.models.class_decoding import least_loss_scores, on_simplex
 
 CLASSES = ["ant", "bee", "carp", "dace", "eel"]
 EDGES = ["life,insects", "life,fish", "insects,ant", "insects,bee", "fish,long", "long,eel"]

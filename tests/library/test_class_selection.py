@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     one_hot,
@@ -15,8 +14,9 @@ from workflow_lib.fitting.class_selection import (
     squared_error,
 )
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid
-from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.items.group_names import fold_group, size_group
 
 N_CLASSES = 4
 LABELS = np.arange(24) % N_CLASSES

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from workflow_lib.experiments.class_sets import ClassSets
-from workflow_lib.experiments.conformal import half_widths
-from workflow_lib.regression.class_calibration import Calibration
+from workflow_lib.solvers.class_calibration import Calibration
+from workflow_lib.uncertainty.class_sets import ClassSets
+from workflow_lib.uncertainty.conformal import half_widths
 
 
 def made(generator, n_rows, n_classes=4, sharpness=2.0):

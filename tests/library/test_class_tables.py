@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.class_tables import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.class_tables import (
     WITHOUT_ROWS,
     WITHOUT_VECTOR,
     class_dataset_tree,
     described_vectors,
     usable_classes,
 )
-from workflow_lib.errors import UserError
 
 NAMES = ["bear", "cat", "wolf"]
 LABELS = np.array([2, 0, 1, 1, 2])

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from workflow_lib.datasets.class_texts import normalised_name, read_class_texts
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.class_texts import normalised_name, read_class_texts
 
 
 def write_json(folder, content):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from workflow_lib.config.values import CLASS_VECTORS
-from workflow_lib.datasets.class_losses import path_lengths, with_class_losses
-from workflow_lib.errors import UserError
-from workflow_lib.features.class_trees import linkage_edges, linkage_tree, tree_of_edges
-from workflow_lib.kernels.class_dependence import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.values import CLASS_VECTORS
+from workflow_lib.data.class_losses import path_lengths, with_class_losses
+from workflow_lib.items.class_trees import linkage_edges, linkage_tree, tree_of_edges
+from workflow_lib.papers.blaschko.class_dependence import (
     class_products,
     comparable,
     dependent_lengths,

@@ -7,9 +7,7 @@ import pytest
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from workflow_lib.datasets.word_counts import words_of
-from workflow_lib.datasets.word_vectors import WordVectors
-from workflow_lib.features.class_vectors import (
+from workflow_lib.inputs.class_vectors import (
     STOP_WORDS,
     attribute_vectors,
     lsa_vectors,
@@ -23,6 +21,8 @@ from workflow_lib.features.class_vectors import (
     weighted_terms,
     word_forms,
 )
+from workflow_lib.inputs.word_vectors import WordVectors
+from workflow_lib.items.word_counts import words_of
 
 TEXTS = [
     "The ant is a small animal; an ant carries leaves, leaves and more leaves.",

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.metrics.pairwise import rbf_kernel
 
-from workflow_lib.baselines.classifiers import (
+from workflow_lib.solvers.classifiers import (
     class_probabilities,
     fit_forest_classifier,
     fit_perceptron,

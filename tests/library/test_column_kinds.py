@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets.column_kinds import (
+from workflow_lib.data.column_kinds import (
     KINDS,
     LONGEST_NAME,
     MOST_LEVELS,
@@ -14,7 +14,7 @@ from workflow_lib.datasets.column_kinds import (
     n_words,
     named_like_an_identity,
 )
-from workflow_lib.datasets.table_file import Table
+from workflow_lib.tabular.table_file import Table
 
 ROWS = 60
 

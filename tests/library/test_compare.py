@@ -16,8 +16,8 @@ from each_case import each_case
 from benchmarks.compare import cells, own, page, peers, summary, tables
 from benchmarks.compare.cells import Cell
 from benchmarks.compare.peers import PEERS, Bench, Candidate, Rows, tune
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.protocol.splitting import split_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 STACK = PEERS[peers.STACK]
@@ -338,7 +338,7 @@ def test_the_page_names_every_method_table_and_reason(tmp_path):
 
 
 def test_the_copied_workflow_has_an_experiment_for_each_table_and_nothing_else(tmp_path):
-    from workflow_lib.config.loading import load_configuration
+    from workflow_lib.run.loading import load_configuration
 
     chosen, _ = tables.study_tables(ROOT / "config")
     some = {name: chosen[name] for name in ("linnerud", "edm")}

@@ -11,13 +11,13 @@ from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE
 from each_case import each_case
 from pydantic.fields import FieldInfo
 
-from workflow_lib.config import capabilities
-from workflow_lib.config.files import read_keys, validated
-from workflow_lib.config.method_file import DEFAULT_REGRESSOR, parameters_of
-from workflow_lib.config.models import DatasetSettings, ExperimentSettings, ModelSettings
-from workflow_lib.config.requirement import Requirement
 from workflow_lib.core.plugins import READERS
-from workflow_lib.methods.base import method_modules
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, parameters_of
+from workflow_lib.run import capabilities
+from workflow_lib.run.files import read_keys, validated
+from workflow_lib.run.models import DatasetSettings, ExperimentSettings, ModelSettings
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"
 GAUSSIAN = {"kind": "gaussian"}
@@ -396,7 +396,7 @@ LETTERS = {"reader": "fasta", "task": "classes"}
 VECTORS = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "rows"}}
 BAGS = VECTORS | {"options": {"inputs": "ink"}}
 GRAPHS = {"reader": "labelled_graphs", "task": "classes"}
-WORDS = {"feature_learner": {"transformer": "workflow_lib.embeddings.bag_shares.WordHistogram"}}
+WORDS = {"feature_learner": {"transformer": "workflow_lib.papers.perina.bag_shares.WordHistogram"}}
 WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from configuration_example import DATASET, write, write_example
 
-from workflow_lib.config.files import ConfigurationFiles, read_keys, read_yaml
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.files import ConfigurationFiles, read_keys, read_yaml
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workflow_lib.config.gram_limit import MOST_ROWS, default_max_gram_rows
+from workflow_lib.core.gram_limit import MOST_ROWS, default_max_gram_rows
 
 
 @pytest.mark.parametrize(

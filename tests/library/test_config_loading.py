@@ -19,10 +19,10 @@ from configuration_example import (
     write_example,
 )
 
-from workflow_lib.config.files import check_base_file
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.config.problems import ConfigurationError
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.files import check_base_file
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.problems import ConfigurationError
 
 OWN_OPTIONS = {"file": "people.csv", "outputs": ["weight"], "numbers": ["chins"]}
 

@@ -9,8 +9,9 @@ from configuration_example import DATASET, EMBEDDED, EXPERIMENT, MIXTURE, RIDGE,
 from each_case import each_case
 from pydantic import ValidationError
 
-from workflow_lib.config.grids import RidgeGrid
-from workflow_lib.config.models import (
+from workflow_lib.core.grids import RidgeGrid
+from workflow_lib.methods.keys.kernel_ridge import Parameters as RidgeMethod
+from workflow_lib.run.models import (
     DatasetSettings,
     ExperimentSettings,
     ModelSettings,
@@ -18,8 +19,7 @@ from workflow_lib.config.models import (
     SourceSettings,
     TableSettings,
 )
-from workflow_lib.config.reference import SECTIONS
-from workflow_lib.methods.keys.kernel_ridge import Parameters as RidgeMethod
+from workflow_lib.run.reference import SECTIONS
 
 SOURCE = {
     "path": "mulan-mtr/edm.arff",

@@ -13,11 +13,11 @@ import pytest
 import yaml
 from each_case import each_case
 
-from workflow_lib.config import reference
-from workflow_lib.config.files import read_keys, read_yaml
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
-from workflow_lib.config.studies import with_study
+from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile
+from workflow_lib.run import reference
+from workflow_lib.run.files import read_keys, read_yaml
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.studies import with_study
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = [
@@ -38,7 +38,7 @@ def run_with(name: str = "") -> dict:
 
 
 def test_schema_and_readme_are_up_to_date():
-    assert reference.differences(CONFIG) == [], "run: python -m workflow_lib.config.reference"
+    assert reference.differences(CONFIG) == [], "run: python -m workflow_lib.run.reference"
 
 
 def test_check_fails_on_a_difference_and_writing_fixes_it(tmp_path, capsys):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from configuration_example import RUN, write_example
 
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.loading import load_configuration
 
 REQUEST = {"name": "assay", "data": "assay.csv", "outputs": "y1,y2"}
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.experiments.conformal import (
+from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.uncertainty.conformal import (
     coverage_by_thirds,
     half_widths,
     held_by_other_rows,
@@ -16,7 +17,6 @@ from workflow_lib.experiments.conformal import (
     row_weights,
     rows_needed,
 )
-from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 NOISES = {
     "normal": lambda generator, shape, size: generator.normal(size=shape),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workflow_lib.datasets.copies import without_copies
+from workflow_lib.core.copies import without_copies
 
 
 def test_one_of_copies_is_left_and_none_of_those_with_two_classes():

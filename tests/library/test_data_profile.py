@@ -9,7 +9,8 @@ import pytest
 from each_case import each_case
 from scipy.stats import spearmanr
 
-from workflow_lib.datasets.data_profile import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.table.data_profile import (
     LARGEST_SHARE,
     LARGEST_SIZE,
     LEAST_FOLD_ROWS,
@@ -20,8 +21,7 @@ from workflow_lib.datasets.data_profile import (
     row_groups,
     training_sizes,
 )
-from workflow_lib.datasets.table_file import Table
-from workflow_lib.errors import UserError
+from workflow_lib.tabular.table_file import Table
 
 
 def table_of(**columns):

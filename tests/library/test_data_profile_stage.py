@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import multivariate_normal
 from small_assay import assay_columns, write_table
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.datasets.data_profile import data_profile
-from workflow_lib.datasets.table_file import read_table
-from workflow_lib.experiments.data_profile_stage import MOST_COMPONENTS, outputs_mixture, run
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.table.data_profile import data_profile
+from workflow_lib.table.data_profile_stage import MOST_COMPONENTS, outputs_mixture, run
+from workflow_lib.tabular.table_file import read_table
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_constant_output_and_huge_numbers_change_nothing(generator):
 
 
 def test_of_many_rows_a_seeded_sample_is_used(generator, monkeypatch):
-    monkeypatch.setattr("workflow_lib.experiments.data_profile_stage.MOST_ROWS", 50)
+    monkeypatch.setattr("workflow_lib.table.data_profile_stage.MOST_ROWS", 50)
     outputs = generator.normal(size=(300, 2))
     first, again, other = (outputs_mixture(outputs, seed) for seed in (1, 1, 2))
     assert first["n_rows"] == 50

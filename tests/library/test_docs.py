@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 import workflow_lib
-from workflow_lib.config.requests import TableRequest
-from workflow_lib.features.encoder_names import N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.run.requests import TableRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -89,8 +89,8 @@ def test_commands_of_make_and_files_of_configuration_exist():
 
 
 def test_the_level_of_intervals_is_the_default_of_a_run():
-    from workflow_lib.config.models import RunSettings
-    from workflow_lib.experiments.conformal import rows_needed
+    from workflow_lib.run.models import RunSettings
+    from workflow_lib.uncertainty.conformal import rows_needed
 
     level = RunSettings.model_fields["interval_level"].default
     text = section(page("your-table.md"), "### What intervals guarantee, and what not")

@@ -17,18 +17,18 @@ from report_samples import METHODS, write_scores
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.config.loading import load_configuration
+from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import READERS
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.errors import UserError
-from workflow_lib.methods import base as methods
-from workflow_lib.methods import loading
-from workflow_lib.output_models import base as models
+from workflow_lib.methods.contract import base as methods
+from workflow_lib.methods.contract import loading
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.kinds import base as models
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.table_kinds import base as tables
 from workflow_lib.report.table_text import TableOptions
+from workflow_lib.run.loading import load_configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {

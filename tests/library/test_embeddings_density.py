@@ -15,16 +15,16 @@ from workflow_lib import (
     IOKRegressor,
     KernelRidgeRegressor,
 )
-from workflow_lib.baselines.output_kernels import (
+from workflow_lib.models import density
+from workflow_lib.models.density import mean_shift
+from workflow_lib.models.simplex import project_on_simplex
+from workflow_lib.solvers.output_kernels import (
     median_squared_distance,
     minimise_rbf_distance,
     nearest_candidates,
     output_gram,
     output_unit,
 )
-from workflow_lib.embeddings import density
-from workflow_lib.embeddings.density import mean_shift
-from workflow_lib.embeddings.simplex import project_on_simplex
 
 WIDTHS = [0.01, 0.3, 1.0, 3.0, 30.0]
 

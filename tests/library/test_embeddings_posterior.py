@@ -8,7 +8,7 @@ from each_case import each_case
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
 from workflow_lib import FisherEmbedding, GaussianMixtureModel, GaussianModel, StateSpaceModel
-from workflow_lib.embeddings.posterior import GaussianPosterior
+from workflow_lib.models.posterior import GaussianPosterior
 
 Y = clustered_outputs(60, 3, spread=1.5)
 MODELS = {
@@ -93,7 +93,7 @@ def test_shapes_of_noise_that_say_the_same_agree(shape):
 def test_rows_are_independent_of_their_block(monkeypatch):
     embedding = FisherEmbedding(GaussianMixtureModel(3, "full", random_state=0).fit(Y))
     together = embedding.posterior_mean(Y, 0.3)
-    monkeypatch.setattr("workflow_lib.embeddings.posterior.BLOCK_SIZE", 30)
+    monkeypatch.setattr("workflow_lib.models.posterior.BLOCK_SIZE", 30)
     np.testing.assert_allclose(embedding.posterior_mean(Y, 0.3), together, atol=1e-12)
 
 

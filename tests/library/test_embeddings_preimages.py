@@ -10,9 +10,9 @@ from each_case import each_case
 from scipy.optimize import minimize
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
 
-from workflow_lib.embeddings import gradient
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.embeddings.gradient import minimise_distance
+from workflow_lib.models import gradient
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.gradient import minimise_distance
 
 EMBEDDINGS = [
     pytest.param(

@@ -7,8 +7,8 @@ import pytest
 from each_case import each_case
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model, numerical_jacobian
 
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.embeddings.identity import IdentityEmbedding
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.identity import IdentityEmbedding
 
 MODELS = [
     pytest.param(

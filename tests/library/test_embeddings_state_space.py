@@ -10,7 +10,7 @@ from each_case import each_case
 from sklearn.model_selection import GridSearchCV
 
 from workflow_lib import FisherEmbedding, KernelRidgeRegressor, OutputFisherRegressor
-from workflow_lib.generative.state_space import StateSpaceModel
+from workflow_lib.models.state_spaces.state_space import StateSpaceModel
 
 SHAPES = [(4, 1, 1), (5, 1, 2), (6, 2, 3), (2, 3, 2)]
 

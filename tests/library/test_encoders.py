@@ -13,20 +13,20 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import TargetEncoder
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.readers.table import Options, read
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage
-from workflow_lib.features.encoded_columns import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.readers.table import Options, read
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.inputs.encoded_columns import (
     EncodedColumns,
     TrainingColumn,
     inner_folds,
 )
-from workflow_lib.features.encoder_names import encoder_module, encoder_names
-from workflow_lib.features.encoders import gamma_poisson
-from workflow_lib.features.encoders.gamma_poisson import SCALE, SHAPE, activations, n_grams_of
-from workflow_lib.features.encoders.target import MOST_CODES, Encoder, leading_outputs
-from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.inputs.encoder_names import encoder_module, encoder_names
+from workflow_lib.inputs.encoders import gamma_poisson
+from workflow_lib.inputs.encoders.gamma_poisson import SCALE, SHAPE, activations, n_grams_of
+from workflow_lib.inputs.encoders.target import MOST_CODES, Encoder, leading_outputs
+from workflow_lib.protocol import features_stage
 
 LEVELS = ("a", "b", "c", "d", "never in training")
 

@@ -10,8 +10,8 @@ from small_data import regression_data
 from small_pipeline import Stages
 from test_methods_class_ridge import Classes
 
-from workflow_lib.experiments import equivalence_stage
-from workflow_lib.experiments.equivalence_stage import relative_difference, standardised
+from workflow_lib.protocol import equivalence_stage
+from workflow_lib.protocol.equivalence_stage import relative_difference, standardised
 
 MIXTURES = [
     ("one Gaussian, one penalty", True),

@@ -8,7 +8,12 @@ from measure_samples import Rows, sample, with_gaps
 from sklearn.metrics import r2_score
 
 from workflow_lib.measures.error_ratios import MEASURES
-from workflow_lib.metrics import METRICS, relative_error, squared_error_sums, training_mean_errors
+from workflow_lib.measures.metrics import (
+    METRICS,
+    relative_error,
+    squared_error_sums,
+    training_mean_errors,
+)
 
 ERRORS = [measure.name for measure in MEASURES]
 OF_TRAINING_MEAN = {"arrmse": 1.0, "rrmse": 1.0, "root_sum_rrmse": np.sqrt(3)}

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from workflow_lib.errors import UserError, nearest_name, unknown_name
-from workflow_lib.seeds import derive_seed
+from workflow_lib.core.errors import UserError, nearest_name, unknown_name
+from workflow_lib.core.seeds import derive_seed
 
 
 def test_message_joins_all_parts():
@@ -67,7 +67,7 @@ def test_seed_is_fixed_for_ever():
 
 
 def test_seed_does_not_depend_on_hash_randomisation():
-    program = "from workflow_lib.seeds import derive_seed; print(derive_seed(1, 'a', 2))"
+    program = "from workflow_lib.core.seeds import derive_seed; print(derive_seed(1, 'a', 2))"
     seeds = {
         subprocess.run(
             [sys.executable, "-c", program],

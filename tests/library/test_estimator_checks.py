@@ -26,7 +26,7 @@ from workflow_lib import (
     StateSpaceModel,
     TopicModel,
 )
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.solvers.gram import gram_matrix
 
 # Fewer starts than by default: the checks fit hundreds of times.
 MIXTURE = GaussianMixtureModel(3, n_init=1, max_iter=20)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.baselines.output_kernels import output_unit
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import alignments
-from workflow_lib.kernels.alignment import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol import alignments
+from workflow_lib.solvers.alignment import (
     global_alignment_gram,
     lattice_sigma,
     squared_dtw_distances,
 )
+from workflow_lib.solvers.output_kernels import output_unit
 
 
 def series_dataset(folder, n_series=15, length=4, channels=2, scale=1.0):

@@ -11,14 +11,14 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFisherRegressor
-from workflow_lib.errors import UserError
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
-from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.generative.state_space import StateSpaceModel
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.metrics import average_relative_error, reference_errors
-from workflow_lib.seeds import derive_seed
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import average_relative_error, reference_errors
+from workflow_lib.models.mixtures.gaussian import GaussianModel
+from workflow_lib.models.state_spaces.state_space import StateSpaceModel
+from workflow_lib.solvers.gram import gram_matrix
 
 
 def small_inputs(scale="none", missing=0.0, n_rows=70):

@@ -8,12 +8,12 @@ from each_case import each_case
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib import stored_rows
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core import stored_rows
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.stored_rows import StoredRows
 from workflow_lib.fitting import fit_data
-from workflow_lib.fitting.items import fold_group
-from workflow_lib.stored_rows import StoredRows
+from workflow_lib.items.group_names import fold_group
 
 ALL_ROWS = {"max_gram_rows": 10, "n_landmarks": 100, "seed": 3}
 METHODS = {

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from small_data import regression_data
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage
-from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.protocol import features_stage
+from workflow_lib.protocol.splitting import split_rows
 
 SIZES, WEAK_SIZE = (12, 20), 7
 

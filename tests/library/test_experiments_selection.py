@@ -18,17 +18,17 @@ from workflow_lib import (
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
-from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting import selection
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets, scattered
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.selection import best_of
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.metrics import average_relative_error, reference_errors
-from workflow_lib.regression.heldout import SeparateGrams, SharedGram
-from workflow_lib.regression.weak import WeakGrams
+from workflow_lib.measures.metrics import average_relative_error, reference_errors
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
+from workflow_lib.solvers.weak import WeakGrams
 
 WIDTHS = [0.1, 1.0]  # here: gamma itself
 ALPHAS = [1e-4, 1e-2, 1.0]

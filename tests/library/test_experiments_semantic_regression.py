@@ -10,13 +10,8 @@ from fit_methods import run_method
 from scipy.spatial.distance import cdist
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments import (
-    features_stage,
-    output_predictions,
-    preimages,
-    splitting,
-)
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.protocol import features_stage, output_predictions, preimages, splitting
 
 N_CLASSES, ALPHAS, ONE_EXAMPLE = 6, [1e-4, 1e-2], {"alpha": 3e-3, "width": 0.7}
 

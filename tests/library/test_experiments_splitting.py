@@ -7,9 +7,9 @@ import pytest
 from small_data import regression_data, write_dataset
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.splitting import partition_rows, run, split_rows
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.splitting import partition_rows, run, split_rows
 
 
 def split(n_rows=100, sizes=(10, 23, 40), weak_sizes=(0, 5, 20), test_size=0.3, folds=5, seed=1):

@@ -10,9 +10,9 @@ from small_pipeline import Stages
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import memberships
 from workflow_lib.fitting.weak_outputs import N_NEIGHBOURS, weak_outputs_of
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.metrics import means_of_observed
+from workflow_lib.measures.metrics import means_of_observed
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import OutputScaling
 
 MEMBERSHIPS = np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05], [0.1, 0.1, 0.8]])
 LABELS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.generative.exponentials import LEAST_LOG, exp_in_place
+from workflow_lib.models.exponentials import LEAST_LOG, exp_in_place
 
 
 def test_small_results_are_zero_and_the_others_those_of_numpy():

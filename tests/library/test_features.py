@@ -7,8 +7,8 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
-from workflow_lib.features.column_origins import ColumnOrigins
-from workflow_lib.features.preparation import (
+from workflow_lib.inputs.column_origins import ColumnOrigins
+from workflow_lib.inputs.preparation import (
     LARGEST_STANDARD_VALUE,
     InputPreparation,
     fit_preparation,

@@ -9,16 +9,16 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.datasets.tables import dataset_tree
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.features.principal_coordinates import N_COORDINATES, principal_coordinates
-from workflow_lib.features.term_weights import FEWEST_TEXTS, fit_term_weights
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
-from workflow_lib.kernels.gram import gram_from_products, gram_matrix
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.inputs.principal_coordinates import N_COORDINATES, principal_coordinates
+from workflow_lib.inputs.term_weights import FEWEST_TEXTS, fit_term_weights
+from workflow_lib.items.sparse_inputs import inputs_of
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.solvers.gram import gram_from_products, gram_matrix
+from workflow_lib.tabular.tables import dataset_tree
 
 LAGGED = np.random.default_rng(3).normal(size=(40, 3)) * [1.0, 10.0, 100.0] + 5.0
 

@@ -31,22 +31,23 @@ from report_samples import (
 from test_report_critical_difference import SIX, rank
 from test_report_sequence_posteriors import write_sequence_sample
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.capabilities import experiment_facts
-from workflow_lib.config.job_needs import Stage
-from workflow_lib.config.models import DatasetSettings, ExperimentSettings
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.job_needs import Stage
+from workflow_lib.core.json_text import json_bytes
 from workflow_lib.core.plugins import FIGURES
-from workflow_lib.datasets.json_text import json_bytes
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import plane_mixtures, queue_costs
-from workflow_lib.features.class_trees import linkage_tree
-from workflow_lib.features.encoded_columns import EncodedColumns, TrainingColumn
-from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.features.word_points import ImagePoints, points_tree
+from workflow_lib.inputs.encoded_columns import EncodedColumns, TrainingColumn
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.items.class_trees import linkage_tree
+from workflow_lib.items.word_points import ImagePoints, points_tree
+from workflow_lib.papers.blaschko import queue_costs
+from workflow_lib.papers.palasek import plane_mixtures
 from workflow_lib.report.figures import base
 from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
+from workflow_lib.run.capabilities import experiment_facts
+from workflow_lib.run.models import DatasetSettings, ExperimentSettings
 
 ROOT = Path(__file__).parents[2]
 KINDS = base.figure_modules()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from workflow_lib.errors import UserError
-from workflow_lib.file_digests import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.file_digests import (
     check_digest,
     clear_place,
     differing_files,

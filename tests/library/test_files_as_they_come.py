@@ -12,14 +12,14 @@ import pandas
 import pytest
 from each_case import each_case
 
-from workflow_lib.config.requests import decoded, encoded, result_name, typed_values
-from workflow_lib.datasets import archives
-from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, column_kinds
-from workflow_lib.datasets.table_file import read_table
-from workflow_lib.datasets.table_request import checked_request, requested_columns
-from workflow_lib.datasets.typed_columns import MATLAB
-from workflow_lib.datasets.user_table import Table
-from workflow_lib.errors import UserError
+from workflow_lib.core import archives
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.column_kinds import CATEGORY, EMPTY, column_kinds
+from workflow_lib.run.requests import decoded, encoded, result_name, typed_values
+from workflow_lib.table.table_request import checked_request, requested_columns
+from workflow_lib.tabular.table_file import read_table
+from workflow_lib.tabular.typed_columns import MATLAB
+from workflow_lib.tabular.user_table import Table
 
 ROWS = "x1,x2,y\n0.5,1.5,2\n0.25,3,4\n7,8,9\n"
 PAIRS = "".join(f"key {n},value {n}\n" for n in range(30))

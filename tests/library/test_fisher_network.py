@@ -7,9 +7,9 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from workflow_lib import FisherVectorNetwork, GaussianMixtureModel
-from workflow_lib.embeddings import fisher_layer
-from workflow_lib.embeddings.fisher_vectors import FisherVectors
-from workflow_lib.generative.mixture_gradient import Coordinates
+from workflow_lib.inputs.fisher_vectors import FisherVectors
+from workflow_lib.models.mixtures.mixture_gradient import Coordinates
+from workflow_lib.papers.palasek import fisher_layer
 
 
 def random_coordinates(n_components=3, dimension=4):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.embeddings import fisher_vectors
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.embeddings.fisher_vectors import FisherVectors
-from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.inputs import fisher_vectors
+from workflow_lib.inputs.fisher_vectors import FisherVectors
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 
 
 def descriptors(n_rows=200, dimension=5, seed=0):

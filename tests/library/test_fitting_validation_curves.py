@@ -10,8 +10,8 @@ from matplotlib.collections import PathCollection
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid
 from workflow_lib.fitting.selection import Choice
 from workflow_lib.fitting.validation_curves import (

@@ -14,13 +14,13 @@ from each_case import each_case
 from sklearn.base import clone
 from small_data import COVARIANCE_TYPES, clustered_outputs, numerical_jacobian
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.plugins import OUTPUT_MODELS
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.generative.storage import model_from_tree, model_to_tree, scaling_from_tree
-from workflow_lib.output_models.base import ModelArguments
-from workflow_lib.output_models.kinds import model_kinds
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.kinds.base import ModelArguments
+from workflow_lib.models.kinds.found import model_kinds
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.models.storage import model_from_tree, model_to_tree, scaling_from_tree
 
 KINDS = model_kinds()
 MODELS = {kind: OUTPUT_MODELS.load(kind).Model for kind in KINDS}

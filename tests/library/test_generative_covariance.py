@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
-from workflow_lib.generative.covariance import (
+from workflow_lib.models.covariance import (
     ComponentPrecision,
     absolute_floor,
     check_covariance_type,

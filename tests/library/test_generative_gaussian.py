@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
-from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.models.mixtures.gaussian import GaussianModel
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 
 
 def test_full_gaussian_is_the_sample_mean_and_covariance():

@@ -11,7 +11,7 @@ from scipy.cluster.vq import kmeans2
 from sklearn.mixture import GaussianMixture
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
 
-from workflow_lib.generative.mixture import (
+from workflow_lib.models.mixtures.mixture import (
     GaussianMixtureModel,
     _distinct_partitions,
     _distinct_rows,

@@ -8,14 +8,14 @@ import pytest
 from each_case import each_case
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
-from workflow_lib.generative import mixture, mixture_batches
-from workflow_lib.generative.covariance import (
+from workflow_lib.models.covariance import (
     clip_eigenvalues,
     estimate_covariances,
     log_gaussian_densities,
 )
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.mixture_batches import (
+from workflow_lib.models.mixtures import mixture, mixture_batches
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.mixtures.mixture_batches import (
     Parameters,
     RowReader,
     Statistics,

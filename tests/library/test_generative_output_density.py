@@ -7,7 +7,7 @@ import pytest
 from sklearn.covariance import ledoit_wolf
 from small_data import clustered_outputs
 
-from workflow_lib.generative.output_density import fit_output_density, shrunk_covariance
+from workflow_lib.models.output_density import fit_output_density, shrunk_covariance
 
 KINDS = [("gaussian", None), ("mixture", 3), ("mixture_full", 3), ("kernel", 0.3)]
 

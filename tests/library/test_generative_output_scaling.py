@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.generative.output_scaling import fit_output_scaling
+from workflow_lib.models.output_scaling import fit_output_scaling
 
 
 def outputs():

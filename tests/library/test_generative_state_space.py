@@ -15,19 +15,23 @@ import pytest
 from each_case import each_case
 from pykalman import KalmanFilter
 
-from workflow_lib.generative.kalman_moments import moments_by_length
-from workflow_lib.generative.kalman_pykalman import PykalmanSeries
-from workflow_lib.generative.kalman_recursion import SeriesRecursion
-from workflow_lib.generative.linear_gaussian import (
+from workflow_lib.models.state_spaces.kalman_moments import moments_by_length
+from workflow_lib.models.state_spaces.kalman_pykalman import PykalmanSeries
+from workflow_lib.models.state_spaces.kalman_recursion import SeriesRecursion
+from workflow_lib.models.state_spaces.linear_gaussian import (
     LinearGaussianParameters,
     inverse_and_log_determinant,
     shrunk_to_radius,
     spectral_radius,
 )
-from workflow_lib.generative.series import missing_patterns, read_series
-from workflow_lib.generative.state_space import StateSpaceModel, engine_costs, mean_variance
-from workflow_lib.generative.state_space_maximisation import Restrictions, maximise
-from workflow_lib.generative.state_space_start import random_pair, subspace_pair
+from workflow_lib.models.state_spaces.series import missing_patterns, read_series
+from workflow_lib.models.state_spaces.state_space import (
+    StateSpaceModel,
+    engine_costs,
+    mean_variance,
+)
+from workflow_lib.models.state_spaces.state_space_maximisation import Restrictions, maximise
+from workflow_lib.models.state_spaces.state_space_start import random_pair, subspace_pair
 
 UNRESTRICTED = Restrictions(
     isotropic=False, strength=0.0, variance=1.0, floor=1e-12, largest_radius=np.inf

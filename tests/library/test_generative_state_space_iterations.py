@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.generative import state_space_iterations
-from workflow_lib.generative.kalman_moments import moments_by_length
-from workflow_lib.generative.kalman_recursion import SeriesRecursion
-from workflow_lib.generative.linear_gaussian import LinearGaussianParameters
-from workflow_lib.generative.series import read_series
-from workflow_lib.generative.state_space import mean_variance
-from workflow_lib.generative.state_space_iterations import expectation_maximisation, extrapolated
-from workflow_lib.generative.state_space_maximisation import Restrictions, maximise
-from workflow_lib.generative.state_space_start import starting_parameters
+from workflow_lib.models.state_spaces import state_space_iterations
+from workflow_lib.models.state_spaces.kalman_moments import moments_by_length
+from workflow_lib.models.state_spaces.kalman_recursion import SeriesRecursion
+from workflow_lib.models.state_spaces.linear_gaussian import LinearGaussianParameters
+from workflow_lib.models.state_spaces.series import read_series
+from workflow_lib.models.state_spaces.state_space import mean_variance
+from workflow_lib.models.state_spaces.state_space_iterations import (
+    expectation_maximisation,
+    extrapolated,
+)
+from workflow_lib.models.state_spaces.state_space_maximisation import Restrictions, maximise
+from workflow_lib.models.state_spaces.state_space_start import starting_parameters
 
 
 def random_walks(n=30, T=6, seed=0):

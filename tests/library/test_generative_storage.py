@@ -6,12 +6,12 @@ import pytest
 from small_data import clustered_outputs
 
 from workflow_lib.core.plugins import OUTPUT_MODELS
-from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.generative.state_space import StateSpaceModel
-from workflow_lib.generative.storage import model_from_tree, model_to_tree
-from workflow_lib.output_models.base import ModelArguments
+from workflow_lib.models.kinds.base import ModelArguments
+from workflow_lib.models.mixtures.gaussian import GaussianModel
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.models.state_spaces.state_space import StateSpaceModel
+from workflow_lib.models.storage import model_from_tree, model_to_tree
 
 
 def test_dropped_components_are_remembered():

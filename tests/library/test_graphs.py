@@ -10,10 +10,10 @@ import pytest
 from each_case import each_case
 from reader_samples import excluded, refusal
 
-from workflow_lib.datasets.reading import kind_of_inputs, read_dataset
-from workflow_lib.embeddings.weisfeiler_lehman import WeisfeilerLehman
-from workflow_lib.features.item_rows import Graph, graph_rows, graphs_in
-from workflow_lib.features.subtree_patterns import pattern_counts
+from workflow_lib.data.reading import kind_of_inputs, read_dataset
+from workflow_lib.items.item_rows import Graph, graph_rows, graphs_in
+from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
+from workflow_lib.papers.blaschko.weisfeiler_lehman import WeisfeilerLehman
 
 LINES = ["4", "3 1", "0 2 1 2", "1 2 0 2", "1 2 0 1", "1 2", "5 0", "3 1", "1 1 1", "0 2 0 2"]
 LINES += ["1 1 1", "2 2", "0 1 1", "1 1 0"]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.features.column_origins import ColumnOrigins
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.group_weights import MOST_ROWS, heldout_error_of
-from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.inputs.column_origins import ColumnOrigins
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.solvers.ridge import labelled_ridge
 
 
 def written(folder, columns_that_matter, classes=False, seed=0):

@@ -12,9 +12,10 @@ from hidden_markov_samples import EMISSIONS, enumerated, likelihoods, model_with
 from sklearn.base import clone
 
 from workflow_lib import HiddenMarkovModel
-from workflow_lib.generative import hidden_markov, hidden_markov_fitting
-from workflow_lib.generative.hidden_markov import fit_models
-from workflow_lib.generative.hidden_markov_fitting import Parameters, expectation_maximisation
+from workflow_lib.papers.perina.hidden_markov import fitting as hidden_markov_fitting
+from workflow_lib.papers.perina.hidden_markov import model as hidden_markov
+from workflow_lib.papers.perina.hidden_markov.fitting import Parameters, expectation_maximisation
+from workflow_lib.papers.perina.hidden_markov.model import fit_models
 
 # --- posteriors ----------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ import pytest
 from each_case import each_case
 from scipy.ndimage import gaussian_filter
 
-from workflow_lib.datasets.images import grey_levels, resized
-from workflow_lib.features import dense_sift as dense
-from workflow_lib.features.dense_sift import dense_sift
-from workflow_lib.features.hog import N_FEATURES, hog_features
-from workflow_lib.features.thumbnails import thumbnail
+from workflow_lib.inputs.images import dense_sift as dense
+from workflow_lib.inputs.images.dense_sift import dense_sift
+from workflow_lib.inputs.images.hog import N_FEATURES, hog_features
+from workflow_lib.inputs.images.thumbnails import thumbnail
+from workflow_lib.items.images import grey_levels, resized
 
 pytest.importorskip("PIL")
 

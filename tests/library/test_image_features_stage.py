@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from small_archives import write_archive
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.datasets.images import DAMAGED, NOT_AN_IMAGE
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import image_features_stage as stage
-from workflow_lib.features.dense_sift import dense_sift
-from workflow_lib.features.hog import hog_features
-from workflow_lib.features.thumbnails import thumbnail
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.inputs.images.dense_sift import dense_sift
+from workflow_lib.inputs.images.hog import hog_features
+from workflow_lib.inputs.images.thumbnails import thumbnail
+from workflow_lib.items.images import DAMAGED, NOT_AN_IMAGE
+from workflow_lib.protocol import image_features_stage as stage
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from small_archives import write_archive
 
-from workflow_lib.datasets import images
-from workflow_lib.datasets.images import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.items import images
+from workflow_lib.items.images import (
     DAMAGED,
     EMPTY,
     NOT_AN_IMAGE,
@@ -28,7 +29,6 @@ from workflow_lib.datasets.images import (
     open_images,
     resized,
 )
-from workflow_lib.errors import UserError
 
 Image = pytest.importorskip("PIL.Image")
 

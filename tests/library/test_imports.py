@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from each_case import each_case
 
-from workflow_lib import imports
+from workflow_lib.core import imports
+from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import READERS
-from workflow_lib.generative.covariance import COVARIANCE_TYPES
-from workflow_lib.imports import code_digest, import_closure
-from workflow_lib.methods.base import method_modules
+from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.models.covariance import COVARIANCE_TYPES
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_lib"
@@ -100,10 +100,10 @@ LAYERS = [
     {"report"},
 ]
 READERS_OF_DECLARATIONS = (
-    "workflow_lib.embeddings.score_spaces.kinds",
-    "workflow_lib.methods.base",
-    "workflow_lib.methods.loading",
-    "workflow_lib.output_models.kinds",
+    "workflow_lib.inputs.score_spaces.found",
+    "workflow_lib.methods.contract.base",
+    "workflow_lib.methods.contract.loading",
+    "workflow_lib.models.kinds.found",
     "workflow_lib.report.figures.base",
     "workflow_lib.report.table_kinds.base",
 )
@@ -195,7 +195,11 @@ def imported_by_each() -> dict[str, dict]:
         loaded = sorted(allowed_packages(stage) & {"scipy", "pydantic"})
         groups.setdefault(tuple(loaded), set()).add(module)
     others = groups.setdefault((), set())
-    others |= {"workflow_lib.ofer", "workflow_lib.datasets.reading", *READERS_OF_DECLARATIONS}
+    others |= {
+        "workflow_lib.estimators.output_fisher",
+        "workflow_lib.data.reading",
+        *READERS_OF_DECLARATIONS,
+    }
     others |= {f"workflow_lib.{module}" for module in READERS.modules.values()}
     lines = printed_by(f"HEAVY, GROUPS = {HEAVY!r}, {list(groups.items())!r}\n{OF_EACH}")
     found = map(json.loads, lines.splitlines())
@@ -234,9 +238,9 @@ def test_mixtures_their_embeddings_and_pre_images_never_load_scipy():
     program = f"""
 import sys
 import numpy as np
-from workflow_lib.embeddings.class_decoding import nearest_scores
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.models.class_decoding import nearest_scores
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 
 Y = np.random.default_rng(0).normal(size=(40, 3))
 for covariance_type in {COVARIANCE_TYPES!r}:
@@ -258,8 +262,8 @@ def test_series_are_embedded_and_decoded_without_scipy():
     program = """
 import sys
 import numpy as np
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.generative.storage import model_from_tree
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.storage import model_from_tree
 
 tree = {"kind": "state_space", "transition_": np.array([[0.8]]), "n_steps": 4}
 tree |= {"observation_": np.ones((1, 1)), "state_covariance_": np.eye(1)}
@@ -274,8 +278,10 @@ print("scipy" in sys.modules)
 
 
 def test_closure_of_the_estimators():
-    imported = imported_by("workflow_lib.ofer")
-    assert set(imported["files"]) <= set(import_closure(str(ROOT), ["workflow_lib.ofer"]))
+    imported = imported_by("workflow_lib.estimators.output_fisher")
+    assert set(imported["files"]) <= set(
+        import_closure(str(ROOT), ["workflow_lib.estimators.output_fisher"])
+    )
     # scikit-learn itself may import pandas.
     assert not {"matplotlib", "pydantic", "snakemake"} & set(imported["heavy"])
 
@@ -283,7 +289,7 @@ def test_closure_of_the_estimators():
 @each_case("reader", READERS.paths)
 def test_closure_of_a_reader_that_is_loaded_by_name(reader):
     # The rule names the reader as well as the stage: an import by name cannot be followed.
-    modules = ["workflow_lib.datasets.reading", f"workflow_lib.{READERS.modules[reader]}"]
+    modules = ["workflow_lib.data.reading", f"workflow_lib.{READERS.modules[reader]}"]
     imported = set()
     for module in modules:
         imported |= set(imported_by(module)["files"])
@@ -299,13 +305,13 @@ def test_closures_are_small():
         }
         for stage, module in MODULES.items()
     }
-    assert "embeddings/gradient.py" not in names["kernel_ridge"]
-    assert "regression/heldout.py" not in names["preimages"]
-    assert "regression/ridge.py" not in names["embedding"]
-    assert "generative/mixture.py" not in names["forest"]
+    assert "models/gradient.py" not in names["kernel_ridge"]
+    assert "solvers/heldout.py" not in names["preimages"]
+    assert "solvers/ridge.py" not in names["embedding"]
+    assert "models/mixtures/mixture.py" not in names["forest"]
     assert "metrics.py" in names["evaluation"]
     # The estimators ask how many rows a Gram matrix may have.
-    names["equivalence_stage"] -= {"config/__init__.py", "config/gram_limit.py"}
+    names["equivalence_stage"] -= {"config/__init__.py", "core/gram_limit.py"}
     for files in names.values():
         assert not any(file.startswith(("report/", "config/")) for file in files)
 
@@ -327,7 +333,7 @@ def test_what_reads_declarations_loads_nothing_of_its_layer_or_below(module):
         ".".join(Path(path).relative_to(ROOT).with_suffix("").parts) for path in imported["files"]
     }
     packages = {name for name in names if name.endswith(".__init__")}
-    contract = {"workflow_lib.errors", "workflow_lib.fitting.fitted", module}
+    contract = {"workflow_lib.core.errors", "workflow_lib.fitting.fitted", module}
     contract |= {"workflow_lib.core.plugins", f"{module.rpartition('.')[0]}.base"}
     assert names - packages <= contract and not imported["heavy"]
 

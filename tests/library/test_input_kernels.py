@@ -9,13 +9,13 @@ from scipy.spatial.distance import cdist
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting import prepared_inputs as module_of_inputs
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, alpha_unit
 from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs
 from workflow_lib.fitting.selection import Choice
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
 
 NAMES = ("linear", "rbf", "laplacian")
 WIDTHS = (0.01, 1.0)

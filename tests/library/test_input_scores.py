@@ -6,21 +6,16 @@ import numpy as np
 import pytest
 
 from workflow_lib import HiddenMarkovModel, ScoreSpace
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.input_model import InputModelSettings
-from workflow_lib.embeddings.score_columns import ScoreColumns
-from workflow_lib.embeddings.score_space_storage import model_from_tree
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import (
-    features_stage,
-    input_models_stage,
-    input_scores_stage,
-    regression,
-    splitting,
-)
-from workflow_lib.features.item_rows import items_in, letter_rows, sequences_in, vector_rows
-from workflow_lib.fitting.items import fold_group
-from workflow_lib.methods.input_steps.stored_scores import scores_of
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.inputs.score_columns import ScoreColumns
+from workflow_lib.items.group_names import fold_group
+from workflow_lib.items.item_rows import items_in, letter_rows, sequences_in, vector_rows
+from workflow_lib.papers.perina import input_models_stage, input_scores_stage
+from workflow_lib.papers.perina.input_steps.stored_scores import scores_of
+from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.protocol import features_stage, regression, splitting
+from workflow_lib.run.input_model import InputModelSettings
 
 N, N_FOLDS = 60, 3
 ITEMS = {"kind": "letters", "n_symbols": 4}

@@ -16,8 +16,8 @@ from benchmarks import __main__ as command
 from benchmarks import interval_coverage, page, table_laws
 from benchmarks.table_laws import LAWS, REAL_TABLES, Law, Rows
 from benchmarks.user_table import METHODS, OwnTable
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.saved_model import load_model
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.table.saved_model import load_model
 
 ROOT = interval_coverage.ROOT
 N_ROWS, N_SPLITS = 100, 3

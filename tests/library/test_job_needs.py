@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from each_case import each_case
 
-from workflow_lib.config.job_needs import BASE_MB, STAGES, job_needs, most_gram_rows
+from workflow_lib.core.job_needs import BASE_MB, STAGES, job_needs, most_gram_rows
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from workflow_lib.experiments.joint_regions import (
+from workflow_lib.uncertainty.joint_regions import (
     FORMS,
     MOST_OF_ELLIPSOID,
     JointRegions,
     RegionsOfRows,
     second_moments,
 )
-from workflow_lib.experiments.output_ranges import OutputRanges
-from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
+from workflow_lib.uncertainty.output_ranges import OutputRanges
+from workflow_lib.uncertainty.row_intervals import HeldOutRows, RowIntervals
 
 
 def drawn(generator, n, d, correlation=0.0, follows=0.0):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from workflow_lib.datasets.class_texts import read_class_texts
-from workflow_lib.datasets.json_text import JsonFault, parsed_json
-from workflow_lib.datasets.word_vectors import read_word_vectors
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.json_text import JsonFault, parsed_json
+from workflow_lib.data.class_texts import read_class_texts
+from workflow_lib.inputs.word_vectors import read_word_vectors
 
 
 def test_json_is_read():

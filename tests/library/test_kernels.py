@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.solvers.gram import gram_matrix
 
 
 def inputs(n_rows=12, seed=0):

@@ -7,15 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from workflow_lib.baselines.output_kernels import clip_spectrum
-from workflow_lib.errors import UserError
-from workflow_lib.kernels import alignment
-from workflow_lib.kernels.alignment import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.solvers import alignment
+from workflow_lib.solvers.alignment import (
     global_alignment_gram,
     lattice_between,
     lattice_sigma,
     squared_dtw_distances,
 )
+from workflow_lib.solvers.output_kernels import clip_spectrum
 
 
 def small_series(n_series=6, length=4, channels=2, seed=0):

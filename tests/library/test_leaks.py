@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from workflow_lib.datasets.leaks import (
+from workflow_lib.table.leaks import (
     LEAST_COMMON_ROWS,
     average_ranks,
     correlations,

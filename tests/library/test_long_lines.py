@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from workflow_lib.datasets import long_lines
-from workflow_lib.datasets.long_lines import lines_of, refuse_long_lines
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.tabular import long_lines
+from workflow_lib.tabular.long_lines import lines_of, refuse_long_lines
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from measure_samples import Rows, formulas, sample, scores_of, with_gaps
 
 from workflow_lib.measures.found import measures_of
-from workflow_lib.metrics import METRICS
+from workflow_lib.measures.metrics import METRICS
 from workflow_lib.tasks.found import all_measures
 
 

@@ -12,11 +12,11 @@ from typing import get_args
 import pytest
 from each_case import each_case
 
-from workflow_lib.config.job_needs import Stage
-from workflow_lib.config.method_file import MethodFile, parameters_of
 from workflow_lib.core import plugins
-from workflow_lib.errors import UserError
-from workflow_lib.methods import base
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.job_needs import Stage
+from workflow_lib.methods.contract import base
+from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
 
 MODULES = {module.name: module for module in base.method_modules().values()}
 
@@ -68,7 +68,7 @@ class Method(no_such_module.Method):
 
 def test_what_is_declared_is_read_without_loading_a_method():
     program = (
-        "import sys\nfrom workflow_lib.methods.base import method_modules\n"
+        "import sys\nfrom workflow_lib.methods.contract.base import method_modules\n"
         "assert method_modules()\nassert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

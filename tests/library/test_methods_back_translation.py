@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from test_methods_contract import SETTINGS, data_for, run
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.experiments import features_stage
+from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
-from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.methods.back_translation import Fitted, Method
-from workflow_lib.methods.base import Selection
-from workflow_lib.regression.back_translation import JointRidge, drawn_inputs
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.methods.contract.base import Selection
+from workflow_lib.protocol import features_stage
+from workflow_lib.solvers.back_translation import JointRidge, drawn_inputs
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 NAME = "back_translation"
 KERNEL, ALPHA, WEIGHTS = InputKernel("rbf", 1.0), 1e-3, [0.1, 1.0]

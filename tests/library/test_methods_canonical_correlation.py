@@ -10,16 +10,16 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments import preimages
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.pearson_correlation import mean_correlation
-from workflow_lib.regression.canonical_correlation import output_basis, projected_outputs
-from workflow_lib.regression.coupled_outputs import SpectralRidge
-from workflow_lib.regression.laplacian import deformation, deformed_grams, graph_laplacian
+from workflow_lib.papers.blaschko.canonical_correlation import output_basis, projected_outputs
+from workflow_lib.papers.blaschko.coupled_outputs import SpectralRidge
+from workflow_lib.protocol import preimages
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.laplacian import deformation, deformed_grams, graph_laplacian
 
 ALPHAS = [1e-4, 1e-2, np.inf]
 GRID = {
@@ -239,7 +239,9 @@ def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_pat
         sizes.add(len(K))
         return graph_laplacian(K, n_neighbours)
 
-    monkeypatch.setattr("workflow_lib.methods.canonical_correlation.graph_laplacian", spy)
+    monkeypatch.setattr(
+        "workflow_lib.papers.blaschko.methods.canonical_correlation.graph_laplacian", spy
+    )
     run_stage(stages_of(tmp_path, *small_inputs()), laplacian_weight=[0.3])
     # Four folds hold out five of twenty rows each; the refit has them all.
     assert sizes == {15, 15 + 8, 20, 20 + 8}

@@ -12,18 +12,7 @@ from fit_methods import run_method
 from small_pipeline import assert_same_tree
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.baselines.iokr import IOKRegressor
-from workflow_lib.embeddings.class_decoders import CLASS_DECODERS
-from workflow_lib.embeddings.class_decoding import nearest_scores
-from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments import (
-    annotation,
-    features_stage,
-    generative_models,
-    output_predictions,
-)
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     one_hot,
@@ -32,7 +21,13 @@ from workflow_lib.fitting.class_selection import (
 )
 from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.models.class_decoders import CLASS_DECODERS
+from workflow_lib.models.class_decoding import nearest_scores
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
+from workflow_lib.protocol import annotation, features_stage, generative_models, output_predictions
+from workflow_lib.solvers.iokr import IOKRegressor
 
 N_CLASSES, DIMENSION, N_INPUTS, ROWS_PER_CLASS, N_TEST = 6, 3, 4, 24, 8
 EXAMPLES = [1, 3, 5]

@@ -12,13 +12,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.baselines.classifiers import class_probabilities, fit_perceptron
-from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.methods.base import method_modules
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.solvers.classifiers import class_probabilities, fit_perceptron
 
 N_CLASSES, N_INPUTS, ROWS_PER_CLASS, N_FOLDS, SEED = 4, 3, 18, 3, 7
 SVM = "support_vector_machine"

@@ -18,22 +18,22 @@ from each_case import each_case
 from small_data import regression_data
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.files import read_keys
-from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.plugins import METHODS
-from workflow_lib.experiments import (
+from workflow_lib.items.bag_rows import bags_tree
+from workflow_lib.items.group_names import DETECTIONS
+from workflow_lib.items.word_points import ImagePoints, points_tree
+from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
+from workflow_lib.protocol import (
     annotation,
     features_stage,
     generative_models,
     preimages,
     regression,
 )
-from workflow_lib.experiments.splitting import split_rows
-from workflow_lib.features.bag_rows import bags_tree
-from workflow_lib.features.word_points import ImagePoints, points_tree
-from workflow_lib.fitting.items import DETECTIONS
-from workflow_lib.methods.base import method_modules
+from workflow_lib.protocol.splitting import split_rows
+from workflow_lib.run.files import read_keys
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = method_modules()

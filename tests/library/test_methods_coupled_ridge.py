@@ -9,13 +9,13 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree, without_curves
 
-from workflow_lib.experiments import preimages
-from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.metrics import reference_errors, relative_error
-from workflow_lib.regression.coupled_outputs import dependence_matrix
-from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import reference_errors, relative_error
+from workflow_lib.papers.blaschko.coupled_outputs import dependence_matrix
+from workflow_lib.protocol import preimages
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.ridge import labelled_ridge
 
 ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 GRIDS = {

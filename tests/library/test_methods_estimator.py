@@ -23,14 +23,14 @@ from small_pipeline import Stages
 from test_methods_class_ridge import Classes
 
 from workflow_lib import KernelRidgeRegressor, OutputFisherRegressor
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import preimages
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.generative.storage import model_from_tree
+from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.methods.keys.estimator import Parameters
-from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
+from workflow_lib.models.storage import model_from_tree
+from workflow_lib.protocol import preimages
+from workflow_lib.solvers.any_estimator import fit_outputs, predict_outputs
 
 PLS = "sklearn.cross_decomposition.PLSRegression"
 RIDGE = "sklearn.linear_model.Ridge"
@@ -368,8 +368,8 @@ def test_good_files_have_no_faults_and_know_their_tasks():
 
 
 def test_modules_of_the_library_that_are_named_are_known_to_the_rules():
-    process = "workflow_lib.regression.gaussian_process.WidthPerInputGaussianProcess"
+    process = "workflow_lib.solvers.gaussian_process.WidthPerInputGaussianProcess"
     assert Parameters(**KEYS | {"estimator": process}).library_modules() == [
-        "regression.gaussian_process"
+        "solvers.gaussian_process"
     ]
     assert Parameters(**KEYS).library_modules() == []

@@ -8,9 +8,9 @@ from sklearn.ensemble import RandomForestRegressor
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.baselines.forest import FORESTS
-from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.metrics import average_relative_error, reference_errors
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import average_relative_error, reference_errors
+from workflow_lib.solvers.forest import FORESTS
 
 
 def error_of(X, Y, folds, max_features, seed):

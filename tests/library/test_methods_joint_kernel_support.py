@@ -15,18 +15,18 @@ from small_data import regression_data
 from small_pipeline import Stages
 from test_methods_classifiers import N_CLASSES, Classes
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.baselines.joint_support import fit_joint_support, weights_at
-from workflow_lib.baselines.output_kernels import output_unit
-from workflow_lib.config import capabilities
-from workflow_lib.config.files import validated
-from workflow_lib.config.method_file import parameters_of
-from workflow_lib.config.models import DatasetSettings, ExperimentSettings
-from workflow_lib.embeddings.density import mean_shift
-from workflow_lib.experiments import features_stage
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.methods.contract.method_file import parameters_of
+from workflow_lib.models.density import mean_shift
+from workflow_lib.papers.blaschko.joint_support import fit_joint_support, weights_at
+from workflow_lib.protocol import features_stage
+from workflow_lib.run import capabilities
+from workflow_lib.run.files import validated
+from workflow_lib.run.models import DatasetSettings, ExperimentSettings
+from workflow_lib.solvers.output_kernels import output_unit
 
 METHOD = "joint_kernel_support"
 GRID = {"nu": [0.3, 1.0], "width": [0.3, 3.0], "output_width": [0.5, 2.0]}

@@ -8,14 +8,14 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.config.method_file import parameters_of
-from workflow_lib.experiments import output_predictions
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.methods import k_support
-from workflow_lib.regression.k_support import NORMS, KSupportRegression
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.methods.contract.method_file import parameters_of
+from workflow_lib.papers.blaschko.k_support import NORMS, KSupportRegression
+from workflow_lib.papers.blaschko.methods import k_support
+from workflow_lib.protocol import output_predictions
 
 ALPHAS = [1e-3, 0.03, 0.5]
 SIZE = 30

@@ -8,11 +8,11 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.experiments import preimages
-from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.laplacian import graph_laplacian
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.protocol import preimages
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.laplacian import graph_laplacian
 
 ALPHAS = [1e-4, 1e-2, np.inf]
 WEIGHTS = [0.1, 3.0]

@@ -11,20 +11,20 @@ from sklearn.decomposition import NMF, PCA, FastICA
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.config import capabilities
-from workflow_lib.config.files import read_yaml
-from workflow_lib.config.method_file import parameters_of
-from workflow_lib.errors import UserError
-from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.features.tangent_space import TangentSpace
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.inputs.tangent_space import TangentSpace
+from workflow_lib.methods.contract.loading import method_of
+from workflow_lib.methods.contract.method_file import parameters_of
 from workflow_lib.methods.input_steps.learned_features import (
     Features,
     OnLearnedFeatures,
     learned_features,
 )
-from workflow_lib.methods.loading import method_of
+from workflow_lib.run import capabilities
+from workflow_lib.run.files import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PCA_CLASS, NMF_CLASS = "sklearn.decomposition.PCA", "sklearn.decomposition.NMF"

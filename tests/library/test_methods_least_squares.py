@@ -9,11 +9,11 @@ from sklearn.linear_model import LinearRegression
 from small_data import regression_data
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, preimages, splitting
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.measures.metrics import reference_errors, relative_error
 from workflow_lib.methods.least_squares import least_squares
-from workflow_lib.metrics import reference_errors, relative_error
+from workflow_lib.protocol import features_stage, preimages, splitting
 
 SIZES = [20, 30]
 

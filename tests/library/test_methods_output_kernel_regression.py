@@ -13,30 +13,30 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import IOKRegressor, KernelRidgeRegressor
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.baselines.output_kernels import clip_spectrum, output_unit
-from workflow_lib.embeddings.density import mean_shift
-from workflow_lib.embeddings.simplex import project_on_simplex
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import alignments, preimages
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.output_decoding import OutputKernel, read_output_kernel
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
-from workflow_lib.kernels.alignment import (
-    global_alignment_gram,
-    lattice_sigma,
-    squared_dtw_distances,
-)
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import average_relative_error, reference_errors
 from workflow_lib.methods.output_kernel_regression import (
     OutputKernelChoice,
     heldout_predictions,
     heldout_weights,
 )
-from workflow_lib.metrics import average_relative_error, reference_errors
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.models.density import mean_shift
+from workflow_lib.models.simplex import project_on_simplex
+from workflow_lib.protocol import alignments, preimages
+from workflow_lib.solvers.alignment import (
+    global_alignment_gram,
+    lattice_sigma,
+    squared_dtw_distances,
+)
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.output_kernels import clip_spectrum, output_unit
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 WIDTHS = [0.3, 3.0]
 ALPHAS = [1e-4, 1e-2, np.inf]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_methods_contract import data_for, run
 
-from workflow_lib.embeddings.posterior import GaussianPosterior
 from workflow_lib.methods.posterior_ridge import Fitted, Method, Prior
+from workflow_lib.models.posterior import GaussianPosterior
 
 NAME = "posterior_ridge"
 

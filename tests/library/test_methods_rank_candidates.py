@@ -8,16 +8,16 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, splitting
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.fitting.ranked_candidates import Candidates, output_kernel, ranked
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.methods import rank_candidates
-from workflow_lib.regression.preference_constraints import PreferenceGraph
-from workflow_lib.regression.ranking_machine import RankingMachine
+from workflow_lib.papers.blaschko.methods import rank_candidates
+from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
+from workflow_lib.papers.blaschko.ranked_candidates import Candidates, output_kernel, ranked
+from workflow_lib.papers.blaschko.ranking_machine import RankingMachine
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.solvers.gram import gram_matrix
 
 N_CLASSES, N_INPUTS, N_FOLDS = 4, 3, 3
 LINE = np.abs(np.arange(N_CLASSES)[:, None] - np.arange(N_CLASSES)).astype(float)

@@ -9,9 +9,9 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree, without_curves
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.experiments import preimages
-from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.protocol import preimages
 
 ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 RANKS = [1, 2, 4]

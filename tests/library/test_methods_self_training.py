@@ -11,19 +11,14 @@ from fit_methods import run_method
 from sklearn.metrics.pairwise import rbf_kernel
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments import (
-    annotation,
-    features_stage,
-    generative_models,
-    splitting,
-)
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
 from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.fitting.self_training import allowed_classes, self_train
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
+from workflow_lib.protocol import annotation, features_stage, generative_models, splitting
 
 N_CLASSES, N_INPUTS, DIMENSION, ROWS_PER_CLASS, N_FOLDS = 8, 5, 2, 34, 3
 WEAK_SIZES, COUNTS = [20, 100], [2, 4]

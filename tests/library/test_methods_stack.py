@@ -11,12 +11,12 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import preimages
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.measures.metrics import reference_errors, relative_error, squared_error_sums
 from workflow_lib.methods import stack
-from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
-from workflow_lib.regression.stacking import output_weights
+from workflow_lib.protocol import preimages
+from workflow_lib.solvers.stacking import output_weights
 
 SIZES = [20, 30]
 SEED = 5

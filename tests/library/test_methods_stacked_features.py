@@ -8,7 +8,7 @@ from fit_methods import run_method
 from sklearn.linear_model import Ridge
 from test_methods_stack import files_of, item_of, member, prepared
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.core.artifacts import read_artifact
 
 ALPHAS = [0.01, 1.0]
 

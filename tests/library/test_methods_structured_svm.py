@@ -9,21 +9,21 @@ import pytest
 from fit_methods import run_method
 from scipy.spatial.distance import cdist
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.baselines.structured_machine import fit_structured_machine
-from workflow_lib.datasets.class_losses import with_class_losses
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.features.class_trees import ClassTree, tree_of_edges
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.class_losses import with_class_losses
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.kernels.class_dependence import (
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.items.class_trees import ClassTree, tree_of_edges
+from workflow_lib.papers.blaschko.class_dependence import (
     class_products,
     comparable,
     dependent_lengths,
     learned_tree,
 )
+from workflow_lib.papers.blaschko.structured_machine import fit_structured_machine
+from workflow_lib.protocol import features_stage, splitting
 
 CLASSES = ["ant", "bee", "carp", "dace"]
 EDGES = [["life", "insects"], ["life", "fish"], ["insects", "ant"], ["insects", "bee"]]

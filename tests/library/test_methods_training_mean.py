@@ -8,7 +8,7 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.experiments import preimages
+from workflow_lib.protocol import preimages
 
 
 def run_stages(folder, Y, metric="arrmse"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_data import clustered_outputs
 
-from workflow_lib.metrics import (
+from workflow_lib.measures.metrics import (
     average_relative_error,
     norm_relative_error,
     pooled_relative_error,

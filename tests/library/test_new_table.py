@@ -10,13 +10,13 @@ import pytest
 import yaml
 from small_assay import assay_columns, config_with_methods, write_table
 
-from workflow_lib.config.files import _Loader
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.datasets import new_table
-from workflow_lib.datasets.new_table import run
-from workflow_lib.datasets.proposal_text import MOST_PATTERNS, comment, patterns_for, quoted, shown
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.run.files import _Loader
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.table import new_table
+from workflow_lib.table.new_table import run
+from workflow_lib.table.proposal_text import MOST_PATTERNS, comment, patterns_for, quoted, shown
 
 ODD_NAMES = [
     "yes",

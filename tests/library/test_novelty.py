@@ -8,10 +8,13 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from small_data import regression_data, write_dataset
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.tables import dataset_tree
-from workflow_lib.experiments import features_stage, novelty, splitting
-from workflow_lib.experiments.novelty import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.tabular.tables import dataset_tree
+from workflow_lib.uncertainty import novelty
+from workflow_lib.uncertainty.novelty import (
     NoveltyScale,
     distances_of_test_rows,
     distances_of_training_rows,
@@ -19,8 +22,6 @@ from workflow_lib.experiments.novelty import (
     nearest_by_rows,
     novelty_scale,
 )
-from workflow_lib.fitting.prepared_inputs import prepared_inputs
-from workflow_lib.kernels.gram import gram_matrix
 
 SIZE = 30
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets.number_array import open_number_array
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.tabular.number_array import open_number_array
 
 
 @pytest.mark.parametrize("kind", ["f4", "f8", ">f8", "i2", "u1"])

@@ -19,8 +19,8 @@ from workflow_lib import (
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.ridge import fit_dual_coefficients
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.ridge import fit_dual_coefficients
 
 KERNELS = ("rbf", "linear", "tanimoto", "precomputed")
 

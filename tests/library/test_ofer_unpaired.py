@@ -15,9 +15,9 @@ from workflow_lib import (
     OutputFisherRegressor,
     StateSpaceModel,
 )
-from workflow_lib.embeddings.posterior_noise import FACTORS, choose_noise
-from workflow_lib.errors import UserError
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.core.errors import UserError
+from workflow_lib.models.posterior_noise import FACTORS, choose_noise
+from workflow_lib.solvers.gram import gram_matrix
 
 X, Y = regression_data(80, n_clusters=3)
 X, Y, X_NEW, UNPAIRED = X[:30], Y[:30], X[30:40], Y[40:]
@@ -63,7 +63,7 @@ def test_a_singular_covariance_is_raised_and_said():
 
 @pytest.mark.parametrize("shape", ["tied_spherical", "spherical", "diag", "full"])
 def test_outputs_in_a_file_are_read_in_batches(tmp_path, monkeypatch, shape):
-    monkeypatch.setattr("workflow_lib.generative.gaussian.BATCH_NUMBERS", 20)
+    monkeypatch.setattr("workflow_lib.models.mixtures.gaussian.BATCH_NUMBERS", 20)
     with h5py.File(tmp_path / "outputs.h5", "w") as file:
         stored = file.create_dataset("outputs", data=UNPAIRED)
         model = GaussianModel(shape)

@@ -14,11 +14,11 @@ from workflow_lib import (
     OnlineGaussianMixtureModel,
     OutputFisherRegressor,
 )
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.embeddings.fisher_vectors import FisherVectors
-from workflow_lib.generative import mixture_gradient, online_mixture
-from workflow_lib.generative.gradient_steps import OPTIMISERS, GradientSteps
-from workflow_lib.generative.mixture_batches import expectation, features
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.inputs.fisher_vectors import FisherVectors
+from workflow_lib.models.gradient_steps import OPTIMISERS, GradientSteps
+from workflow_lib.models.mixtures import mixture_gradient, online_mixture
+from workflow_lib.models.mixtures.mixture_batches import expectation, features
 
 COVARIANCES = online_mixture.COVARIANCES
 UPDATES = online_mixture.UPDATES

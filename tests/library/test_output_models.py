@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from each_case import each_case
 
+from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import OUTPUT_MODELS
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.errors import UserError
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.generative.storage import model_from_tree, model_to_tree
-from workflow_lib.output_models import base, kinds
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.kinds import base
+from workflow_lib.models.kinds import found as kinds
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.models.storage import model_from_tree, model_to_tree
 
 KINDS = kinds.model_kinds()
 CASES = [(kind, covariance) for kind in KINDS for covariance in KINDS[kind].covariances]
@@ -58,7 +59,7 @@ def test_forms_and_pre_images_that_are_not_declared_are_refused(kind):
 
 def test_the_kinds_are_read_without_loading_them(tmp_path):
     program = (
-        "import sys\nfrom workflow_lib.output_models.kinds import model_kinds\n"
+        "import sys\nfrom workflow_lib.models.kinds.found import model_kinds\n"
         "assert model_kinds()\nassert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

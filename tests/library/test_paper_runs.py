@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workflow_lib.config.paper_runs import paper_runs
 from workflow_lib.report.paper_contents import PaperItem, commands
 from workflow_lib.report.reproduced_tables import STAND_IN
+from workflow_lib.run.paper_runs import paper_runs
 
 CONFIG = Path(__file__).parents[2] / "config"
 

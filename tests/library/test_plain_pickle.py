@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets import plain_pickle
-from workflow_lib.datasets.plain_pickle import read_plain_pickle
-from workflow_lib.errors import UserError
+from workflow_lib.core import plain_pickle
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.plain_pickle import read_plain_pickle
 
 PYTHON_2 = b"(dp0\nS'openness'\np1\n(dp2\nS'cafe.mp4'\np3\nF0.25\nss."
 """What Python 2 wrote for {'openness': {'cafe.mp4': 0.25}}."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel
-from workflow_lib.experiments.plane_mixtures import (
+from workflow_lib.papers.palasek.plane_mixtures import (
     FIRST_DEVIATION,
     STREAMS,
     VARIANTS,

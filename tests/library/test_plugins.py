@@ -15,9 +15,9 @@ import yaml
 
 import workflow_lib
 from workflow_lib.core import plugins
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.imports import import_closure
 from workflow_lib.core.plugins import FIGURES, METHODS, OUTPUT_MODELS, READERS, Plugins
-from workflow_lib.errors import UserError
-from workflow_lib.imports import import_closure
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = {name: kind for name, kind in vars(plugins).items() if isinstance(kind, Plugins)}
@@ -69,7 +69,7 @@ def test_two_plug_ins_of_one_name_are_refused_with_both_files(tmp_path):
     both = r"papers/b/methods/mode\.py: .*'mode'.*papers/a/methods/mode\.py"
     with pytest.raises(UserError, match=both):
         found_in(tmp_path, METHODS).load("median")
-    write(tmp_path, "datasets/readers/arff.py", "papers/a/readers/arff/__init__.py")
+    write(tmp_path, "data/readers/arff.py", "papers/a/readers/arff/__init__.py")
     both = r"a/readers/arff/__init__\.py: .*datasets/readers/arff\.py"
     with pytest.raises(UserError, match=both):
         found_in(tmp_path, READERS).load("arff")
@@ -105,13 +105,13 @@ print(json.dumps([len(modules) > 100, sorted((modules | heavy) & set(sys.modules
 
 
 def test_a_job_depends_on_all_plug_ins_that_no_rule_states(tmp_path):
-    write(tmp_path, "core/plugins.py", "stage.py", "output_models/gaussian.py", "methods/median.py")
+    write(tmp_path, "core/plugins.py", "stage.py", "models/kinds/gaussian.py", "methods/median.py")
     write(tmp_path, "papers/a/output_models/moved.py", "papers/a/methods/mode.py")
     stage = tmp_path / "workflow_lib/stage.py"
     stage.write_text("from workflow_lib.core.plugins import METHODS, OUTPUT_MODELS\n")
     files = import_closure(tmp_path, ["workflow_lib.stage"])
     names = {Path(path).relative_to(tmp_path / "workflow_lib").as_posix() for path in files}
-    models = {"output_models/gaussian.py", "papers/a/output_models/moved.py"}
+    models = {"models/kinds/gaussian.py", "papers/a/output_models/moved.py"}
     assert {name for name in names if not name.endswith("__init__.py")} == models | {
         "core/plugins.py",
         "stage.py",
@@ -144,7 +144,7 @@ def test_the_examples_of_the_documentation_work_in_the_folder_of_a_paper(tmp_pat
     (tmp_path / "config/experiments/linnerud-splits.yaml").write_text(yaml.safe_dump(experiment))
     program = """
 import yaml
-from workflow_lib.config.loading import load_configuration
+from workflow_lib.run.loading import load_configuration
 from workflow_lib.core.plugins import FIGURES, METHODS, OUTPUT_MODELS, READERS
 run = yaml.safe_load(open("config/config.yaml")) | {"experiments": ["linnerud-splits"]}
 settings = load_configuration("config", run)

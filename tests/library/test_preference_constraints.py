@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.errors import UserError
-from workflow_lib.regression import preference_constraints
-from workflow_lib.regression.preference_constraints import RESCALINGS, PreferenceGraph
+from workflow_lib.core.errors import UserError
+from workflow_lib.papers.blaschko import preference_constraints
+from workflow_lib.papers.blaschko.preference_constraints import RESCALINGS, PreferenceGraph
 
 
 def of_all_pairs(losses, scores, edges, rescaling):

@@ -15,18 +15,18 @@ import pytest
 import yaml
 from saved_model_samples import Final, small_table, table_dataset
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.saved_model import load_model
+from workflow_lib.core.errors import UserError
 from workflow_lib.methods.keys.estimator import Parameters
-from workflow_lib.regression.pretrained import PretrainedRegressor
-from workflow_lib.regression.stored_estimator import (
+from workflow_lib.solvers.pretrained import PretrainedRegressor
+from workflow_lib.solvers.stored.estimator import (
     estimator_bytes,
     estimator_from_bytes,
     trusting,
 )
+from workflow_lib.table.saved_model import load_model
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"
-CLASS = "workflow_lib.regression.pretrained.PretrainedRegressor"
+CLASS = "workflow_lib.solvers.pretrained.PretrainedRegressor"
 
 
 class NetworkDouble:
@@ -118,7 +118,7 @@ def test_a_run_is_refused_without_the_package_or_the_weights(monkeypatch, tmp_pa
     keys = yaml.safe_load((METHODS / f"{name}.yaml").read_text(encoding="utf-8"))
     package, checkpoint = keys["settings"]["package"], Path(keys["settings"]["checkpoint"])
     installed: list[str] = []
-    monkeypatch.setattr("workflow_lib.regression.pretrained.is_installed", installed.__contains__)
+    monkeypatch.setattr("workflow_lib.solvers.pretrained.is_installed", installed.__contains__)
     for words in (f"the package {package} is not installed", "there is no file"):
         ((key, *message),) = Parameters(**keys).faults()
         assert key == "settings" and words in " ".join(message)

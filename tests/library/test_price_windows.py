@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets.price_windows import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.price_windows import (
     GAP,
     JUMP,
     NO_CHANGE,
@@ -22,7 +23,6 @@ from workflow_lib.datasets.price_windows import (
     log_volatility,
     volatility_windows,
 )
-from workflow_lib.errors import UserError
 
 RULES = dict(weeks=2, days_per_week=3, lagged_days=4, largest_jump=0.4, longest_gap=7)
 START = date(2015, 1, 1).toordinal()

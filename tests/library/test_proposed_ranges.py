@@ -10,12 +10,12 @@ import yaml
 from each_case import each_case
 from small_assay import assay_columns, config_with_methods
 
-from workflow_lib.datasets.proposal_text import dataset_text
-from workflow_lib.datasets.proposed_ranges import in_words, proposed_ranges
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.table_file import Table
-from workflow_lib.datasets.table_proposal import propose
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.table.proposal_text import dataset_text
+from workflow_lib.table.proposed_ranges import in_words, proposed_ranges
+from workflow_lib.table.table_proposal import propose
+from workflow_lib.tabular.table_file import Table
 
 GENERATOR = np.random.default_rng(0)
 SKEWED = GENERATOR.lognormal(size=60)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from all_pairs import programme_of_all_pairs
 
-from workflow_lib.errors import UserError
-from workflow_lib.regression.preference_constraints import RESCALINGS, PreferenceGraph
-from workflow_lib.regression.ranking_machine import RankingMachine
+from workflow_lib.core.errors import UserError
+from workflow_lib.papers.blaschko.preference_constraints import RESCALINGS, PreferenceGraph
+from workflow_lib.papers.blaschko.ranking_machine import RankingMachine
 
 
 def problem(seed):

@@ -12,9 +12,9 @@ import pytest
 from reader_samples import change, refusal
 from small_archives import write_archive
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
 
 CLASSES = "     1\twolf\n     2\tgrizzly+bear\n     3\tbobcat\n"
 ATTRIBUTES = "     1\tblack\n     2\tbig\n     3\tswims\n     4\tclaws\n"

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from test_reader_image_bags import SETTINGS
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import regression, splitting
-from workflow_lib.features.bag_rows import bags_of
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.bag_rows import bags_of
+from workflow_lib.protocol import regression, splitting
 
 OPTIONS = {"bag": "patient", "classes": "ill", "numbers": ["x_*"]}
 

@@ -10,12 +10,12 @@ from reader_samples import excluded, refusal
 from small_archives import write_archive
 from test_images import encoded, picture
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.reading import kind_of_inputs, read_dataset
-from workflow_lib.experiments import regression
-from workflow_lib.experiments.splitting import split_rows
-from workflow_lib.features.bag_rows import bags_of, bags_tree
-from workflow_lib.methods.fisher_vector_network import Fitted
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.data.reading import kind_of_inputs, read_dataset
+from workflow_lib.items.bag_rows import bags_of, bags_tree
+from workflow_lib.papers.palasek.methods.fisher_vector_network import Fitted
+from workflow_lib.protocol import regression
+from workflow_lib.protocol.splitting import split_rows
 
 OPTIONS = {"local_features": "colour-patches", "patch": 4, "step": 4, "patches_per_image": 6}
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from reader_samples import refusal
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets.readers.image_classes import codebook_classes
-from workflow_lib.datasets.reading import checked_options, read_dataset
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.readers.image_classes import codebook_classes
+from workflow_lib.data.reading import checked_options, read_dataset
 
 IMAGES = [
     "Faces/image_1.jpg",

@@ -11,15 +11,15 @@ from reader_samples import acquired, catalogue, excluded, refusal
 from small_archives import write_archive
 from test_images import encoded, picture
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.embeddings.bag_shares import WordHistogram, WordPyramid
-from workflow_lib.experiments import features_stage
-from workflow_lib.experiments.splitting import split_rows
-from workflow_lib.features.item_rows import items_in
-from workflow_lib.features.visual_words import Images
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.data.reading import read_dataset
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.inputs.images.visual_words import Images
+from workflow_lib.items.item_rows import items_in
+from workflow_lib.papers.perina.bag_shares import WordHistogram, WordPyramid
+from workflow_lib.protocol import features_stage
+from workflow_lib.protocol.splitting import split_rows
+from workflow_lib.run.loading import load_configuration
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"members": "all/*/*/*.png", "classes": ["ant", "bee"], "n_words": 5}

@@ -10,10 +10,10 @@ from reader_samples import refusal
 from small_archives import write_archive
 from test_images import encoded, picture
 
-from workflow_lib.datasets.box_tables import check_box
-from workflow_lib.datasets.reading import kind_of_inputs, read_dataset
-from workflow_lib.errors import UserError
-from workflow_lib.features.word_points import points_of
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import kind_of_inputs, read_dataset
+from workflow_lib.items.word_points import points_of
+from workflow_lib.papers.blaschko.box_tables import check_box
 
 OPTIONS = {
     "scene_members": "s/*/*.png",
@@ -78,7 +78,7 @@ def test_words_inside_boxes_are_not_those_outside(tmp_path):
 
 
 def test_no_image_is_in_two_rows_or_in_the_codebook(tmp_path, monkeypatch):
-    from workflow_lib.features import visual_words
+    from workflow_lib.inputs.images import visual_words
 
     sizes = []
     original = visual_words.Images.codebook

@@ -8,9 +8,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from workflow_lib.datasets.readers.synthetic_rows import BLOCK_ROWS
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.data.readers.synthetic_rows import BLOCK_ROWS
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.solvers.gram import gram_matrix
 
 
 def rows(seed: int = 0, **options) -> dict:

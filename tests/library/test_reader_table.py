@@ -13,15 +13,15 @@ from each_case import each_case
 from reader_samples import stored_terms
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.datasets.table_encoding import TableEncoding, from_json_bytes
-from workflow_lib.datasets.table_file import read_table
-from workflow_lib.datasets.tables import dataset_tree
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage
-from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.data.table_encoding import TableEncoding, from_json_bytes
+from workflow_lib.items.group_names import fold_group, size_group
+from workflow_lib.items.sparse_inputs import inputs_of
+from workflow_lib.protocol import features_stage
+from workflow_lib.tabular.table_file import read_table
+from workflow_lib.tabular.tables import dataset_tree
 
 N_LABELLED, N_WEAK, N_UNLABELLED = 12, 3, 2
 HEADER = "id,x1,x2,colour,product,notes,y1,y2,plate,day,patient"

@@ -13,15 +13,15 @@ import pytest
 from each_case import each_case
 from reader_samples import CATALOGUE, acquired, catalogue, refusal
 
-from workflow_lib.datasets.readers.synthetic_mixture import PRESETS, Options, effective_options
-from workflow_lib.datasets.reading import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.readers.synthetic_mixture import PRESETS, Options, effective_options
+from workflow_lib.data.reading import (
     checked_options,
     kind_of_inputs,
     options_model,
     read_dataset,
 )
-from workflow_lib.datasets.tables import dataset_tree
-from workflow_lib.errors import UserError
+from workflow_lib.tabular.tables import dataset_tree
 
 ARFF = """% a comment
 @RELATION 'a test'
@@ -85,7 +85,7 @@ def test_options_are_checked_without_the_heavy_libraries():
     # The configuration is checked every time that the workflow starts.
     program = (
         "import sys; from workflow_lib.core.plugins import READERS\n"
-        "from workflow_lib.datasets.reading import options_model\n"
+        "from workflow_lib.data.reading import options_model\n"
         "for name in READERS.paths: options_model(name)\n"
         "print({'numpy', 'sklearn', 'scipy', 'pandas', 'h5py'} & set(sys.modules))"
     )

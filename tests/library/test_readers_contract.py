@@ -38,15 +38,15 @@ from reader_samples import stored_terms
 from small_archives import write_archive
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.core import plugins
-from workflow_lib.datasets.reading import (
+from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import (
     checked_options,
     options_model,
     read_dataset,
 )
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.errors import UserError
+from workflow_lib.items.sparse_inputs import inputs_of
 
 
 class Sample(NamedTuple):

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from reader_samples import acquired, catalogue, change, excluded, refusal, stored_terms
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.molecules import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.data.molecules import (
     molecule_graphs,
     read_molecules,
     scaffold_codes,
     tree_transitions,
 )
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.features.item_rows import graphs_in
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.item_rows import graphs_in
+from workflow_lib.items.sparse_inputs import inputs_of
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.solvers.gram import gram_matrix
 
 ACTIVITIES = """"nsc","prefix","name","BR:MCF7","CO:HT29","ME:MDA-N","LE:SR"
 740,"S","Methotrexate",0.5,-1.25,-3,0.75

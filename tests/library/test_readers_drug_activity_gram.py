@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from reader_samples import CATALOGUE, catalogue, refusal
 
-from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.data.reading import read_dataset
 
 IDS = ["m1", "20", "m3", "m4"]
 GRAM = np.array(

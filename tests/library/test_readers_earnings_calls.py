@@ -16,11 +16,11 @@ import pytest
 from reader_samples import acquired, catalogue, excluded, refusal, stored_terms
 from small_archives import write_archive
 
-from workflow_lib.artifacts import artifact_digest, write_artifact
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.datasets.word_counts import word_counts, words_of
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import artifact_digest, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.sparse_inputs import inputs_of
+from workflow_lib.items.word_counts import word_counts, words_of
 
 OPTIONS = {"weeks": 2, "days_per_week": 3, "lagged_days": 4, "least_words": 3}
 N_DAYS = 40

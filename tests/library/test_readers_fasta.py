@@ -9,8 +9,8 @@ import pytest
 from each_case import each_case
 from reader_samples import acquired, catalogue, excluded, refusal
 
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.features.item_rows import items_in
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.item_rows import items_in
 
 TRAIN = """>a first one
 ACDE

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from reader_samples import catalogue, change, excluded, refusal
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets.reading import checked_options, read_dataset
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import checked_options, read_dataset
 
 TRAITS = ["extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness"]
 SEED = 3

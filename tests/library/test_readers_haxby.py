@@ -12,7 +12,7 @@ import pytest
 from reader_samples import acquired, catalogue, refusal
 from small_archives import write_archive
 
-from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.data.reading import read_dataset
 
 BLOCKS = ("rest", "shoe", "rest", "cat", "rest")
 LENGTH = 4

@@ -12,8 +12,8 @@ import pytest
 from reader_samples import catalogue, change, excluded, refusal, stored_terms
 from small_archives import write_archive
 
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.sparse_inputs import inputs_of
 
 YEARS = (2001, 2002, 2003)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reader_samples import acquired, catalogue, excluded, refusal, stored_terms
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.sparse_inputs import inputs_of
 
 LINES = """EI,  first,   AACAA
 IE,second,ccgNGA

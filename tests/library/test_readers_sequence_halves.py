@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from reader_samples import acquired, catalogue, excluded, refusal
 
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.features.item_rows import items_in
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.items.item_rows import items_in
 
 LINES = """EI,first,ACGTTTGGCC
 IE,second,CCCCTGAAAA

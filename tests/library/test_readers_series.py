@@ -9,7 +9,7 @@ import matplotlib.cbook
 import numpy as np
 import pytest
 
-from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.data.reading import read_dataset
 
 
 def synthetic(seed=0, **options):

@@ -8,8 +8,8 @@ from reader_samples import acquired, catalogue, excluded, refusal
 from small_archives import write_archive
 from test_readers_earnings_calls import N_DAYS, price_file, price_name, prices_of
 
-from workflow_lib.datasets.price_windows import log_volatility
-from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.data.price_windows import log_volatility
+from workflow_lib.data.reading import read_dataset
 
 COMPANIES = ["AB", "CD.E", "F"]
 OPTIONS = {"companies": COMPANIES, "days_before": 6, "days_after": 3}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from reader_samples import acquired, catalogue, refusal
 
-from workflow_lib.datasets.readers.zipped_table import Options, read
-from workflow_lib.datasets.reading import checked_options
+from workflow_lib.data.readers.zipped_table import Options, read
+from workflow_lib.data.reading import checked_options
 
 
 def archive(folder: Path, sales: list[float]) -> Path:

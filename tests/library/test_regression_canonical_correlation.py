@@ -7,23 +7,23 @@ import pytest
 from scipy.linalg import eigh
 from sklearn.cross_decomposition import CCA
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.canonical_correlation import (
+from workflow_lib.papers.blaschko.canonical_correlation import (
     canonical_directions,
     output_basis,
     output_roughness,
     projected_outputs,
     spectral_gain,
 )
-from workflow_lib.regression.coupled_outputs import SpectralRidge, fitted_ranks
-from workflow_lib.regression.heldout import Decomposition
-from workflow_lib.regression.laplacian import (
+from workflow_lib.papers.blaschko.coupled_outputs import SpectralRidge, fitted_ranks
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import Decomposition
+from workflow_lib.solvers.laplacian import (
     deformation,
     deformed_grams,
     fit_laplacian_ridge,
     graph_laplacian,
 )
-from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.solvers.ridge import labelled_ridge
 
 N_PAIRED, N_INPUTS, N_OUTPUTS, N_OTHERS = 14, 9, 6, 5
 ALPHA, WEIGHT, NEIGHBOURS = 0.03, 2.0, 3

@@ -7,8 +7,7 @@ import pytest
 from each_case import each_case
 from small_folds import ALPHAS, N_ROWS, ridge_predictions
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.coupled_outputs import (
+from workflow_lib.papers.blaschko.coupled_outputs import (
     DEPENDENCES,
     SpectralRidge,
     dependence_matrix,
@@ -16,7 +15,8 @@ from workflow_lib.regression.coupled_outputs import (
     independence_criteria,
     joint_kernels,
 )
-from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.ridge import labelled_ridge
 
 ALPHA = ALPHAS[1]
 RIDGE = labelled_ridge(N_ROWS, ALPHA)

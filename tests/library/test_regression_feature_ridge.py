@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression import feature_ridge
-from workflow_lib.regression.feature_ridge import FeatureBlocks, FeatureRidge, SeparateFeatureRidges
-from workflow_lib.regression.heldout import SharedGram
-from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.solvers import feature_ridge
+from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge, SeparateFeatureRidges
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import SharedGram
+from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 ALPHAS = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
 N_ROWS = 43

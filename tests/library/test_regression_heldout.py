@@ -7,11 +7,11 @@ import pytest
 from each_case import each_case
 
 from workflow_lib.fitting.prepared_inputs import PreparedRows
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression import heldout
-from workflow_lib.regression.heldout import Decomposition, SeparateGrams, SharedGram, fold_rows
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
-from workflow_lib.regression.weak import WeakGrams
+from workflow_lib.solvers import heldout
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import Decomposition, SeparateGrams, SharedGram, fold_rows
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.solvers.weak import WeakGrams
 
 ALPHAS = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
 N_ROWS, N_WEAK = 31, 12

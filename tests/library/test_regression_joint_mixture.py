@@ -9,9 +9,9 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import norm
 
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.joint_mixture import Components, fit_joint_mixture
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.joint_mixture import Components, fit_joint_mixture
 
 FLOOR = 1e-3
 

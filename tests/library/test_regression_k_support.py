@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, MultiTaskLasso
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.regression import k_support
-from workflow_lib.regression.k_support import (
+from workflow_lib.papers.blaschko import k_support
+from workflow_lib.papers.blaschko.k_support import (
     NORMS,
     KSupportRegression,
     proximal_map,

@@ -8,9 +8,9 @@ from each_case import each_case
 from sklearn.kernel_ridge import KernelRidge
 from small_data import regression_data
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 
 ALPHAS = [1e-4, 1e-2, 1.0, 100.0]
 

@@ -17,9 +17,9 @@ from workflow_lib import (
     OutputFisherRegressor,
     StateSpaceModel,
 )
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression import landmark_solution
-from workflow_lib.regression.landmarks import choose_landmarks
+from workflow_lib.solvers import landmark_solution
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.landmarks import choose_landmarks
 
 TIED = GaussianMixtureModel(3, "tied_spherical", n_init=1)
 KERNELS = ("rbf", "linear", "tanimoto")
@@ -45,7 +45,7 @@ def refuse_gram(monkeypatch):
     def refused(*arguments):
         raise AssertionError("a Gram matrix of all rows was made")
 
-    for module in ("regression.kernel_ridge", "ofer"):
+    for module in ("solvers.kernel_ridge", "ofer"):
         monkeypatch.setattr(f"workflow_lib.{module}.gram_matrix", refused)
 
 
@@ -282,7 +282,7 @@ def test_predictions_do_not_depend_on_blocks(preimage, monkeypatch):
         assert together.shape == outputs.shape
         with monkeypatch.context() as patch:
             patch.setattr(landmark_solution, "BLOCK_NUMBERS", 84)
-            patch.setattr("workflow_lib.regression.feature_ridge.BLOCK_NUMBERS", 84)
+            patch.setattr("workflow_lib.solvers.feature_ridge.BLOCK_NUMBERS", 84)
             in_blocks = estimator.fit(inputs, outputs).predict(inputs)
         np.testing.assert_allclose(in_blocks, together, atol=1e-8)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression import landmarks
-from workflow_lib.regression.landmarks import (
+from workflow_lib.solvers import landmarks
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.landmarks import (
     METHODS,
     LandmarkFeatures,
     LinearFeatures,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.laplacian import (
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.laplacian import (
     deformation,
     deformed_grams,
     fit_laplacian_ridge,
     graph_laplacian,
 )
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 N_LABELLED, N_UNLABELLED, N_OTHERS = 12, 9, 5
 N_ROWS = N_LABELLED + N_UNLABELLED

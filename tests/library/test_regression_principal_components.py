@@ -18,15 +18,15 @@ from small_folds import (
     shared_solver,
 )
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.heldout import SharedGram
-from workflow_lib.regression.principal_components import (
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import SharedGram
+from workflow_lib.solvers.principal_components import (
     first_least,
     fit_component_ridge,
     fit_output_components,
     select_component_penalties,
 )
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 GAIN = 1e-9
 

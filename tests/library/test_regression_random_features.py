@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.random_features import RandomFeatures, orthogonal_directions
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 
 GAMMA = 0.4
 

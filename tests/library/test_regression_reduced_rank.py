@@ -16,13 +16,13 @@ from small_folds import (
     shared_solver,
 )
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.reduced_rank import (
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.reduced_rank import (
     fit_reduced_rank_ridge,
     heldout_outputs,
     heldout_rank_errors,
 )
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 RANKS = [1, 2, 3, 5, 100]
 

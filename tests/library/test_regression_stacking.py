@@ -9,7 +9,7 @@ import pytest
 from each_case import each_case
 from scipy.optimize import minimize
 
-from workflow_lib.regression.stacking import N_DRAWS, combined, output_weights, stack_weights
+from workflow_lib.solvers.stacking import N_DRAWS, combined, output_weights, stack_weights
 
 UNITS = np.array([1.0, 100.0, 0.01])
 

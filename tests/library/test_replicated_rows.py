@@ -10,15 +10,15 @@ from each_case import each_case
 from report_samples import METHODS, base_error, write_choices, write_scores
 from small_assay import config_with_methods
 
-from workflow_lib.datasets.proposal_text import experiment_text
-from workflow_lib.datasets.proposed_sizes import pool_size
-from workflow_lib.datasets.replicates import equal_outputs
-from workflow_lib.datasets.table_file import Table
-from workflow_lib.datasets.table_proposal import propose
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.splitting import split_all_rows, split_rows
-from workflow_lib.report.answer_part import data_profile_section
-from workflow_lib.report.leaderboard import run
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.splitting import split_all_rows, split_rows
+from workflow_lib.table.answer_part import data_profile_section
+from workflow_lib.table.leaderboard import run
+from workflow_lib.table.proposal_text import experiment_text
+from workflow_lib.table.proposed_sizes import pool_size
+from workflow_lib.table.replicates import equal_outputs
+from workflow_lib.table.table_proposal import propose
+from workflow_lib.tabular.table_file import Table
 
 SHARED = "rows share all outputs with other rows"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from report_samples import METHODS, base_error, noisy_error, write_scores
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import corrected_resampled_t_test, paired_t_test
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.statistics import corrected_resampled_t_test, paired_t_test
 from workflow_lib.report.figures.ablation import changes_of, draw
 from workflow_lib.report.results import read_scores
 

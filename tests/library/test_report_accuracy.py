@@ -30,9 +30,9 @@ from report_samples import (
 )
 from scipy import stats
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.evaluation import run_scores
-from workflow_lib.report import assembly
+from workflow_lib.core.errors import UserError
+from workflow_lib.page import assembly
+from workflow_lib.protocol.evaluation import run_scores
 from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.figures import confusion, coordinates, learning_curve, weak_weight
 from workflow_lib.report.manifest import run_manifest, write_manifest
@@ -41,7 +41,7 @@ from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of_un
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_choices, read_coordinates, read_scores, read_timings
 from workflow_lib.report.style import save_figure
-from workflow_lib.report.verdict import count_sentences, verdict
+from workflow_lib.table.verdict import count_sentences, verdict
 
 PUBLISHED = (
     "table,row,column,value,spread,unit,method,components,training_size,weak_size\n"

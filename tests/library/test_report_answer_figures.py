@@ -23,12 +23,12 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report import leaderboard
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.figures.predicted_true import OutputPanel, draw_panels
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import answer
+from workflow_lib.table import leaderboard
 
 LONG = "concentration of cadmium in the upper twenty centimetres of soil"
 NAN, INF = np.nan, np.inf

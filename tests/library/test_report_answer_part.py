@@ -22,12 +22,12 @@ from report_samples import (
     write_timings,
 )
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.data_profile import data_profile
-from workflow_lib.datasets.table_file import Table
-from workflow_lib.errors import UserError
-from workflow_lib.report.answer_part import answer_part, data_profile_section
-from workflow_lib.report.leaderboard import run
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.table.answer_part import answer_part, data_profile_section
+from workflow_lib.table.data_profile import data_profile
+from workflow_lib.table.leaderboard import run
+from workflow_lib.tabular.table_file import Table
 
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
 

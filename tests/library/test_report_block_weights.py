@@ -15,10 +15,10 @@ from test_report_sequence_posteriors import (
     write_sequence_sample,
 )
 
-from workflow_lib.embeddings.score_columns import ScoreColumns
-from workflow_lib.embeddings.score_space import ScoreSpace
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.report.figures import block_weights
+from workflow_lib.inputs.score_columns import ScoreColumns
+from workflow_lib.papers.perina.figures import block_weights
+from workflow_lib.papers.perina.score_space import ScoreSpace
 
 COST = 10.0
 

@@ -13,7 +13,7 @@ import pytest
 from browser import needs_browser, page_in_browser
 from report_samples import METHODS
 
-from workflow_lib.report.page import write_report
+from workflow_lib.page.page import write_report
 from workflow_lib.report.render import html_markup, section
 from workflow_lib.report.table_markup import LOWER_MARK, Block, Entry, Layout
 

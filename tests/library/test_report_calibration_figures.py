@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from report_samples import METHODS, assert_apart, overlapping, write_calibration
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.row_intervals import RowIntervals
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.figures import predicted_true, residuals_novelty
 from workflow_lib.report.figures.predicted_true import shown_outputs
 from workflow_lib.report.figures.residuals_novelty import relative_residuals, running_median
 from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+from workflow_lib.uncertainty.row_intervals import RowIntervals
 
 
 def points(axis):

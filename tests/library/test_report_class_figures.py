@@ -7,8 +7,8 @@ import pytest
 from matplotlib.patches import Rectangle
 from report_samples import CLASS_METHODS, assert_apart, write_class_results
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.class_predictions import best_predictions, class_memberships
 from workflow_lib.report.figures import confusion as confusion_figure
 from workflow_lib.report.figures import image_sheet

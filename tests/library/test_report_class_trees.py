@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.datasets.json_text import json_bytes
-from workflow_lib.errors import UserError
-from workflow_lib.features.class_trees import linkage_tree, tree_of_edges
-from workflow_lib.report.figures.class_trees import draw
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.json_text import json_bytes
+from workflow_lib.items.class_trees import linkage_tree, tree_of_edges
+from workflow_lib.papers.blaschko.figures.class_trees import draw
 
 CLASSES = ["ant", "bee", "blue_carp", "dace"]
 EDGES = [["life", "insects"], ["life", "fish"], ["insects", "ant"], ["insects", "bee"]]

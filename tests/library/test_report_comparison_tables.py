@@ -15,8 +15,8 @@ from report_samples import (
     write_table,
 )
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import corrected_resampled_t_test, paired_t_test
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.statistics import corrected_resampled_t_test, paired_t_test
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.table_kinds.comparisons import NOTE
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from report_samples import parse, write_class_results
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.class_predictions import class_memberships, order_by_component
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_files import run

@@ -9,7 +9,7 @@ import pytest
 from overlaps import overlaps
 from report_samples import METHODS, write_accuracies, write_scores
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.measures.found import measures_of
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
 from workflow_lib.report.ranks import rank_methods

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from report_samples import base_error, better_error, write_scores
 
-from workflow_lib.config.embedding_pairs import pairs_of
-from workflow_lib.experiments.statistics import corrected_resampled_t_test, paired_t_test
-from workflow_lib.report.cross_dataset import embedding_section
+from workflow_lib.page.cross_dataset import embedding_section
+from workflow_lib.protocol.statistics import corrected_resampled_t_test, paired_t_test
 from workflow_lib.report.embedding_pairs import in_words, relative_differences
+from workflow_lib.report.regressor_pairs import pairs_of
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import embedding_or_raw
 

@@ -12,14 +12,14 @@ from report_samples import METHODS, NOISE, add_training_rows, base_error, write_
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import evaluation
-from workflow_lib.report.error_parts import error_parts, error_parts_sentence
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.result_columns import CROSS_VALIDATED, TRAINING
+from workflow_lib.protocol import evaluation
 from workflow_lib.report.figures.training_error import draw
 from workflow_lib.report.quantities import errors_of
 from workflow_lib.report.results import read_scores
-from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
+from workflow_lib.table.error_parts import error_parts, error_parts_sentence
 
 
 def test_a_fit_has_the_errors_of_its_own_rows(tmp_path):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
-from workflow_lib.report.figures import error_over_cost, score_over_states
+from workflow_lib.papers.perina.figures import score_over_states
+from workflow_lib.report.figures import error_over_cost
 
 SHOWN = {
     "nfess": {"label": "nFESS", "color": "#0072B2", "marker": "o"},

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from report_samples import CLASS_METHODS, NOISE, add_rankings, write_accuracies
 
-from workflow_lib.errors import UserError
-from workflow_lib.report.figures.families import draw
+from workflow_lib.core.errors import UserError
+from workflow_lib.papers.perina.figures.families import draw
 
 
 def write_family(folder, number, accuracies, **options):

@@ -15,8 +15,8 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.figures import completion, geometry, learning_curve
 from workflow_lib.report.figures.geometry import embed_gaussian_sample
 from workflow_lib.report.style import applied_style, plain_name, save_figure

@@ -13,10 +13,10 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.report.gains import data_words, where_words
+from workflow_lib.page.gains import data_words, where_words
 from workflow_lib.report.labels import format_p_value, format_signed
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.verdict import unbeaten_sizes, verdict
+from workflow_lib.table.verdict import unbeaten_sizes, verdict
 
 SECTION = {"name": "toy", "is_made": False, "stand_in_for": None}
 

@@ -17,10 +17,10 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.errors import UserError
-from workflow_lib.report.gains import gains_section
+from workflow_lib.core.errors import UserError
+from workflow_lib.page.gains import gains_section
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.verdict import verdict
+from workflow_lib.table.verdict import verdict
 
 SECTIONS = [
     {"name": "toy", "is_made": False, "stand_in_for": "videos"},

@@ -33,22 +33,22 @@ from workflow_lib import (
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
-from workflow_lib.config.files import read_keys
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.generative.state_space import StateSpaceModel
-from workflow_lib.report.answer_sentences import answer_notes, answer_sentences, headline
-from workflow_lib.report.leaderboard import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.methods.contract.saving import why_not_saved
+from workflow_lib.models.state_spaces.state_space import StateSpaceModel
+from workflow_lib.protocol.statistics import mean_and_deviation
+from workflow_lib.report.results import read_choices, read_scores, read_timings
+from workflow_lib.report.tables import error_table
+from workflow_lib.run.files import read_keys
+from workflow_lib.table.answer_sentences import answer_notes, answer_sentences, headline
+from workflow_lib.table.leaderboard import (
     answer_tree,
     chosen_on_other_splits,
     is_kernel_ridge_by_theory,
     leaderboard,
     run,
 )
-from workflow_lib.report.leaderboard_records import expected_error
-from workflow_lib.report.results import read_choices, read_scores, read_timings
-from workflow_lib.report.tables import error_table
-from workflow_lib.saved_methods import why_not_saved
+from workflow_lib.table.leaderboard_records import expected_error
 
 CONFIG = Path(__file__).parents[2] / "config"
 

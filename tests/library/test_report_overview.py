@@ -18,7 +18,7 @@ from report_samples import (
 )
 from scipy import stats
 
-from workflow_lib.experiments.statistics import detectable_difference
+from workflow_lib.protocol.statistics import detectable_difference
 from workflow_lib.report.labels import format_signed
 from workflow_lib.report.overview import (
     best_of,

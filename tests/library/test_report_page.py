@@ -24,16 +24,17 @@ from report_samples import (
 )
 from scipy.sparse import csr_array
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.convergence import GAP_AT_LIMIT
-from workflow_lib.datasets.sparse_inputs import sparse_tree
-from workflow_lib.errors import UserError
-from workflow_lib.report import assembly, manifest
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.convergence import GAP_AT_LIMIT
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.whole_files import write_text
+from workflow_lib.items.sparse_inputs import sparse_tree
+from workflow_lib.page import assembly
+from workflow_lib.report import manifest
 from workflow_lib.report.dataset_records import dataset_facts
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
 from workflow_lib.report.protocol_sentences import _k_fold_in_words
 from workflow_lib.report.results import read_choices, read_scores
-from workflow_lib.whole_files import write_text
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 

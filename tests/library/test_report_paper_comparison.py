@@ -21,14 +21,13 @@ from report_samples import (
     write_timings,
 )
 
-from workflow_lib.config.paper_runs import paper_runs
-from workflow_lib.errors import UserError
-from workflow_lib.report.agreement import comparisons, count_within
-from workflow_lib.report.paper_comparison import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.page.paper_comparison import (
     COLUMNS,
     COLUMNS_OF_OTHERS,
     paper_comparison_section,
 )
+from workflow_lib.report.agreement import comparisons, count_within
 from workflow_lib.report.paper_contents import PaperItem, read_contents
 from workflow_lib.report.published_tables import PAPER, published_layouts
 from workflow_lib.report.reproduced_tables import (
@@ -42,6 +41,7 @@ from workflow_lib.report.reproduced_tables import (
     tables_named,
 )
 from workflow_lib.report.results import read_coordinates, read_scores, read_timings
+from workflow_lib.run.paper_runs import paper_runs
 
 CONFIG = Path(__file__).parents[2] / "config"
 PALASEK = "Palasek and Patras (2017)"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from report_samples import METHODS, assert_apart
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.figures import profiles
 from workflow_lib.report.figures.profiles import N_ROWS, shown_methods
 from workflow_lib.report.style import applied_style

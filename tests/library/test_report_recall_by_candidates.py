@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from report_samples import CLASS_METHODS, write_class_results
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.measures.recalls import recalls
-from workflow_lib.report.figures import recall_by_candidates
+from workflow_lib.papers.blaschko.figures import recall_by_candidates
 
 
 def draw(paths):

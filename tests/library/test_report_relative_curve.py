@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from report_samples import METHODS, base_error, noisy_error, write_scores
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import corrected_resampled_t_test, paired_t_test
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.statistics import corrected_resampled_t_test, paired_t_test
 from workflow_lib.report.figures.relative_curve import draw, relative_errors
 from workflow_lib.report.results import read_scores
 

@@ -14,7 +14,7 @@ from report_samples import (
     write_timings,
 )
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.results import (
     by_size,
     outside_studies,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from reader_samples import refusal
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.embeddings.score_space_storage import model_to_tree
-from workflow_lib.features.item_rows import items_in, letter_rows
-from workflow_lib.generative.hidden_markov import HiddenMarkovModel
-from workflow_lib.report.figures import sequence_posteriors
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.items.item_rows import items_in, letter_rows
+from workflow_lib.papers.perina.figures import sequence_posteriors
+from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
+from workflow_lib.papers.perina.score_space_storage import model_to_tree
 
 SPACE = {"models": "hmm", "standardise": True, "level": "symbol", "divide_by_length": None}
 METHOD = {"label": "nFESS", "color": "#0072B2", "regressor": "support_vector_machine"}

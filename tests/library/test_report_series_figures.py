@@ -16,8 +16,8 @@ from report_samples import (
     write_coordinates,
 )
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.chosen_rows import chosen_rows
 from workflow_lib.report.figures import coordinates, series
 from workflow_lib.report.figures.series import shown_methods

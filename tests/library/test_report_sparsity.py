@@ -8,11 +8,11 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from small_data import regression_data
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, USED_INPUTS, GridErrors
-from workflow_lib.regression.any_estimator import fit_outputs, n_used_inputs
-from workflow_lib.report.figures.sparsity import draw
+from workflow_lib.papers.blaschko.figures.sparsity import draw
+from workflow_lib.solvers.any_estimator import fit_outputs, n_used_inputs
 
 SHOWN = {"lasso": {"label": "lasso", "color": "#0072B2", "marker": "o"}}
 

@@ -22,7 +22,7 @@ from report_samples import (
 )
 from scipy import stats
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
 from workflow_lib.report.variants import Variant

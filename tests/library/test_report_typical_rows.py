@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from report_samples import parse
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.generative.storage import model_to_tree
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import fit_output_scaling
+from workflow_lib.models.storage import model_to_tree
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_files import run
 from workflow_lib.report.table_kinds.typical_rows import cells, layout, row_names

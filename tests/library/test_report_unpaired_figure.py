@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from report_samples import METHODS, base_error, write_scores
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.figures.unpaired import MARKERS, draw, relative_differences
 from workflow_lib.report.results import read_scores
 

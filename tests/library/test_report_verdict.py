@@ -12,9 +12,9 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.report.assembly import comparison_rows
+from workflow_lib.page.assembly import comparison_rows
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.verdict import count_sentences, verdict
+from workflow_lib.table.verdict import count_sentences, verdict
 
 
 def verdict_of(tmp_path, rows, **options):

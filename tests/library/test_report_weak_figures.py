@@ -16,7 +16,7 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.figures import base
 from workflow_lib.report.style import applied_style
 from workflow_lib.report.weak_study_figure import BREAK

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.report.figures.weight_map import draw
+from workflow_lib.core.artifacts import write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.papers.blaschko.figures.weight_map import draw
 
 METHODS = {"first": {"label": "First"}, "second": {"label": "Second"}}
 N_ROWS = 6

@@ -8,9 +8,9 @@ import math
 import pandas as pd
 import pytest
 
-from workflow_lib.config.job_needs import job_needs
-from workflow_lib.errors import UserError
-from workflow_lib.methods.base import method_modules
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.job_needs import job_needs
+from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.report.resource_usage import compare, read_jobs, run
 
 CONFIGURATION = {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from workflow_lib.experiments.conformal import coverage_by_thirds, half_widths, row_weights
-from workflow_lib.experiments.output_ranges import OutputRanges
-from workflow_lib.experiments.row_intervals import (
+from workflow_lib.uncertainty.conformal import coverage_by_thirds, half_widths, row_weights
+from workflow_lib.uncertainty.output_ranges import OutputRanges
+from workflow_lib.uncertainty.row_intervals import (
     FEWEST_ROWS,
     N_FEATURES,
     HeldOutRows,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workflow_lib.config.files import read_keys
-from workflow_lib.config.models import DatasetSettings
-from workflow_lib.config.run_plan import PlannedJob, data_lines, stage_lines, total_lines
+from workflow_lib.run.files import read_keys
+from workflow_lib.run.models import DatasetSettings
+from workflow_lib.run.run_plan import PlannedJob, data_lines, stage_lines, total_lines
 
 CONFIG = Path(__file__).parents[2] / "config"
 MISSING = "Missing output files: a.h5, b.h5; Input files updated by another job: c.h5"

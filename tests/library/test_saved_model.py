@@ -16,22 +16,18 @@ from each_case import each_case
 from saved_model_samples import N_ROWS, Final, small_table, table_dataset
 from small_pipeline import assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.readers.table import Options, read
-from workflow_lib.datasets.table_encoding import EncodedRows
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import (
-    alignments,
-    output_predictions,
-    saved_model_stage,
-    table_predictions_stage,
-)
-from workflow_lib.experiments.joint_regions import JointRegions
-from workflow_lib.experiments.output_ranges import OutputRanges
-from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
-from workflow_lib.experiments.saved_model import SavedModel, load_model
-from workflow_lib.methods.base import method_modules
-from workflow_lib.saved_methods import why_not_saved
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.readers.table import Options, read
+from workflow_lib.data.table_encoding import EncodedRows
+from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.methods.contract.saving import why_not_saved
+from workflow_lib.protocol import alignments, output_predictions
+from workflow_lib.table import saved_model_stage, table_predictions_stage
+from workflow_lib.table.saved_model import SavedModel, load_model
+from workflow_lib.uncertainty.joint_regions import JointRegions
+from workflow_lib.uncertainty.output_ranges import OutputRanges
+from workflow_lib.uncertainty.row_intervals import HeldOutRows, RowIntervals
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
@@ -72,7 +68,7 @@ def stored_fit(final):
 PLS = "sklearn.cross_decomposition.PLSRegression"
 TREES = "sklearn.ensemble.ExtraTreesRegressor"
 BOOSTING = "sklearn.ensemble.HistGradientBoostingRegressor"
-PROCESS = "workflow_lib.regression.gaussian_process.WidthPerInputGaussianProcess"
+PROCESS = "workflow_lib.solvers.gaussian_process.WidthPerInputGaussianProcess"
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
 
 
@@ -806,7 +802,7 @@ def test_blocks_of_rows_are_predicted_as_all_rows_at_once(tmp_path, monkeypatch)
     model = final.saved("ridge")
     table = small_table(seed=1, n_rows=600)
     whole = model.predict(table)
-    monkeypatch.setattr("workflow_lib.experiments.saved_model.BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("workflow_lib.table.saved_model.BLOCK_NUMBERS", 1)
     parts = model.predict(table)
     np.testing.assert_allclose(parts.outputs, whole.outputs, rtol=0, atol=1e-11)
     np.testing.assert_allclose(parts.novelty, whole.novelty)

@@ -17,11 +17,11 @@ from sklearn.svm import LinearSVC
 from small_data import numerical_jacobian
 
 from workflow_lib import HiddenMarkovModel, ScoreSpace, TopicModel
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.embeddings.score_space_storage import model_from_tree, model_to_tree
-from workflow_lib.embeddings.score_spaces import hidden_markov as hidden_markov_scores
-from workflow_lib.generative.hidden_markov_posterior import mean_field
-from workflow_lib.generative.sequences import arrange
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.papers.perina.hidden_markov.posterior import mean_field
+from workflow_lib.papers.perina.score_space_storage import model_from_tree, model_to_tree
+from workflow_lib.papers.perina.score_spaces import hidden_markov as hidden_markov_scores
+from workflow_lib.papers.perina.sequences import arrange
 
 POSTERIORS = ("exact", "mean_field")
 SUMMED = ("state", "symbol", "term")
@@ -248,7 +248,7 @@ def test_fisher_scores_are_the_derivatives_of_the_log_likelihood(parametrization
 
 @pytest.mark.parametrize("emission", EMISSIONS)
 def test_mean_field_scores_are_the_derivatives_of_the_bound(emission, monkeypatch):
-    from workflow_lib.generative import hidden_markov_posterior
+    from workflow_lib.papers.perina.hidden_markov import posterior as hidden_markov_posterior
 
     monkeypatch.setattr(hidden_markov_posterior, "TOLERANCE", 1e-15)
     model, sequences = model_with(emission), sequences_of(emission)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from workflow_lib.baselines.position_naive_bayes import PositionNaiveBayes
-from workflow_lib.embeddings.sequence_length import SequenceLength
-from workflow_lib.embeddings.word_shares import WordShares
-from workflow_lib.features.item_rows import letter_rows
-from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
+from workflow_lib.items.item_rows import letter_rows
+from workflow_lib.papers.perina.sequence_length import SequenceLength
+from workflow_lib.papers.perina.word_shares import WordShares
+from workflow_lib.solvers.position_naive_bayes import PositionNaiveBayes
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
 TEXTS = ["ACDA", "WY", "CXC", "DDAAWY"]
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from configuration_example import DATASET, EXPERIMENT, RUN, write, write_example
 
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.reproduced_tables import tables_named
-from workflow_lib.report.verdict import replaced_sentences
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.table.verdict import replaced_sentences
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -81,7 +81,7 @@ def test_supplied_files_count_where_the_dataset_says_that_they_belong(
     else:
         content |= {"inputs": {"scale": "none", "kernel": "precomputed"}}
     write(folder, "datasets/away", content)
-    monkeypatch.setattr("workflow_lib.config.loading.capabilities.check_experiment", list_nothing)
+    monkeypatch.setattr("workflow_lib.run.loading.capabilities.check_experiment", list_nothing)
     for number in range(len(files) + 1):
         replaced = replaced_of(folder)
         assert replaced == ({"far": ("near", "first")} if number < len(files) else {})
@@ -96,9 +96,9 @@ def list_nothing(*arguments) -> list:
 
 def replaced_of(folder):
     """Return what is replaced, whether or not the experiment can run in the example."""
-    from workflow_lib.config.files import ConfigurationFiles
-    from workflow_lib.config.models import RunSettings
-    from workflow_lib.config.stand_ins import replaced_experiments
+    from workflow_lib.run.files import ConfigurationFiles
+    from workflow_lib.run.models import RunSettings
+    from workflow_lib.run.stand_ins import replaced_experiments
 
     run = RunSettings(**RUN | STAND_INS)
     files = ConfigurationFiles(folder)

@@ -9,7 +9,7 @@ import pytest
 from each_case import each_case
 from scipy import stats
 
-from workflow_lib.experiments.statistics import (
+from workflow_lib.protocol.statistics import (
     average_ranks,
     corrected_resampled_t_test,
     effect_sizes,

@@ -30,20 +30,20 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
 import workflow_lib
-from workflow_lib.errors import UserError
-from workflow_lib.named_class import imported_class
-from workflow_lib.regression.pretrained import PretrainedRegressor
-from workflow_lib.regression.stored_classes import is_allowed_object
-from workflow_lib.regression.stored_estimator import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.named_class import imported_class
+from workflow_lib.solvers.pretrained import PretrainedRegressor
+from workflow_lib.solvers.stored.classes import is_allowed_object
+from workflow_lib.solvers.stored.estimator import (
     estimator_bytes,
     estimator_from_bytes,
     trusting,
 )
-from workflow_lib.regression.stored_structure import check_structure
+from workflow_lib.solvers.stored.structure import check_structure
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "sklearn.utils._testing.assert_run_python_script_without_output"
-WRITER = "workflow_lib.whole_files.write_text"
+WRITER = "workflow_lib.core.whole_files.write_text"
 SECONDS = 5
 
 
@@ -178,9 +178,23 @@ def gadgets(marker: Path) -> dict[str, dict]:
         found[f"function {path}"] = node("FunctionNode", path)
         found[f"type {path}"] = node("TypeNode", path)
     for path in (
-        *(SCRIPT, WRITER, "workflow_lib.artifacts.UserError", "pathlib.Path", "sklearn.base.clone"),
-        *("workflow_lib.errors.Iterable", "sklearn.linear_model.Ridge", "workflow_lib..os.system"),
-        *("lightgbm.basic.Booster", "sklearn.pipeline.np", "workflow_lib.ofer.RegressorMixin"),
+        *(
+            SCRIPT,
+            WRITER,
+            "workflow_lib.core.artifacts.UserError",
+            "pathlib.Path",
+            "sklearn.base.clone",
+        ),
+        *(
+            "workflow_lib.core.errors.Iterable",
+            "sklearn.linear_model.Ridge",
+            "workflow_lib..os.system",
+        ),
+        *(
+            "lightgbm.basic.Booster",
+            "sklearn.pipeline.np",
+            "workflow_lib.estimators.output_fisher.RegressorMixin",
+        ),
     ):
         found[f"object {path}"] = node("ObjectNode", path, content=empty)
     return found

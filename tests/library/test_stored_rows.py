@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib import stored_rows
-from workflow_lib.errors import UserError
-from workflow_lib.stored_rows import StoredRows
+from workflow_lib.core import stored_rows
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.stored_rows import StoredRows
 
 N_ROWS = 23
 

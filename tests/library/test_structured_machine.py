@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from workflow_lib.baselines.structured_machine import (
+from workflow_lib.papers.blaschko.structured_machine import (
     centre,
     class_scores,
     fit_structured_machine,

@@ -8,14 +8,14 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from workflow_lib.config.files import read_keys
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.config.models import DatasetSettings
-from workflow_lib.config.needed_data import missing_downloads, missing_supplies, steps_to_get
-from workflow_lib.config.published import published_names
-from workflow_lib.config.studies import study_files, study_of, with_study
-from workflow_lib.config.study_list import study_lines
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.files import read_keys
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.models import DatasetSettings
+from workflow_lib.run.needed_data import missing_downloads, missing_supplies, steps_to_get
+from workflow_lib.run.published import published_names
+from workflow_lib.run.studies import study_files, study_of, with_study
+from workflow_lib.run.study_list import study_lines
 
 CONFIG = Path(__file__).parents[2] / "config"
 WIDTH = 100

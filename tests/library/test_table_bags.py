@@ -10,11 +10,11 @@ from reader_samples import excluded, refusal
 from saved_model_samples import Final
 from small_assay import config_with_methods
 
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.datasets.new_table import run
-from workflow_lib.datasets.reading import kind_of_inputs, read_dataset
-from workflow_lib.datasets.table_encoding import TableEncoding
-from workflow_lib.datasets.table_file import read_table
+from workflow_lib.data.reading import kind_of_inputs, read_dataset
+from workflow_lib.data.table_encoding import TableEncoding
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.table.new_table import run
+from workflow_lib.tabular.table_file import read_table
 
 WORDS = ["w1", "w2", "w3", "w4"]
 
@@ -141,7 +141,7 @@ def test_saved_methods_repeat_their_predictions_for_bags(tmp_path):
     tree = read(written(tmp_path))
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
     learner = {"settings": {}, "grid": {}, "unlabelled": False, "seed": 0}
-    learner |= {"transformer": "workflow_lib.embeddings.bag_shares.WordHistogram"}
+    learner |= {"transformer": "workflow_lib.papers.perina.bag_shares.WordHistogram"}
     final._run(
         "words",
         "support_vector_machine",

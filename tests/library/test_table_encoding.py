@@ -7,16 +7,16 @@ import re
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.table_encoding import (
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.table_encoding import (
     MOST_TERMS,
     N_BITS,
     STRING_COLUMNS,
     TableEncoding,
 )
-from workflow_lib.datasets.table_file import Table, read_table
-from workflow_lib.errors import UserError
-from workflow_lib.features.column_origins import channel_groups
+from workflow_lib.inputs.column_origins import channel_groups
+from workflow_lib.tabular.table_file import Table, read_table
 
 COLUMNS = {
     "width": [1.5, None, 3.0, -2.0],
@@ -143,7 +143,7 @@ def test_the_most_frequent_words_are_kept(monkeypatch):
     texts = [" ".join(texts[start : start + 60]) for start in range(0, 3000, 60)]
     assert MOST_TERMS >= 64
     counted = {word: sum(text.split().count(word) for text in texts) for word in _words(texts)}
-    monkeypatch.setattr("workflow_lib.datasets.table_encoding.MOST_TERMS", 10)
+    monkeypatch.setattr("workflow_lib.data.table_encoding.MOST_TERMS", 10)
     terms = TableEncoding.fit(table_of(notes=texts), text="notes").terms
     assert list(terms) == sorted(terms) and len(terms) == 10
     assert min(counted[word] for word in terms) >= sorted(counted.values())[-10]

@@ -17,9 +17,10 @@ import pandas
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets import archives, long_lines
-from workflow_lib.datasets.table_file import Table, read_table, text_rows
-from workflow_lib.errors import UserError
+from workflow_lib.core import archives
+from workflow_lib.core.errors import UserError
+from workflow_lib.tabular import long_lines
+from workflow_lib.tabular.table_file import Table, read_table, text_rows
 
 TEXT = 'name,width,"a, b",note\nfirst, 1.5 ,NA,x\nsecond,-2e3,?,"y ""z"""\nthird,,0,\n'
 

@@ -12,10 +12,10 @@ from saved_model_samples import Final, small_table, table_dataset
 from scipy.special import softmax
 
 from workflow_lib import load_model
-from workflow_lib.datasets.table_file import read_table
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import table_predictions_stage
-from workflow_lib.experiments.saved_model import SavedModel
+from workflow_lib.core.errors import UserError
+from workflow_lib.table import table_predictions_stage
+from workflow_lib.table.saved_model import SavedModel
+from workflow_lib.tabular.table_file import read_table
 
 ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
 

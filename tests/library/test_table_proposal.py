@@ -10,17 +10,17 @@ import yaml
 from each_case import each_case
 from small_assay import assay_columns, config_with_methods, write_table
 
-from workflow_lib import saved_methods
-from workflow_lib.datasets import proposed_methods, proposed_sizes, run_costs
-from workflow_lib.datasets.proposal import Proposal
-from workflow_lib.datasets.proposal_text import dataset_text, experiment_text, summary_lines
-from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
-from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
-from workflow_lib.datasets.table_file import MISSING_VALUES, Table
-from workflow_lib.datasets.table_proposal import propose
-from workflow_lib.datasets.table_request import checked_request
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.core.errors import UserError
+from workflow_lib.methods.contract import saving as saved_methods
+from workflow_lib.protocol.splitting import split_rows
+from workflow_lib.table import proposed_methods, proposed_sizes, run_costs
+from workflow_lib.table.proposal import Proposal
+from workflow_lib.table.proposal_text import dataset_text, experiment_text, summary_lines
+from workflow_lib.table.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
+from workflow_lib.table.proposed_sizes import EARLIER_SHARE, pool_size
+from workflow_lib.table.table_proposal import propose
+from workflow_lib.table.table_request import checked_request
+from workflow_lib.tabular.table_file import MISSING_VALUES, Table
 
 ROOT = Path(__file__).resolve().parents[2]
 

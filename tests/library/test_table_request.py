@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets.table_file import Table
-from workflow_lib.datasets.table_request import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.table.table_request import (
     CONTRADICTIONS,
     REQUEST_KEYS,
     RESERVED_NAMES,
     checked_request,
     requested_columns,
 )
-from workflow_lib.errors import UserError
+from workflow_lib.tabular.table_file import Table
 
 REQUEST = {"name": "assay", "data": "assay.csv", "outputs": "y1"}
 

@@ -10,14 +10,14 @@ from reader_samples import excluded, refusal
 from saved_model_samples import Final
 from small_assay import config_with_methods
 
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.datasets.new_table import run
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.table_encoding import TableEncoding
-from workflow_lib.datasets.table_file import read_table
-from workflow_lib.datasets.table_sequences import proposed_letters
-from workflow_lib.experiments.novelty import nearest_by_letters
-from workflow_lib.features.item_rows import letter_rows
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.data.table_encoding import TableEncoding
+from workflow_lib.data.table_sequences import proposed_letters
+from workflow_lib.items.item_rows import letter_rows
+from workflow_lib.run.loading import load_configuration
+from workflow_lib.table.new_table import run
+from workflow_lib.tabular.table_file import read_table
+from workflow_lib.uncertainty.novelty import nearest_by_letters
 
 
 def sequences(n_rows=30):
@@ -170,9 +170,9 @@ def test_contradictory_requests_are_refused(tmp_path, change, message):
 def test_saved_methods_repeat_their_predictions_for_sequences(tmp_path):
     tree = read(written(tmp_path))
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
-    final.estimator("bayes", "workflow_lib.baselines.position_naive_bayes.PositionNaiveBayes")
+    final.estimator("bayes", "workflow_lib.solvers.position_naive_bayes.PositionNaiveBayes")
     learner = {"settings": {}, "grid": {"word_length": [1, 2]}, "unlabelled": False, "seed": 0}
-    learner |= {"transformer": "workflow_lib.embeddings.word_shares.WordShares"}
+    learner |= {"transformer": "workflow_lib.papers.perina.word_shares.WordShares"}
     final._run(
         "words",
         "support_vector_machine",

@@ -22,17 +22,17 @@ from report_samples import (
     write_timings,
 )
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.config.capabilities import check_experiment, experiment_facts, method_facts
-from workflow_lib.config.method_file import parameters_of
-from workflow_lib.config.models import DatasetSettings, ExperimentSettings
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import TABLE_KINDS
-from workflow_lib.errors import UserError
+from workflow_lib.core.result_columns import QUEUE_COSTS
+from workflow_lib.methods.contract.method_file import parameters_of
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_files import make, run
 from workflow_lib.report.table_kinds import base
 from workflow_lib.report.table_text import TableOptions
-from workflow_lib.result_columns import QUEUE_COSTS
+from workflow_lib.run.capabilities import check_experiment, experiment_facts, method_facts
+from workflow_lib.run.models import DatasetSettings, ExperimentSettings
 
 ROOT = Path(__file__).parents[2]
 KINDS = base.table_kinds()

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import logm, sqrtm
 from sklearn.base import clone
 
-from workflow_lib.features.tangent_space import TangentSpace
-from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
+from workflow_lib.inputs.tangent_space import TangentSpace
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
 
 def covariances(n_rows=12, p=4, seed=0):

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from measure_samples import Rows, outputs_of, scores_of
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.config.models import ExperimentSettings
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.measures.found import measures_of
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.run.models import ExperimentSettings
 from workflow_lib.tasks.base import PER_CLASS
 from workflow_lib.tasks.found import all_measures, metrics_of, task_of, tasks, usual_measures
 

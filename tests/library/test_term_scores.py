@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 from scipy.stats import dirichlet_multinomial
 
-from workflow_lib.features.term_scores import (
+from workflow_lib.inputs.term_scores import (
     dirichlet_log_likelihood,
     dirichlet_scores,
     fit_dirichlet,
@@ -16,7 +16,7 @@ from workflow_lib.features.term_scores import (
     markov_scores,
     terms_from_tree,
 )
-from workflow_lib.features.term_weights import TermWeights
+from workflow_lib.inputs.term_weights import TermWeights
 
 SCALES = ("tf-idf", "multinomial", "dirichlet-multinomial", "markov")
 ONE_STATE = np.zeros(4, dtype=int)
@@ -48,11 +48,11 @@ def test_the_likelihood_is_greatest_where_scores_sum_to_zero(monkeypatch):
     counts = texts()
     likelihoods = []
     for most in range(1, 30):
-        monkeypatch.setattr("workflow_lib.features.term_scores.MOST_ITERATIONS", most)
+        monkeypatch.setattr("workflow_lib.inputs.term_scores.MOST_ITERATIONS", most)
         likelihoods.append(dirichlet_log_likelihood(counts, fit_dirichlet(csr_array(counts))))
     assert (np.diff(likelihoods) >= -1e-9).all()
-    monkeypatch.setattr("workflow_lib.features.term_scores.MOST_ITERATIONS", 5000)
-    monkeypatch.setattr("workflow_lib.features.term_scores.TOLERANCE", 1e-12)
+    monkeypatch.setattr("workflow_lib.inputs.term_scores.MOST_ITERATIONS", 5000)
+    monkeypatch.setattr("workflow_lib.inputs.term_scores.TOLERANCE", 1e-12)
     alpha = fit_dirichlet(csr_array(counts))
     scores = dirichlet_scores(counts, alpha)
     np.testing.assert_allclose(scores.sum(axis=0), 0.0, atol=1e-4)

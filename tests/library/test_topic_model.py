@@ -14,7 +14,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from small_data import numerical_jacobian
 
 from workflow_lib import ScoreSpace, TopicModel
-from workflow_lib.generative import topic_model
+from workflow_lib.papers.perina import topic_model
 
 
 def model_with(n_topics: int = 3, n_words: int = 5, seed: int = 0) -> TopicModel:

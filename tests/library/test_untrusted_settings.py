@@ -12,24 +12,24 @@ from configuration_example import EMBEDDED, RUN, write, write_example
 from each_case import each_case
 from pydantic import BaseModel
 
-from workflow_lib.config.feature_learner import FeatureLearner
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.evaluation import write_rows
-from workflow_lib.methods.keys.estimator import Parameters
-from workflow_lib.named_class import new_estimator
-from workflow_lib.report.results import read_coordinates
-from workflow_lib.result_cells import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.named_class import new_estimator
+from workflow_lib.core.result_cells import (
     SPREADSHEET_SAFE,
     cell_of,
     frame_as_csv,
     rows_as_csv,
     text_of,
 )
-from workflow_lib.result_columns import COORDINATES
+from workflow_lib.core.result_columns import COORDINATES
+from workflow_lib.methods.contract.feature_learner import FeatureLearner
+from workflow_lib.methods.keys.estimator import Parameters
+from workflow_lib.protocol.evaluation import write_rows
+from workflow_lib.report.results import read_coordinates
+from workflow_lib.run.loading import load_configuration
 
 SK = "sklearn.linear_model.Ridge"
-KERNELS = "workflow_lib.embeddings.averaged_kernels.AveragedKernels"
+KERNELS = "workflow_lib.papers.blaschko.averaged_kernels.AveragedKernels"
 PIPELINE = "sklearn.pipeline.Pipeline"
 KEYS = {name: EMBEDDED[name] for name in ("label", "summary", "color", "marker")}
 
@@ -79,7 +79,7 @@ def own_modules(tmp_path, monkeypatch):
         "antigravity.Class",
         "os.path.Class",
         "subprocess.Popen",
-        "workflow_lib.whole_files.write_text",
+        "workflow_lib.core.whole_files.write_text",
     ],
 )
 def test_no_module_is_imported_for_what_is_no_class(own_modules, path):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from test_reader_image_bags import OPTIONS, write_images
 
-from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
-from workflow_lib.features.bag_rows import bags_of
-from workflow_lib.features.vgg16 import BLOCKS, LAYERS, PUBLISHED, SMALLEST, Vgg16Maps
-from workflow_lib.features.vgg19 import DEVIATION, MEAN
+from workflow_lib.core.errors import UserError
+from workflow_lib.data.reading import read_dataset
+from workflow_lib.inputs.images.vgg19 import DEVIATION, MEAN
+from workflow_lib.items.bag_rows import bags_of
+from workflow_lib.papers.palasek.vgg16 import BLOCKS, LAYERS, PUBLISHED, SMALLEST, Vgg16Maps
 
 SIZES = {"conv3_3": (64, 256), "conv4_3": (16, 512), "conv5_3": (4, 512), "pool_5": (1, 512)}
 """Positions and numbers of an image of 32 x 32 pixels, in Table 2 of the paper."""

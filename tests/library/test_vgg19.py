@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from workflow_lib.datasets.images import resized
-from workflow_lib.errors import UserError
-from workflow_lib.features import vgg19
-from workflow_lib.features.vgg19 import N_FEATURES, Vgg19Features, network_input
+from workflow_lib.core.errors import UserError
+from workflow_lib.inputs.images import vgg19
+from workflow_lib.inputs.images.vgg19 import N_FEATURES, Vgg19Features, network_input
+from workflow_lib.items.images import resized
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -11,15 +11,8 @@ from fit_methods import run_method
 from small_data import regression_data, write_dataset
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.experiments.annotation import memberships_of_groups
-from workflow_lib.experiments.splitting import (
-    split_all_rows,
-    split_labelled_rows,
-    split_rows,
-)
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
@@ -27,7 +20,14 @@ from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.split_models import embedding_of
 from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
+from workflow_lib.protocol import features_stage, splitting
+from workflow_lib.protocol.annotation import memberships_of_groups
+from workflow_lib.protocol.splitting import (
+    split_all_rows,
+    split_labelled_rows,
+    split_rows,
+)
 
 N_LABELLED, N_WEAK = 60, 40
 SIZES, WEAK_SIZES = (10, 23, 40), (5, 20)

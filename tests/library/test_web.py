@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from workflow_lib.datasets.web import open_address
+from workflow_lib.core.web import open_address
 
 
 @pytest.fixture

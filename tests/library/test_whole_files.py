@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from workflow_lib.errors import UserError
-from workflow_lib.whole_files import EnduringFile, whole_file, write_bytes, write_text
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.whole_files import EnduringFile, whole_file, write_bytes, write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 
 trees = {
     "arrays": {f"array-{n}": np.arange(3000.0) + n for n in range(4)},

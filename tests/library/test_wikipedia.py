@@ -12,9 +12,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from workflow_lib.datasets import wikipedia
-from workflow_lib.datasets.class_texts import read_class_texts
-from workflow_lib.datasets.wikipedia import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.data import wikipedia
+from workflow_lib.data.class_texts import read_class_texts
+from workflow_lib.data.wikipedia import (
     DISAMBIGUATION,
     MOST_TITLES,
     NO_INTRODUCTION,
@@ -23,7 +24,6 @@ from workflow_lib.datasets.wikipedia import (
     fetch_introductions,
     write_introductions,
 )
-from workflow_lib.errors import UserError
 
 
 def page(title, extract="", revision=1, **changes):

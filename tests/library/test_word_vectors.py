@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.datasets.word_vectors import read_word_vectors
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.inputs.word_vectors import read_word_vectors
 
 WORDS = ["the", "dog", "café", "nan", "3.5"]
 VECTORS = np.array([[0.1, -2.0, 3e-5], [1, 2, 3], [4, 5, 6], [7, 8, 9], [-1, 0, 1]], dtype=float)

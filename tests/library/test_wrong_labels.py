@@ -10,11 +10,11 @@ from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.config.files import validated
-from workflow_lib.config.models import ExperimentSettings
-from workflow_lib.experiments.evaluation import run_scores
+from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.fitting.wrong_labels import swapped_rows
+from workflow_lib.protocol.evaluation import run_scores
+from workflow_lib.run.files import validated
+from workflow_lib.run.models import ExperimentSettings
 
 SIZES = [10, 20, 50, 100]
 

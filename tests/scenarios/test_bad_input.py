@@ -19,7 +19,7 @@ from small_run import (
     write_measurements,
 )
 
-from workflow_lib.file_digests import digest_path
+from workflow_lib.core.file_digests import digest_path
 
 TABLE = "resources/measurements/measurements.csv"
 DATASET = "results/datasets/measurements.h5"

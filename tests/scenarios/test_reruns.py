@@ -24,7 +24,7 @@ from small_run import (
     snakemake,
 )
 
-from workflow_lib.methods.base import method_modules
+from workflow_lib.methods.contract.base import method_modules
 
 END = {"manifest", "resource usage", "report"}
 CROSS_DATASET = {"critical difference", "overview", "protocol"}
@@ -162,7 +162,7 @@ def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
     assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES, *others}
 
 
-@pytest.mark.parametrize("path", ["workflow_lib/experiments/preimages.py", "scripts/preimages.py"])
+@pytest.mark.parametrize("path", ["workflow_lib/protocol/preimages.py", "scripts/preimages.py"])
 def test_the_stage_of_preimages_recomputes_predictions_and_no_model(finished, path):
     add_line(finished / path)
     assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES}
@@ -279,8 +279,8 @@ ELSEWHERE = (
     "scripts/terminal.py",
     "config/README.md",
     "tests/scenarios/test_reruns.py",
-    "workflow_lib/config/models.py",
-    "workflow_lib/datasets/acquisition.py",
+    "workflow_lib/run/models.py",
+    "workflow_lib/data/acquisition.py",
 )
 
 

@@ -25,8 +25,8 @@ from small_run import (
     write_yaml,
 )
 
-from workflow_lib.experiments.saved_model import load_model
-from workflow_lib.report.closing_lines import HOLDS_ROWS
+from workflow_lib.table.saved_model import load_model
+from workflow_lib.table.terminal_summary import HOLDS_ROWS
 
 CONFIGURATION = "config/own.yaml"
 NAME = "blend"

@@ -14,11 +14,11 @@ import yaml
 from mutated_data import Sample
 from one_job import ROOT, Ended, Job, run_jobs
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.config.files import ConfigurationFiles
-from workflow_lib.datasets.archive_members import members_digest
-from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.errors import UserError
+from workflow_lib.core.archive_members import members_digest
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.items.sparse_inputs import inputs_of
+from workflow_lib.run.files import ConfigurationFiles
 
 MEMBERS = {
     "calls.tar.gz": "MAEC_Dataset/*/text.txt",

@@ -22,9 +22,9 @@ from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 from snakemake_interface_common.exceptions import WorkflowError
 
-from workflow_lib.config.files import check_base_file, read_yaml
-from workflow_lib.config.loading import load_configuration
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.files import check_base_file, read_yaml
+from workflow_lib.run.loading import load_configuration
 
 REFUSAL = 60
 RUN = 240

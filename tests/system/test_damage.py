@@ -28,7 +28,7 @@ from finished_jobs import Job, batches_of_files, finished_jobs, readers_of
 from small_run import ROOT, Outcome, files_below
 from unprivileged import unprivileged
 
-from workflow_lib.file_digests import differing_files, recorded_files
+from workflow_lib.core.file_digests import differing_files, recorded_files
 
 PROTECTED = "error: ProtectedOutputException"
 """Beginning of Snakemake's message about an unreadable file that it was about to replace."""
@@ -241,7 +241,7 @@ def test_the_command_names_all_that_cannot_be_read_or_are_gone(finished, files, 
     for name in names[1::2]:
         (finished / name).unlink()
     done = subprocess.run(
-        [*prefix, sys.executable, "-m", "workflow_lib.file_digests", *FOLDERS],
+        [*prefix, sys.executable, "-m", "workflow_lib.core.file_digests", *FOLDERS],
         cwd=finished,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

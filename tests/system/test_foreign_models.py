@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.saved_model import load_model
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.table.saved_model import load_model
 
 sys.path.append(str(Path(__file__).parents[1] / "library"))
 

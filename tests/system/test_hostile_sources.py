@@ -17,8 +17,8 @@ import pytest
 from hostile_archives import IMAGE, TARS, VICTIM, ZIPS
 from one_job import ROOT, Ended, Job, run_jobs
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.errors import UserError
 
 KIND = "a hostile archive or source"
 STRANGE = str(ROOT / "tests" / "system" / "strange_job.py")

@@ -14,8 +14,8 @@ from places import BLOCK, mounted_disk, mounted_read_only, without_permission
 from small_run import Outcome
 from whole_results import assert_none_incomplete, assert_whole, temporary_files
 
-from workflow_lib.errors import UserError
-from workflow_lib.file_digests import check_digest, digest_path, recorded_files
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.file_digests import check_digest, digest_path, recorded_files
 
 FULL = ("No space left on device", "the disk is full")
 FORBIDDEN = ("Read-only file system", "Permission denied", "Write-protected output files")
@@ -74,9 +74,9 @@ FORBIDDEN_FOLDERS = ["results", ".snakemake", "logs", "resources", "."]
 
 LIMITED_JOBS = [
     ("figure", "matplotlib.backends.backend_agg", STAGES[10]),
-    ("embedding_regression", "workflow_lib.experiments.stage_timings", STAGES[8]),
-    ("models", "workflow_lib.generative.storage", STAGES[6]),
-    ("scores", "workflow_lib.metrics", STAGES[14]),
+    ("embedding_regression", "workflow_lib.core.stage_timings", STAGES[8]),
+    ("models", "workflow_lib.models.storage", STAGES[6]),
+    ("scores", "workflow_lib.measures.metrics", STAGES[14]),
 ]
 """Rules, the last of the modules that their jobs load, and what these make."""
 

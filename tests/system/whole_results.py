@@ -17,7 +17,7 @@ def assert_whole(folder: Path, expected: dict[str, str]) -> None:
     names = set(found) | set(expected)
     assert [name for name in sorted(names) if found.get(name) != expected.get(name)] == []
     checked = subprocess.run(
-        [sys.executable, "-m", "workflow_lib.file_digests"],
+        [sys.executable, "-m", "workflow_lib.core.file_digests"],
         cwd=folder,
         env=smoke.environment(folder, PYTHONPATH=str(ROOT)),
         capture_output=True,

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflow_lib.errors import UserError
-from workflow_lib.file_digests import digest_path, record_digest
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.file_digests import digest_path, record_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -151,7 +151,7 @@ def test_the_code_of_a_job_is_what_its_script_imports(first_folder):
 IMPORTS_BY_NAME = {
     "workflow_lib/__init__.py",
     "workflow_lib/core/plugins.py",
-    "workflow_lib/named_class.py",
+    "workflow_lib/core/named_class.py",
 }
 
 

@@ -17,8 +17,8 @@ from platform import python_version
 import pytest
 from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
 
+from workflow_lib.core.result_columns import CROSS_VALIDATED, TRAINING
 from workflow_lib.measures.found import measures_of
-from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
 
 LOADING_ATTRIBUTES = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
 WITH_WEAK_ROWS = {

@@ -56,7 +56,7 @@ with job(snakemake):
     import time
     from pathlib import Path
 
-    from workflow_lib.errors import UserError
+    from workflow_lib.core.errors import UserError
 
     item = snakemake.wildcards.item
     print("working on", item)
@@ -275,7 +275,7 @@ def test_an_input_whose_date_lies_in_the_future_is_explained(project):
     ("statement", "expected"),
     [
         (
-            "from workflow_lib.errors import UserError\n"
+            "from workflow_lib.core.errors import UserError\n"
             "raise UserError('config.yaml, key seed', 'a word', 'a number')",
             ["error: config.yaml, key seed: a word. Expected a number."],
         ),

@@ -1,0 +1,1 @@
+"""Files, digests, errors, seeds and settings, and the finder of every kind of plug-in."""

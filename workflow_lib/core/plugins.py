@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.core.errors import UserError, unknown_name
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -99,30 +99,27 @@ class Plugins:
         return import_module(f"{PACKAGE.name}.{self.modules[name]}")
 
 
-METHODS = Plugins(
-    "method",
-    "methods",
-    "methods",
-    others=("base", "changed_inputs", "input_steps", "keys", "loading", "saved_method"),
-)
+METHODS = Plugins("method", "methods", "methods", others=("contract", "input_steps", "keys"))
 METHOD_KEYS = Plugins("method with keys", "methods/keys", "methods/keys")
-INPUT_STEPS = Plugins("step before a method", "methods/input_steps", "methods/input_steps")
-READERS = Plugins("reader", "datasets/readers", "readers")
+INPUT_STEPS = Plugins("step before a method", "methods/input_steps", "input_steps")
+READERS = Plugins("reader", "data/readers", "readers")
 FIGURES = Plugins("kind of figure", "report/figures", "figures", others=("base",))
 TABLE_KINDS = Plugins("kind of table", "report/table_kinds", "table_kinds", others=("base",))
 OUTPUT_MODELS = Plugins(
-    "kind of model", "output_models", "output_models", others=("base", "kinds"), is_stated=False
+    "kind of model", "models/kinds", "output_models", others=("base", "found"), is_stated=False
 )
 SCORE_SPACES = Plugins(
     "kind of model of inputs",
-    "embeddings/score_spaces",
+    "inputs/score_spaces",
     "score_spaces",
-    others=("base", "hidden_markov_emissions", "kinds"),
+    others=("base", "found"),
     is_stated=False,
 )
-MEASURES = Plugins("measure", "measures", "measures", others=("base", "found"), is_stated=False)
+MEASURES = Plugins(
+    "measure", "measures", "measures", others=("base", "found", "metrics"), is_stated=False
+)
 TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
-ENCODERS = Plugins("encoder", "features/encoders", "encoders", is_stated=False)
+ENCODERS = Plugins("encoder", "inputs/encoders", "encoders", is_stated=False)
 
 
 def plugin_name(path: Path) -> str:

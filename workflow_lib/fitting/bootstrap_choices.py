@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.measures.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 N_SAMPLES = 30
 """Bootstrap samples, each of which costs one row of a product of matrices for each grid point."""

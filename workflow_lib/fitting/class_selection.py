@@ -11,8 +11,8 @@ import numpy as np
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.metrics import SMALLEST_GAIN
-from workflow_lib.regression.principal_components import first_least
+from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.solvers.principal_components import first_least
 
 # Scores of a row that differ by less, relative to their size, differ by rounding only.
 ROUNDING = 1e-14

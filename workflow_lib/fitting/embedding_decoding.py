@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.embeddings.identity import IdentityEmbedding
-from workflow_lib.fitting.items import components_group, fold_group, size_group
-from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.items.group_names import components_group, fold_group, size_group
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.identity import IdentityEmbedding
+from workflow_lib.models.output_scaling import OutputScaling
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 
 
 @dataclass(frozen=True)

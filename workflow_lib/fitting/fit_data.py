@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.features.bag_rows import bags_of
-from workflow_lib.features.class_trees import ClassTree, tree_of_edges
-from workflow_lib.features.word_points import ImagePoints, points_of
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 from workflow_lib.fitting.wrong_labels import training_output_rows
+from workflow_lib.items.bag_rows import bags_of
+from workflow_lib.items.class_trees import ClassTree, tree_of_edges
+from workflow_lib.items.group_names import components_group, fold_group, size_group
+from workflow_lib.items.word_points import ImagePoints, points_of
 
 if TYPE_CHECKING:
     from workflow_lib.fitting.prepared_inputs import PreparedInputs
@@ -34,13 +34,13 @@ class SplitData:
     """The artifacts of one split that a method reads, each when it is first asked for.
 
     Where the largest training set has more rows than a Gram matrix allows, the inputs of training
-    and weak rows stay in their file (`workflow_lib.stored_rows.StoredRows`), for every size.
+    and weak rows stay in their file (`workflow_lib.core.stored_rows.StoredRows`), for every size.
 
     Parameters
     ----------
     paths : mapping from str to path, sequence of paths or None
-        By the names in `workflow_lib.methods.base.ARTIFACTS`; ``dataset`` and ``split`` at least.
-        Those that the method does without are missing, or None.
+        By the names in `workflow_lib.methods.contract.base.ARTIFACTS`; ``dataset`` and ``split`` at
+        least. Those that the method does without are missing, or None.
     max_gram_rows : int or None, default=None
         Most training rows of a Gram matrix; None for any number.
 
@@ -337,7 +337,7 @@ class FitData:
         """Return what makes feature vectors of inner products, where these are the inputs.
 
         ``eigenvectors`` and ``roots`` of
-        `workflow_lib.features.principal_coordinates.principal_directions`, which a method that
+        `workflow_lib.inputs.principal_coordinates.principal_directions`, which a method that
         learned from such vectors keeps: another linear algebra library may turn them. Empty for
         rows of numbers.
         """
@@ -347,7 +347,7 @@ class FitData:
 class RowsOfTest:
     """The test rows of a split, as a fitted method sees rows for which it predicts.
 
-    `workflow_lib.experiments.saved_inputs` gives new rows with the same interface.
+    `workflow_lib.table.saved_inputs` gives new rows with the same interface.
     """
 
     def __init__(self, data: FitData) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workflow_lib.fitting.items import SELECTED, item_group
+from workflow_lib.items.group_names import SELECTED, item_group
 
 LARGEST_COMPONENT_SHARE = 0.6
 """Of several mixtures, one with more components than this share of the training rows is left

@@ -29,7 +29,7 @@ class Selection:
         Where predictions are averaged over component counts: the selection for each of them, with
         the entry ``n_components``. `entries` then describe the average.
     more_seconds : mapping
-        Seconds, by the names of `workflow_lib.experiments.stage_timings`, that this fit would need
+        Seconds, by the names of `workflow_lib.core.stage_timings`, that this fit would need
         and that were spent elsewhere.
     fitting : object
         What `Method.fit` needs besides, in the same job.
@@ -61,7 +61,7 @@ class Fitted(ABC):
         """Return what is predicted for `rows`: outputs (m, d), their embeddings, or class scores.
 
         `rows` are the test rows of a split, or new rows of a saved model
-        (`workflow_lib.experiments.saved_inputs`).
+        (`workflow_lib.table.saved_inputs`).
         """
 
     def predictions(self, rows: RowsOfTest) -> dict[str, np.ndarray]:

@@ -10,8 +10,8 @@ from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
-from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures
-from workflow_lib.regression.random_features import RandomFeatures
+from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures
+from workflow_lib.solvers.random_features import RandomFeatures
 
 
 class FittedFeatureRidge(Fitted):
@@ -21,8 +21,8 @@ class FittedFeatureRidge(Fitted):
     ----------
     arrays : mapping
         ``weights`` (k, m) and ``intercept`` (m,); ``landmarks`` and ``projection`` of
-        `workflow_lib.regression.landmarks.LandmarkFeatures`, or ``directions`` of
-        `workflow_lib.regression.random_features.RandomFeatures`, or none of these where the inputs
+        `workflow_lib.solvers.landmarks.LandmarkFeatures`, or ``directions`` of
+        `workflow_lib.solvers.random_features.RandomFeatures`, or none of these where the inputs
         are the features.
     kernel : InputKernel
     details : mapping, optional

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from workflow_lib.baselines.stored_forest import StoredForest, forest_tree
 from workflow_lib.fitting.fitted import Fitted
+from workflow_lib.solvers.stored.forest import StoredForest, forest_tree
 
 
 class FittedForest(Fitted):

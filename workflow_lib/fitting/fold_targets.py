@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.generative.output_scaling import OutputScaling
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.output_scaling import OutputScaling
 
 
 @dataclass(frozen=True)

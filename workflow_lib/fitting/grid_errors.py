@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.embeddings.closed_form import apply_gain, decoder
-from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.fitting.fold_targets import FoldTargets, Predicted
-from workflow_lib.metrics import sum_of_observed
+from workflow_lib.measures.metrics import sum_of_observed
+from workflow_lib.models.closed_form import apply_gain, decoder
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.simplex import project_on_simplex
 
 
 def squared_errors(

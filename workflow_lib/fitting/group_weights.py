@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
-from workflow_lib.regression.heldout import SeparateGrams
+from workflow_lib.measures.metrics import reference_errors, relative_error, squared_error_sums
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.heldout import SeparateGrams
 
 WIDTHS = (None, 1.0)
 """Of the linear and of an rbf kernel, in units of the expected squared distance."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
+from workflow_lib.measures.metrics import reference_errors, relative_error, squared_error_sums
 
 
 def heldout_error(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import SMALLEST_GAIN
 
 WITH_WIDTH = ("rbf", "laplacian")
 """Kernels that have a width."""

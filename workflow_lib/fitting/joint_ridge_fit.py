@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import counts_of_size
@@ -19,10 +18,11 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.fitting.selection import Choice, best_of
-from workflow_lib.generative.covariance import absolute_floor
-from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.generative.storage import model_from_tree, model_to_tree, scaling_from_tree
-from workflow_lib.regression.joint_mixture import Components, JointMixture, fit_joint_mixture
+from workflow_lib.models.covariance import absolute_floor
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.output_scaling import OutputScaling
+from workflow_lib.models.storage import model_from_tree, model_to_tree, scaling_from_tree
+from workflow_lib.solvers.joint_mixture import Components, JointMixture, fit_joint_mixture
 
 
 class Joint(NamedTuple):

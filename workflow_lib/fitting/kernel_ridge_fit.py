@@ -24,7 +24,7 @@ from workflow_lib.fitting.input_kernels import (
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.fitting.selection import Choice, best_of, select_each
 from workflow_lib.fitting.validation_curves import ENTRY, ValidationCurves
-from workflow_lib.regression.ridge import fit_blocks
+from workflow_lib.solvers.ridge import fit_blocks
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class KernelRidgeGrid:
     penalty, weak_weights, projections, metric
         As in `workflow_lib.fitting.selection.select_each`.
     precision : {"float64", "float32"}
-        As in `workflow_lib.regression.heldout.SharedGram`.
+        As in `workflow_lib.solvers.heldout.SharedGram`.
     center : bool
         Whether there is an unpenalised intercept.
     weak_outputs : str or None

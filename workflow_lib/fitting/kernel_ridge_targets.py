@@ -6,8 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.embeddings.identity import IdentityEmbedding
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import counts_of_size
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets
@@ -15,7 +13,9 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.split_models import embedding_of
 from workflow_lib.fitting.weak_outputs import weak_outputs_of
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.identity import IdentityEmbedding
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 
 # Blocks that hold the structure share one penalty; the others share the second.
 LEADING_BLOCKS = ("pi", "initial", "state")

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
 from workflow_lib.fitting.input_kernels import Grid, InputKernel
-from workflow_lib.fitting.items import fold_group
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid, Lazily
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.fitting.selection import Choice
 from workflow_lib.fitting.streamed_selection import select_each_streamed
-from workflow_lib.regression.feature_ridge import (
+from workflow_lib.items.group_names import fold_group
+from workflow_lib.solvers.feature_ridge import (
     FeatureBlocks,
     FeatureRidge,
     SeparateFeatureRidges,
 )
-from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
-from workflow_lib.regression.random_features import RandomFeatures, orthogonal_directions
-from workflow_lib.seeds import derive_seed
+from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
+from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 
 LANDMARK_METHOD = "k_means"
 
@@ -46,7 +46,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
         Of the draw of the landmarks, or of the directions of the random features.
     is_random : bool, default=False
         Whether the features of the rbf kernel are random ones
-        (`workflow_lib.regression.random_features`).
+        (`workflow_lib.solvers.random_features`).
 
     Raises
     ------

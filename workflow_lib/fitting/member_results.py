@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 

@@ -1,14 +1,15 @@
 """Outputs that are missing in some training rows.
 
 A missing training output takes the mean of that output over the rows of the fit, so that
-every row can train every method; errors count the observed outputs only (`workflow_lib.metrics`).
+every row can train every method; errors count the observed outputs only
+(`workflow_lib.measures.metrics`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.metrics import means_of_observed
+from workflow_lib.measures.metrics import means_of_observed
 
 
 def impute_mean(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:

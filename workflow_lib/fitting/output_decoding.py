@@ -3,7 +3,7 @@
 Output kernel regression predicts weights a_i(x) of the training outputs; the output predicted from
 them is the one nearest to sum_i a_i(x) psi(y_i) in the feature space of the output kernel. Where
 the weights are projected on the simplex first, they are those of a density of the outputs (see
-`workflow_lib.embeddings.density`).
+`workflow_lib.models.density`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.baselines.output_kernels import (
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.fitting.output_series import output_series
+from workflow_lib.models.density import mean_shift
+from workflow_lib.models.simplex import project_on_simplex
+from workflow_lib.solvers.alignment import global_alignment_gram, lattice_sigma
+from workflow_lib.solvers.output_kernels import (
     ascend_rbf_scores,
     clip_spectrum,
     minimise_rbf_distance,
@@ -23,12 +29,6 @@ from workflow_lib.baselines.output_kernels import (
     output_gram,
     output_unit,
 )
-from workflow_lib.embeddings.density import mean_shift
-from workflow_lib.embeddings.simplex import project_on_simplex
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.output_series import output_series
-from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
 
 DENSITY_PREIMAGES = ("mean", "mean_shift")
 """Pre-images of weights that were projected on the simplex."""

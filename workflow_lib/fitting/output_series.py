@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 
 
 def output_series(tree: Mapping, place: Path) -> np.ndarray:

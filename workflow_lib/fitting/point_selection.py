@@ -18,7 +18,7 @@ from workflow_lib.fitting.input_kernels import (
     kernel_without_selection,
 )
 from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
-from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import SMALLEST_GAIN
 
 Point = tuple[dict[str, Any], np.ndarray]
 """A grid point, and what it predicts for rows without their fold: outputs, or scores of classes."""

@@ -11,22 +11,22 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workflow_lib.features.preparation import InputPreparation
-from workflow_lib.features.principal_coordinates import (
+from workflow_lib.core.stored_rows import StoredRows
+from workflow_lib.inputs.preparation import InputPreparation
+from workflow_lib.inputs.principal_coordinates import (
     principal_coordinates,
     principal_directions,
 )
-from workflow_lib.features.scales import PRODUCTS_SCALE, TEXT_SCALES
-from workflow_lib.fitting.items import fold_group, size_group
-from workflow_lib.kernels.gram import (
+from workflow_lib.items.group_names import fold_group, size_group
+from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.solvers.gram import (
     absolute_distances,
     gram_from_products,
     gram_matrix,
     laplacian_of,
 )
-from workflow_lib.regression.heldout import SeparateGrams, SharedGram
-from workflow_lib.regression.weak import WeakGrams
-from workflow_lib.stored_rows import StoredRows
+from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
+from workflow_lib.solvers.weak import WeakGrams
 
 # 256 MB of eigenvectors of weak rows, and as much of distances.
 MOST_NUMBERS_KEPT = 2**25
@@ -197,12 +197,12 @@ class PreparedInputs(ABC):
 class PreparedRows(PreparedInputs):
     """Rows of numbers, filled and scaled by what each fold learned; or a Gram matrix.
 
-    Training and weak rows may be `workflow_lib.stored_rows.StoredRows` instead of arrays.
+    Training and weak rows may be `workflow_lib.core.stored_rows.StoredRows` instead of arrays.
 
     Attributes
     ----------
     are_letters : bool
-        Whether rows are sequences of letters, of `workflow_lib.features.item_rows`.
+        Whether rows are sequences of letters, of `workflow_lib.items.item_rows`.
     """
 
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.fitting.fit_data import SplitData
-from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.fitting.prepared_inputs import PreparedRows
+from workflow_lib.items.group_names import fold_group, size_group
 
 
 def point_group(index: int) -> str:
@@ -84,7 +84,7 @@ class _StoredRows(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        """As of `workflow_lib.features.preparation.InputPreparation`."""
+        """As of `workflow_lib.inputs.preparation.InputPreparation`."""
         return self.rows.shape[1]
 
     def apply(self, numbers: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.validation_curves import ValidationCurves
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.measures.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def select_each(
         both are given. A method that predicts by the gradient pre-image is scored by the closed
         form of its first two blocks: a local search for each grid point would take days.
     metric : {"arrmse", "rrmse"}, default="arrmse"
-        The error that is minimised; see `workflow_lib.metrics`.
+        The error that is minimised; see `workflow_lib.measures.metrics`.
     curves : ValidationCurves or None, default=None
         Is given the errors of all grid points.
     samples : BootstrapChoices or None, default=None

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.embeddings.simplex import project_on_simplex
-from workflow_lib.regression.ridge import fit_blocks
+from workflow_lib.models.simplex import project_on_simplex
+from workflow_lib.solvers.ridge import fit_blocks
 
 ROUNDS = 5
 """Rounds of pseudo-classes; later ones change little."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting.fit_data import SplitData
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 
 
 def embedding_of(split: SplitData, size: int, count: int, fold: int | None) -> ForwardEmbedding:

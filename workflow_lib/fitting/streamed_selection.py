@@ -16,7 +16,7 @@ from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.selection import Choice, best_point, grid_points, is_better
 from workflow_lib.fitting.validation_curves import ValidationCurves
-from workflow_lib.metrics import reference_errors, relative_error
+from workflow_lib.measures.metrics import reference_errors, relative_error
 
 
 def select_each_streamed(

@@ -1,7 +1,7 @@
 """The weak labels: memberships of weak rows, read from the "weak_labels" artifact.
 
 Labels of a simulated annotator are the same in every fold; those of groups are computed for each
-fold from its own rows (`workflow_lib.experiments.annotation`).
+fold from its own rows (`workflow_lib.protocol.annotation`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import components_group, fold_group, size_group
+from workflow_lib.core.errors import UserError
+from workflow_lib.items.group_names import components_group, fold_group, size_group
 
 
 def memberships(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.fitting.missing_outputs import impute_mean_from
-from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.output_scaling import OutputScaling
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import OutputScaling
 
 # Neighbours whose outputs are averaged for a pseudo-output.
 N_NEIGHBOURS = 5

@@ -54,8 +54,8 @@ class Measure:
     reading : str, default=""
         The sentence under published numbers that are taken for this measure because of their size.
     selects_by : str, default=""
-        The error of `workflow_lib.metrics.METRICS` that selection minimises where this measure is
-        the metric of an experiment; empty where it cannot be.
+        The error of `workflow_lib.measures.metrics.METRICS` that selection minimises where this
+        measure is the metric of an experiment; empty where it cannot be.
     as_metric : str, default=""
         The sentence on it in the description of the key ``metric``.
     plain_name : str, default=""

@@ -53,7 +53,7 @@ MEASURES = (
 
 def values(rows: Predictions) -> dict[str, float]:
     """Return the errors of predicted numbers (n, d), by name; NaN where all are constant."""
-    from workflow_lib import metrics
+    from workflow_lib.measures import metrics
 
     errors = metrics.squared_error_sums(rows.truth, rows.predicted)
     return {

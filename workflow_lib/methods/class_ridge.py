@@ -13,14 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from workflow_lib.baselines.output_kernels import output_gram, output_unit
-from workflow_lib.embeddings.class_decoders import (
-    BLOCK_DECODERS,
-    CLASS_DECODERS,
-    MIXTURE_DECODERS,
-)
-from workflow_lib.embeddings.class_decoding import decoded_scores
-from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.core.parameters import check_choice
 from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     least_error,
@@ -32,13 +25,20 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
-from workflow_lib.fitting.items import SELECTED, item_kernel
 from workflow_lib.fitting.point_selection import single_values
 from workflow_lib.fitting.split_models import class_mixture
-from workflow_lib.methods import base
-from workflow_lib.parameters import check_choice
-from workflow_lib.regression.ridge import fit_blocks
-from workflow_lib.regression.weak import WeakGrams
+from workflow_lib.items.group_names import SELECTED, item_kernel
+from workflow_lib.methods.contract import base
+from workflow_lib.models.class_decoders import (
+    BLOCK_DECODERS,
+    CLASS_DECODERS,
+    MIXTURE_DECODERS,
+)
+from workflow_lib.models.class_decoding import decoded_scores
+from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.solvers.output_kernels import output_gram, output_unit
+from workflow_lib.solvers.ridge import fit_blocks
+from workflow_lib.solvers.weak import WeakGrams
 
 REGRESSORS = ("class_ridge",)
 TASKS = ("classes",)
@@ -200,7 +200,7 @@ class Fitted(base.Fitted):
         ``dual_coefficients`` (n, K) and ``intercept`` (K,) of the indicators;
         ``membership_dual_coefficients`` (n + w, C) and ``membership_intercept`` (C,) of a
         membership block; ``codes`` and ``code_weights`` of the decoder, as far as it has them
-        (`workflow_lib.embeddings.class_decoding.decoded_scores`).
+        (`workflow_lib.models.class_decoding.decoded_scores`).
     """
 
     ARRAYS = (

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.class_selection import error_rate, squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.items import SELECTED, item_group
 from workflow_lib.fitting.member_results import stored_members, summed
-from workflow_lib.methods import base
-from workflow_lib.methods.saved_method import SavedMethod
-from workflow_lib.regression.class_calibration import LEAST_PROBABILITY, Calibration, pool_weights
+from workflow_lib.items.group_names import SELECTED, item_group
+from workflow_lib.methods.contract import base
+from workflow_lib.methods.contract.saved_method import SavedMethod
+from workflow_lib.solvers.class_calibration import LEAST_PROBABILITY, Calibration, pool_weights
 
 REGRESSORS = ("class_stack",)
 TASKS = ("classes",)
@@ -30,7 +30,7 @@ class Method(base.Method):
     """Combine the probabilities of the member methods.
 
     The scores that each training row got without its fold are calibrated for each member
-    (`workflow_lib.regression.class_calibration.Calibration`), and the weights are those of
+    (`workflow_lib.solvers.class_calibration.Calibration`), and the weights are those of
     `pool_weights` there: the convex combination with the least log loss. No class of a test row is
     looked at. The scores of the stack are the logarithms of the pooled probabilities. The artifact
     holds ``weight_NAME`` of each member, and ``member_weights``, ``inverse_temperatures`` and

@@ -15,8 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.named_class import (
+    Point,
+    combinations,
+    imported_class,
+    new_estimator,
+    written_point,
+)
 from workflow_lib.fitting.class_selection import error_rate, scaled_squared_error
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData, SplitData
@@ -27,33 +33,27 @@ from workflow_lib.fitting.fit_spec import (
     fit_specs,
 )
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.items import SELECTED
 from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.methods import base
-from workflow_lib.metrics import SMALLEST_GAIN
-from workflow_lib.named_class import (
-    Point,
-    combinations,
-    imported_class,
-    new_estimator,
-    written_point,
-)
-from workflow_lib.regression.any_estimator import (
+from workflow_lib.items.group_names import SELECTED
+from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.methods.contract import base
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
+from workflow_lib.solvers.any_estimator import (
     class_scores,
     fit_embeddings,
     fit_outputs,
     n_used_inputs,
     predict_outputs,
 )
-from workflow_lib.regression.estimator_arguments import (
+from workflow_lib.solvers.estimator_arguments import (
     OF_ESTIMATOR,
     OF_MODEL,
     WEAK_WEIGHT,
     is_classifier,
     own_arguments,
 )
-from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
 REGRESSORS = ("estimator",)
 TASKS = ("regression", "series", "classes")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
 from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
-from workflow_lib.methods import base
-from workflow_lib.metrics import reference_errors
+from workflow_lib.measures.metrics import reference_errors
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("random_forest", "extra_trees")
 TASKS = ("regression", "series")
@@ -30,7 +30,7 @@ class Method(base.Method):
         The error that is minimised.
     seed : int
     regressor : str, default="random_forest"
-        A key of `workflow_lib.baselines.forest.FORESTS`.
+        A key of `workflow_lib.solvers.forest.FORESTS`.
     output_scale : {"none", "center", "standard"}, default="none"
         The units in which a cut compares outputs.
     """
@@ -44,7 +44,7 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         """Return the best share; held-out rows are predicted by the forests of the folds."""
-        from workflow_lib.baselines.forest import select_max_features
+        from workflow_lib.solvers.forest import select_max_features
 
         choice = select_max_features(
             self.regressor,
@@ -66,7 +66,7 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         """Seed and rows are the same in every job, and so are the trees."""
-        from workflow_lib.baselines.forest import fitted_forest
+        from workflow_lib.solvers.forest import fitted_forest
 
         share = float(selection.entries["max_features"])
         settings = self.n_trees, share, self.seed, self.output_scale

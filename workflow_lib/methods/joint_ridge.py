@@ -10,7 +10,7 @@ from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
 from workflow_lib.fitting.joint_ridge_fit import FittedJointRidge as Fitted
 from workflow_lib.fitting.joint_ridge_fit import JointRidgeFit
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeGrid
-from workflow_lib.methods import base
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("joint_ridge",)
 TASKS = ("regression", "series")

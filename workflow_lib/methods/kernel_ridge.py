@@ -10,10 +10,10 @@ from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
 from workflow_lib.fitting.fitted_average import FittedAverage
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
 from workflow_lib.fitting.fitted_ridge import FittedRidge
-from workflow_lib.fitting.items import SELECTED
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
 from workflow_lib.fitting.landmark_ridge_fit import LandmarkRidgeFit
-from workflow_lib.methods import base
+from workflow_lib.items.group_names import SELECTED
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("kernel_ridge",)
 TASKS = ("regression", "series", "boxes", "classes")

@@ -14,17 +14,22 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.methods import base
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
-from workflow_lib.regression.heldout import SeparateGrams
-from workflow_lib.regression.laplacian import (
+from workflow_lib.measures.metrics import (
+    SMALLEST_GAIN,
+    reference_errors,
+    relative_error,
+    sum_of_observed,
+)
+from workflow_lib.methods.contract import base
+from workflow_lib.solvers.heldout import SeparateGrams
+from workflow_lib.solvers.laplacian import (
     deformation,
     deformed_grams,
     fit_laplacian_ridge,
     graph_laplacian,
 )
-from workflow_lib.regression.principal_components import first_least
-from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.solvers.principal_components import first_least
+from workflow_lib.solvers.ridge import labelled_ridge
 
 REGRESSORS = ("laplacian_ridge",)
 TASKS = ("regression", "series")
@@ -35,7 +40,7 @@ LEARNS_FROM_INPUTS = True
 
 @dataclass
 class Method(base.Method):
-    """Select the weight of a graph and a penalty; see `workflow_lib.regression.laplacian`.
+    """Select the weight of a graph and a penalty; see `workflow_lib.solvers.laplacian`.
 
     The unlabelled rows are those of the weak pool, of which only the inputs are used: as many as
     each weak size of the split, and none. A fold's graph holds its

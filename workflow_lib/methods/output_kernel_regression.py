@@ -10,7 +10,6 @@ import numpy as np
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
-from workflow_lib.fitting.items import item_kernel
 from workflow_lib.fitting.output_decoding import (
     DENSITY_PREIMAGES,
     OutputDecoder,
@@ -20,9 +19,15 @@ from workflow_lib.fitting.output_decoding import (
 )
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.methods import base
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.items.group_names import item_kernel
+from workflow_lib.measures.metrics import (
+    SMALLEST_GAIN,
+    reference_errors,
+    relative_error,
+    squared_error_sums,
+)
+from workflow_lib.methods.contract import base
+from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 REGRESSORS = ("output_kernel_regression",)
 TASKS = ("regression", "series")
@@ -35,14 +40,14 @@ class Method(base.Method):
     """Select and fit output kernel regression (IOKR, OFER-density).
 
     Kernel ridge regression of the feature vectors of an output kernel, as in
-    `workflow_lib.baselines.iokr.IOKRegressor`. With the preimage ``candidates`` a prediction is
+    `workflow_lib.solvers.iokr.IOKRegressor`. With the preimage ``candidates`` a prediction is
     the nearest training output; with ``minimiser`` (Gaussian kernel only) the local optimum above
     it, which selection approximates. The exact optimum of the linear kernel would be kernel ridge
     regression of the outputs themselves.
 
     With the preimages ``mean`` (linear kernel) and ``mean_shift`` (Gaussian kernel) the predicted
     weights are projected on the simplex first: OFER with every training output as a component of
-    its own, see `workflow_lib.embeddings.density`. Selection approximates the mean shift.
+    its own, see `workflow_lib.models.density`. Selection approximates the mean shift.
 
     A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.

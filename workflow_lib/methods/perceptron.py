@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from workflow_lib.baselines.stored_perceptron import perceptron_probabilities, perceptron_tree
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.point_selection import Point, select_point
-from workflow_lib.methods import base
+from workflow_lib.methods.contract import base
+from workflow_lib.solvers.stored.perceptron import perceptron_probabilities, perceptron_tree
 
 REGRESSORS = ("perceptron",)
 TASKS = ("classes",)
@@ -67,13 +67,13 @@ class Method(base.Method):
     def _weights(
         self, data: FitData, X: np.ndarray, labels: np.ndarray, penalty: float
     ) -> dict[str, np.ndarray]:
-        from workflow_lib.baselines.classifiers import fit_perceptron
+        from workflow_lib.solvers.classifiers import fit_perceptron
 
         return perceptron_tree(fit_perceptron(X, labels, penalty, self.seed), data.n_classes)
 
 
 class Fitted(base.Fitted):
-    """The weights of a perceptron, as `workflow_lib.baselines.stored_perceptron` names them."""
+    """The weights of a perceptron, as `workflow_lib.solvers.stored.perceptron` names them."""
 
     ARRAYS = (
         *("known", "hidden_weights", "hidden_intercept"),

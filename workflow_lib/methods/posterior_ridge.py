@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.embeddings.posterior import GaussianPosterior
-from workflow_lib.embeddings.posterior_noise import choose_noise
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selection
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.generative.output_density import OutputDensity, fit_output_density
-from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
-from workflow_lib.methods import base
-from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.methods.contract import base
+from workflow_lib.models.output_density import OutputDensity, fit_output_density
+from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling
+from workflow_lib.models.posterior import GaussianPosterior
+from workflow_lib.models.posterior_noise import choose_noise
 
 REGRESSORS = ("posterior_ridge",)
 TASKS = ("regression", "series", "classes")

@@ -14,9 +14,9 @@ from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, si
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.methods import base
-from workflow_lib.metrics import SMALLEST_GAIN
-from workflow_lib.regression.principal_components import (
+from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.methods.contract import base
+from workflow_lib.solvers.principal_components import (
     fit_component_ridge,
     select_component_penalties,
 )
@@ -30,7 +30,7 @@ READS = ("dataset", "split", "features")
 @dataclass
 class Method(base.Method):
     """Select a kernel and the penalty of each output component; see
-    `workflow_lib.regression.principal_components`.
+    `workflow_lib.solvers.principal_components`.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
 from workflow_lib.fitting.point_selection import Point, select_point
-from workflow_lib.methods import base
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("random_forest_classifier",)
 TASKS = ("classes",)
@@ -57,7 +57,7 @@ class Method(base.Method):
         return Fitted(forest, data.directions, known)
 
     def _forest(self, data: FitData, share: float):
-        from workflow_lib.baselines.classifiers import fit_forest_classifier
+        from workflow_lib.solvers.classifiers import fit_forest_classifier
 
         return fit_forest_classifier(
             data.vectors[0], data.labels, self.grid["n_trees"], share, self.seed
@@ -67,7 +67,7 @@ class Method(base.Method):
         self, data: FitData, grown: dict[float, Any], grid: Mapping[str, Any]
     ) -> Iterator[Point]:
         """Keep the forests in `grown`, by their share."""
-        from workflow_lib.baselines.classifiers import out_of_bag_probabilities
+        from workflow_lib.solvers.classifiers import out_of_bag_probabilities
 
         for share in grid["max_features"]:
             grown[share] = self._forest(data, share)

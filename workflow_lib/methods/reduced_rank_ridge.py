@@ -13,10 +13,10 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.methods import base
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
-from workflow_lib.regression.principal_components import first_least
-from workflow_lib.regression.reduced_rank import (
+from workflow_lib.measures.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.methods.contract import base
+from workflow_lib.solvers.principal_components import first_least
+from workflow_lib.solvers.reduced_rank import (
     fit_reduced_rank_ridge,
     heldout_outputs,
     heldout_rank_errors,
@@ -30,7 +30,7 @@ READS = ("dataset", "split", "features")
 
 @dataclass
 class Method(base.Method):
-    """Select a rank and a penalty; see `workflow_lib.regression.reduced_rank`.
+    """Select a rank and a penalty; see `workflow_lib.solvers.reduced_rank`.
 
     A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.

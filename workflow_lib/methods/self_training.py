@@ -17,10 +17,10 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import KernelGrid
-from workflow_lib.fitting.items import SELECTED
 from workflow_lib.fitting.self_training import allowed_classes, self_train
 from workflow_lib.fitting.split_models import class_mixture
-from workflow_lib.methods import base
+from workflow_lib.items.group_names import SELECTED
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("self_training",)
 TASKS = ("classes",)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.items import SELECTED, item_group
 from workflow_lib.fitting.member_results import stored_members, summed
-from workflow_lib.methods import base
-from workflow_lib.methods.saved_method import SavedMethod
-from workflow_lib.regression.stacking import combined, output_weights
+from workflow_lib.items.group_names import SELECTED, item_group
+from workflow_lib.methods.contract import base
+from workflow_lib.methods.contract.saved_method import SavedMethod
+from workflow_lib.solvers.stacking import combined, output_weights
 
 WITHOUT_UNPAIRED = "unpaired_size=0"
 """The setting of the fits of members without outputs that lack inputs."""
@@ -32,7 +32,7 @@ READS = ("dataset", "split", "regressions", "predictions", "member_timings")
 class Method(base.Method):
     """Combine the predictions of the member methods.
 
-    The weights are those of `workflow_lib.regression.stacking.output_weights`, fitted to the
+    The weights are those of `workflow_lib.solvers.stacking.output_weights`, fitted to the
     predictions that each training row got without its fold. No output of a test row is looked at.
     The artifact holds the weight of each member, its mean over outputs, and ``member_weights``
     (k, d), those of every output in the order of `members`. The score is a little too good, as the

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.items import SELECTED, item_group
 from workflow_lib.fitting.member_results import stored_members, summed
-from workflow_lib.methods import base, estimator
-from workflow_lib.methods.saved_method import SavedMethod
+from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.items.group_names import SELECTED, item_group
+from workflow_lib.methods import estimator
+from workflow_lib.methods.contract import base
+from workflow_lib.methods.contract.saved_method import SavedMethod
 
 REGRESSORS = ("stacked_features",)
 TASKS = ("regression", "series")

@@ -14,7 +14,7 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.point_selection import KernelFold, Point, chosen_gram, select_with_kernels
-from workflow_lib.methods import base
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("support_vector_machine",)
 TASKS = ("classes",)
@@ -74,7 +74,7 @@ class Fitted(base.Fitted):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
-        from workflow_lib.baselines.machines import SupportVectorMachines
+        from workflow_lib.solvers.machines import SupportVectorMachines
 
         fitted = arrays["dual_coefficients"], arrays["intercept"], arrays["known"]
         return cls(SupportVectorMachines(*fitted), kernel_in(arrays)[0])
@@ -95,6 +95,6 @@ def _of_fold(fold: KernelFold) -> Iterator[Point]:
 
 
 def _machines(data: FitData, K: np.ndarray, labels: np.ndarray, cost: float):
-    from workflow_lib.baselines.classifiers import fit_support_vector_machines
+    from workflow_lib.solvers.classifiers import fit_support_vector_machines
 
     return fit_support_vector_machines(K, labels, data.n_classes, cost)

@@ -9,8 +9,8 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.methods import base
-from workflow_lib.metrics import means_of_observed
+from workflow_lib.measures.metrics import means_of_observed
+from workflow_lib.methods.contract import base
 
 REGRESSORS = ("training_mean",)
 TASKS = ("regression", "series", "boxes")

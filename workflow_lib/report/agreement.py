@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
+from workflow_lib.protocol.statistics import EQUALITY_TOLERANCE
 from workflow_lib.report.labels import MISSING, count_of, format_signed
 
 COLUMNS = ["label", "column", "quantity", "value", "deviation"]

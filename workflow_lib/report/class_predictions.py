@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.fitting.items import components_group, fold_group, size_group
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.items.group_names import components_group, fold_group, size_group
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
+from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.variants import Variant, order_variants
 

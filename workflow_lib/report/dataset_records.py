@@ -7,9 +7,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.config.own_tables import is_own_table
-from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.user_tables import is_own_table
+from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.report.labels import count_of, format_share
 from workflow_lib.report.reproduced_tables import RECIPE, data_kind
 

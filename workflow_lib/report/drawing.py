@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 READS_ALL_OF = "drawings"
-"""The folder whose files are read here (`workflow_lib.imports`)."""
+"""The folder whose files are read here (`workflow_lib.core.imports`)."""
 
 
 class Drawing:

@@ -1,6 +1,6 @@
 """Embedding or raw outputs: the same regressor with and without a generative model, compared.
 
-The methods are those of `workflow_lib.config.embedding_pairs`.
+The methods are those of `workflow_lib.report.regressor_pairs`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from workflow_lib.config.embedding_pairs import Methods
-from workflow_lib.experiments.statistics import (
+from workflow_lib.protocol.statistics import (
     corrected_resampled_t_test,
     mean_and_deviation,
     paired_t_test,
 )
 from workflow_lib.report.labels import count_of, format_signed, method_label
 from workflow_lib.report.quantities import errors_of
+from workflow_lib.report.regressor_pairs import Methods
 from workflow_lib.report.results import outside_studies
 from workflow_lib.report.variants import SELECTED
 
@@ -43,7 +43,7 @@ def relative_differences(
     to the base on the same split), ``p_student`` and ``p_corrected``.
 
     `experiments` have ``title``, ``stand_in_for`` and ``metric``, and `pairs` are those of
-    `workflow_lib.config.embedding_pairs.pairs_of`. Only selected numbers of components count.
+    `workflow_lib.report.regressor_pairs.pairs_of`. Only selected numbers of components count.
     """
     rows = [
         row | _label(row["regressor"], pairs, methods)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from workflow_lib.methods.base import method_modules
+from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.report.variants import Variant
 
 PLUS_MINUS = "\u00b1"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow_lib.whole_files import write_text
+from workflow_lib.core.whole_files import write_text
 
 PACKAGES = (
     "h5py",

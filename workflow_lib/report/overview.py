@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from workflow_lib.experiments.statistics import detectable_difference
+from workflow_lib.protocol.statistics import detectable_difference
 from workflow_lib.report.labels import count_of, format_signed, is_ceiling, method_label
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import outside_studies, rows_of_sizes
@@ -60,7 +60,7 @@ def overview(
     (of the error from that of the reference, relative to it; infinite where this is 0),
     ``outcome`` (``better``, ``worse``, ``open``, or ``equal`` up to rounding; empty where there is
     no comparison) and ``detectable_percent`` (the difference that the test finds in 80 % of
-    repetitions, `workflow_lib.experiments.statistics.detectable_difference`).
+    repetitions, `workflow_lib.protocol.statistics.detectable_difference`).
     """
     rows = []
     for name, settings in experiments.items():

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow_lib.convergence import GAP_AT_LIMIT
-from workflow_lib.experiments.splitting import ALL, K_FOLD
+from workflow_lib.core.convergence import GAP_AT_LIMIT
+from workflow_lib.core.result_columns import FIT
+from workflow_lib.protocol.splitting import ALL, K_FOLD
 from workflow_lib.report.labels import (
     count_of,
     format_share,
@@ -20,7 +21,6 @@ from workflow_lib.report.labels import (
 )
 from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.results import rows_of_sizes
-from workflow_lib.result_columns import FIT
 
 _GROUPED = (
     "Test rows belong to groups without training rows, so that they are less like the training "

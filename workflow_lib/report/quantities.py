@@ -13,14 +13,14 @@ from operator import attrgetter
 
 import pandas as pd
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.result_columns import FIT, OF_ROWS
 from workflow_lib.measures.base import Measure
 from workflow_lib.measures.found import measures_of
+from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
-from workflow_lib.result_columns import FIT, OF_ROWS
 from workflow_lib.tasks.base import Task
 from workflow_lib.tasks.found import all_measures, task_with, usual_measures
 
@@ -248,7 +248,7 @@ def as_measured_on_test_rows(scores: pd.DataFrame, prefix: str) -> pd.DataFrame:
     """Return the rows whose quantity has a prefix, under the name of the quantity without it.
 
     So that what reads errors of test rows reads those of training rows; `prefix` is `TRAINING` or
-    `CROSS_VALIDATED` of `workflow_lib.result_columns`.
+    `CROSS_VALIDATED` of `workflow_lib.core.result_columns`.
     """
     found = scores[scores["quantity"].str.startswith(prefix)]
     return found.assign(quantity=found["quantity"].str.removeprefix(prefix))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_lib.experiments.statistics import (
+from workflow_lib.protocol.statistics import (
     FriedmanTest,
     friedman_test,
     indistinguishable_groups,

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from workflow_lib.report.table_markup import Layout
 
 READS_ALL_OF = "templates"
-"""The folder whose files are read here (`workflow_lib.imports`)."""
+"""The folder whose files are read here (`workflow_lib.core.imports`)."""
 
 TEMPLATES = Path(__file__).with_name(READS_ALL_OF)
 

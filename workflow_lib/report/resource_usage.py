@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.config.gram_limit import default_max_gram_rows
-from workflow_lib.config.job_needs import job_needs, most_gram_rows
-from workflow_lib.config.own_tables import is_own_table
-from workflow_lib.errors import UserError
-from workflow_lib.methods.base import method_modules
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.gram_limit import default_max_gram_rows
+from workflow_lib.core.job_needs import job_needs, most_gram_rows
+from workflow_lib.core.user_tables import is_own_table
+from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.results import write_frame
 

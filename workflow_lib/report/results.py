@@ -1,8 +1,8 @@
 """The results of experiments as frames of pandas, and the published tables.
 
-The columns of the frames are those of the files (`workflow_lib.result_columns`). Their rows are
-sorted by method, components, weak rows, setting, training size and split, whatever the order in the
-file.
+The columns of the frames are those of the files (`workflow_lib.core.result_columns`). Their rows
+are sorted by method, components, weak rows, setting, training size and split, whatever the order in
+the file.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from workflow_lib.errors import UserError
-from workflow_lib.report.variants import SELECTED, Variant
-from workflow_lib.result_cells import frame_as_csv, text_of
-from workflow_lib.result_columns import (
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.result_cells import frame_as_csv, text_of
+from workflow_lib.core.result_columns import (
     CHOICES,
     COORDINATES,
     FIT,
@@ -26,8 +25,9 @@ from workflow_lib.result_columns import (
     SECONDS,
     TIMINGS,
 )
+from workflow_lib.core.whole_files import write_text
+from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.tasks.found import all_measures
-from workflow_lib.whole_files import write_text
 
 ROW = list(Variant._fields)
 """The columns that make a row of a table."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.quantities import REFERENCE_METHOD, errors_by_size
 from workflow_lib.report.results import most_test_rows
 from workflow_lib.report.tables import Cell, compared_cell

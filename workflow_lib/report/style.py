@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from workflow_lib.whole_files import write_bytes
+from workflow_lib.core.whole_files import write_bytes
 
 STYLE = {
     "font.family": "DejaVu Sans",

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workflow_lib.core.plugins import TABLE_KINDS
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.published_tables import beside, published_layouts
 from workflow_lib.report.quantities import shown_cells
 from workflow_lib.report.results import read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_markup import Layout, latex_markup
 from workflow_lib.report.table_text import TableOptions
 from workflow_lib.report.tables import write_cells
-from workflow_lib.whole_files import write_text
 
 READERS: dict[str, Callable] = {
     "scores": read_scores,

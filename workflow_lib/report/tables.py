@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.experiments.statistics import (
+from workflow_lib.protocol.statistics import (
     PairedTest,
     corrected_resampled_t_test,
     effect_sizes,
@@ -92,7 +92,7 @@ class Cell:
         differ, and mean in units of the spread of the differences.
     hedges_g : float
         The same mean in units of the spread of the scores, with Hedges' correction
-        (`workflow_lib.experiments.statistics.EffectSizes.of_scores`).
+        (`workflow_lib.protocol.statistics.EffectSizes.of_scores`).
     p_reference_student, p_reference_corrected : float
         The two tests of that difference.
     largest_relative_difference : float

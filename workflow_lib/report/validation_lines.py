@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.fitting.items import SELECTED
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY, NO_KERNEL
+from workflow_lib.items.group_names import SELECTED
+from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import PLUS_MINUS, count_of, method_label
 from workflow_lib.report.lines import Line, draw_panels
 from workflow_lib.report.style import WIDTH, applied_style, line_style

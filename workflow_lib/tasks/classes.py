@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from workflow_lib.core.result_columns import TRAINING
 from workflow_lib.measures.base import Predictions
-from workflow_lib.result_columns import TRAINING
 from workflow_lib.tasks.base import PER_CLASS, Fit, Task
 
 

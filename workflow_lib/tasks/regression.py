@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 
+from workflow_lib.core.result_columns import CROSS_VALIDATED, TRAINING
 from workflow_lib.measures.base import Predictions
-from workflow_lib.result_columns import CROSS_VALIDATED, TRAINING
 from workflow_lib.tasks.base import Fit, Task
 
 
@@ -34,7 +34,7 @@ class Numbers(Task):
 
     def test(self, fit: Fit) -> Predictions:
         """Return the outputs (m, d); errors are relative to those of the training mean."""
-        from workflow_lib.metrics import training_mean_errors
+        from workflow_lib.measures.metrics import training_mean_errors
 
         truth = fit.data["outputs"][fit.partition["test"]]
         reference = training_mean_errors(truth, fit.data["outputs"][fit.train])
@@ -47,7 +47,7 @@ class Numbers(Task):
         their own mean; with `CROSS_VALIDATED` those without the fold of each row, with errors
         relative to those of the folds' training means.
         """
-        from workflow_lib.metrics import reference_errors, training_mean_errors
+        from workflow_lib.measures.metrics import reference_errors, training_mean_errors
 
         truth, found = fit.data["outputs"][fit.train], {}
         if "training_outputs" in fit.item:
@@ -60,7 +60,7 @@ class Numbers(Task):
 
     def errors_of_parts(self, fit: Fit, rows: Predictions) -> list[tuple[int, str, float]]:
         """Return sqrt(errors_j / reference_j) of each output coordinate j that varies."""
-        from workflow_lib.metrics import squared_error_sums
+        from workflow_lib.measures.metrics import squared_error_sums
 
         errors = squared_error_sums(rows.truth, rows.predicted)
         names = json.loads(fit.data["names"]["outputs"])

@@ -1,0 +1,1 @@
+"""Steps before a method, which change its inputs in every fold."""

@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workflow_lib.features.preparation import InputPreparation
+from workflow_lib.core.named_class import imported_class, new_estimator, written_point
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.items import size_group
 from workflow_lib.fitting.prepared_inputs import MOST_NUMBERS_KEPT, PreparedRows
-from workflow_lib.methods import base
-from workflow_lib.methods.changed_inputs import (
+from workflow_lib.inputs.preparation import InputPreparation
+from workflow_lib.items.group_names import size_group
+from workflow_lib.methods.contract import base
+from workflow_lib.methods.contract.loading import LEARNER
+from workflow_lib.methods.contract.transformed_inputs import (
     FittedOnChangedInputs,
     OnChangedInputs,
     RowsOfFeatures,
 )
-from workflow_lib.methods.loading import LEARNER
-from workflow_lib.named_class import imported_class, new_estimator, written_point
-from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
 CHOSEN = "feature_learner__"
 """Before the name of a chosen argument in the artifact."""
@@ -44,7 +44,7 @@ class OnLearnedFeatures(OnChangedInputs):
     ----------
     method : Method
     transformer, settings, grid, unlabelled
-        As of `workflow_lib.config.feature_learner.FeatureLearner`.
+        As of `workflow_lib.methods.contract.feature_learner.FeatureLearner`.
     seed : int
     method_file : str
         The YAML file, as errors name it.

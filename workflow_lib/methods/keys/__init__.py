@@ -1,0 +1,1 @@
+"""The keys of methods: one module each, loaded without the method."""

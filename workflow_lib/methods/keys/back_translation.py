@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS
-from workflow_lib.config.values import Factors
+from workflow_lib.core.grids import ChoosesKernel, RidgeGrid
+from workflow_lib.core.requirement import NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS
+from workflow_lib.core.values import Factors
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class BackTranslationGrid(RidgeGrid):

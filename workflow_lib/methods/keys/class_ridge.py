@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from workflow_lib.config.grids import (
+from workflow_lib.core.grids import (
     AnyPositive,
     AveragesRows,
     ChoosesKernel,
@@ -16,10 +16,10 @@ from workflow_lib.config.grids import (
     WeakGrid,
     WeaklySupervised,
 )
-from workflow_lib.config.method_file import ModelMethod
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import NotNegative, Positive, without_repeats
-from workflow_lib.embeddings.class_decoders import (
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.core.values import NotNegative, Positive, without_repeats
+from workflow_lib.methods.contract.method_file import ModelMethod
+from workflow_lib.models.class_decoders import (
     BLOCK_DECODERS,
     CLASS_DECODERS,
     MIXTURE_DECODERS,

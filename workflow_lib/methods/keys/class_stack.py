@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Name, without_repeats
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.core.values import Name, without_repeats
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class Parameters(MethodFile):

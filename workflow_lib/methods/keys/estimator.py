@@ -7,17 +7,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workflow_lib.config.grids import CombinesCounts, WeaklySupervised
-from workflow_lib.config.method_file import EmbeddingMethod
-from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
-from workflow_lib.named_class import (
+from workflow_lib.core.grids import CombinesCounts, WeaklySupervised
+from workflow_lib.core.named_class import (
     DOTTED,
     NamedClass,
     Point,
     combinations,
     imported_class,
 )
-from workflow_lib.regression.estimator_arguments import (
+from workflow_lib.core.requirement import NEEDS_VECTORS, Requirement
+from workflow_lib.methods.contract.method_file import EmbeddingMethod
+from workflow_lib.solvers.estimator_arguments import (
     OF_ESTIMATOR,
     OF_MODEL,
     WEAK_WEIGHT,
@@ -118,7 +118,7 @@ class Parameters(EmbeddingMethod, WeaklySupervised, CombinesCounts):
         if not self.weak:
             return
         # No command loads NumPy unless it has to.
-        from workflow_lib.regression.any_estimator import TAKE_WEIGHTS, takes_weights
+        from workflow_lib.solvers.any_estimator import TAKE_WEIGHTS, takes_weights
 
         if not takes_weights(found):
             yield (

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from workflow_lib.config.grids import (
+from workflow_lib.core.grids import (
     Alphas,
     ChoosesKernel,
     CombinesCounts,
@@ -16,9 +16,9 @@ from workflow_lib.config.grids import (
     WeakGrid,
     WeaklySupervised,
 )
-from workflow_lib.config.method_file import ModelMethod
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import without_repeats
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.core.values import without_repeats
+from workflow_lib.methods.contract.method_file import ModelMethod
 
 
 class JointGrid(RidgeGrid, ComponentGrid, WeakGrid):

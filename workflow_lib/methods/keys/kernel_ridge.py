@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from workflow_lib.config.grids import (
+from workflow_lib.core.grids import (
     ChoosesKernel,
     CombinesCounts,
     ComponentGrid,
@@ -15,9 +15,9 @@ from workflow_lib.config.grids import (
     WeakGrid,
     WeaklySupervised,
 )
-from workflow_lib.config.method_file import EmbeddingMethod
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Sizes, without_repeats
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.core.values import Sizes, without_repeats
+from workflow_lib.methods.contract.method_file import EmbeddingMethod
 
 
 class EmbeddingGrid(RidgeGrid, ComponentGrid, WeakGrid):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class Parameters(MethodFile):

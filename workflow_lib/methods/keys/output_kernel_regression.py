@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.grids import AnyPositive, ChoosesKernel, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
+from workflow_lib.core.grids import AnyPositive, ChoosesKernel, RidgeGrid
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class OutputKernelGrid(RidgeGrid):
@@ -74,7 +74,7 @@ class Parameters(MethodFile, ChoosesKernel):
 
     def faults(self) -> list[tuple[str, str, str, str]]:
         # As the keys of the class are loaded alone, without what the module imports.
-        from workflow_lib.optional_packages import is_installed, not_installed
+        from workflow_lib.core.optional_packages import is_installed, not_installed
 
         if self.output_kernel in ("rbf", "linear") or is_installed("tslearn"):
             return super().faults()

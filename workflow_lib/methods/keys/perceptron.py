@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.grids import Grid, OneExample, SomePositive
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_VECTORS
-from workflow_lib.config.values import Positive
+from workflow_lib.core.grids import Grid, OneExample, SomePositive
+from workflow_lib.core.requirement import NEEDS_VECTORS
+from workflow_lib.core.values import Positive
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class PerceptronGrid(Grid):

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_lib.config.grids import ChoosesKernel, RidgeExample, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_UNPAIRED_OUTPUTS, Requirement
-from workflow_lib.config.values import Factors, Positive, Sizes, without_repeats
+from workflow_lib.core.grids import ChoosesKernel, RidgeExample, RidgeGrid
+from workflow_lib.core.requirement import NEEDS_UNPAIRED_OUTPUTS, Requirement
+from workflow_lib.core.values import Factors, Positive, Sizes, without_repeats
+from workflow_lib.methods.contract.method_file import MethodFile
 
 Priors = Annotated[
     tuple[Literal["gaussian", "mixture", "mixture_full", "kernel"], ...],

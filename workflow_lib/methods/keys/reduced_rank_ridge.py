@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.grids import Centred, RidgeGrid
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.values import SomeSizes
+from workflow_lib.core.grids import Centred, RidgeGrid
+from workflow_lib.core.values import SomeSizes
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class RankGrid(RidgeGrid):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.grids import (
+from workflow_lib.core.grids import (
     ChoosesKernel,
     ComponentGrid,
     RidgeExample,
     RidgeGrid,
     WeaklySupervised,
 )
-from workflow_lib.config.method_file import ModelMethod
-from workflow_lib.config.requirement import Requirement
+from workflow_lib.core.requirement import Requirement
+from workflow_lib.methods.contract.method_file import ModelMethod
 
 
 class SelfTrainingGrid(RidgeGrid, ComponentGrid):

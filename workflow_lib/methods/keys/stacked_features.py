@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import NEEDS_VECTORS, Requirement
-from workflow_lib.config.values import Name, without_repeats
-from workflow_lib.named_class import DOTTED, NamedClass, combinations
+from workflow_lib.core.named_class import DOTTED, NamedClass, combinations
+from workflow_lib.core.requirement import NEEDS_VECTORS, Requirement
+from workflow_lib.core.values import Name, without_repeats
+from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class Parameters(MethodFile):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workflow_lib.config.method_file import MachineMethod
+from workflow_lib.methods.contract.method_file import MachineMethod
 
 
 class Parameters(MachineMethod):

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import detectable_difference, mean_and_deviation
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.statistics import detectable_difference, mean_and_deviation
 from workflow_lib.report.labels import count_of, format_p_value, method_label, range_in_words
 from workflow_lib.report.quantities import QUANTITIES, Quantity, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores, rows_of_sizes

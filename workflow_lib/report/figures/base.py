@@ -17,13 +17,13 @@ and may have
 ``METHOD_FIELDS``
     the settings of each method that it shows: what ``methods`` or ``shown_methods`` hold;
 ``REQUIRES`` and ``BECAUSE``
-    what an experiment must satisfy to have it, as facts of `workflow_lib.config.capabilities` each
+    what an experiment must satisfy to have it, as facts of `workflow_lib.run.capabilities` each
     with the values that are possible, and the reason given to the user where it is not satisfied;
 ``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
     what one method of the experiment must satisfy, as facts with values too, and what such a
     method is;
 ``NEEDS``
-    what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
+    what its jobs need, as fields of `workflow_lib.core.job_needs.Stage`;
 ``NAMES_BEST``
     whether it shows which method is best, so that its alternative text says so;
 ``PREDICTS``
@@ -42,8 +42,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import FIGURES, check_members, declared, plugin_name
-from workflow_lib.errors import UserError
 
 ARTIFACTS = (
     "all_input_models",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.datasets.json_text import from_json_bytes
-from workflow_lib.errors import UserError
-from workflow_lib.features.encoded_columns import EncodedColumns
-from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.json_text import from_json_bytes
+from workflow_lib.inputs.encoded_columns import EncodedColumns
+from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.report.style import applied_style, plain_name, write_title
 
 SHOWS = "the codes of the most frequent names, of columns of names whose codes are learned"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import item_group
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
+from workflow_lib.items.group_names import item_group
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import ACCENT_COLOR, WIDTH, applied_style, wrapped_title
 from workflow_lib.report.variants import SELECTED

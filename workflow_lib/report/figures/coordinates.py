@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.labels import PLUS_MINUS, method_label, splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.generative.gaussian import GaussianModel
+from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.mixtures.gaussian import GaussianModel
 from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, WIDTH, applied_style
 
 SHOWS = (

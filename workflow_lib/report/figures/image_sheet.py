@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.class_predictions import (
     ClassPredictions,
     best_predictions,

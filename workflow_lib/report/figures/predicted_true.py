@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.row_intervals import RowIntervals
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
 from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import MINUS
@@ -27,6 +26,7 @@ from workflow_lib.report.style import (
     wrapped_title,
     write_title,
 )
+from workflow_lib.uncertainty.row_intervals import RowIntervals
 
 SHOWS = (
     "for tables of your own, predictions of the best method for test rows against their true "

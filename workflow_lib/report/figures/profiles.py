@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.fitting.wrong_labels import training_output_rows
-from workflow_lib.metrics import means_of_observed
+from workflow_lib.measures.metrics import means_of_observed
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import WIDTH, applied_style, plain_name, write_title

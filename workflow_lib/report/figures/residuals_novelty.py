@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
 from workflow_lib.report.labels import format_share
 from workflow_lib.report.style import (

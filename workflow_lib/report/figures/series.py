@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title

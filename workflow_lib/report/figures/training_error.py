@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.result_columns import TRAINING
 from workflow_lib.report.labels import method_label, splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, row_style
 from workflow_lib.report.quantities import QUANTITIES, as_measured_on_test_rows, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
 from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
 from workflow_lib.report.variants import Variant, order_variants
-from workflow_lib.result_columns import TRAINING
 
 SHOWS = "the error on the test rows beside that on the training rows, against the number of rows"
 CAPTION = (

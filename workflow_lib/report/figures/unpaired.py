@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_lib.errors import UserError
+from workflow_lib.core.errors import UserError
 from workflow_lib.report.labels import method_label, splits_in_words
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size
 from workflow_lib.report.quantities import QUANTITIES, errors_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.figures.confusion import confusion_shares
 from workflow_lib.report.figures.predicted_true import (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.inches import INK, shortened
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.rank_sentences import rank_sentences, ranks_layout
@@ -23,7 +24,6 @@ from workflow_lib.report.style import (
     write_title,
 )
 from workflow_lib.report.table_markup import latex_markup
-from workflow_lib.whole_files import write_text
 
 ROW = 0.24
 """Height of the row of a method, in inches."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
+from workflow_lib.protocol.statistics import EQUALITY_TOLERANCE
 from workflow_lib.report.inches import (
     GREY,
     INK,

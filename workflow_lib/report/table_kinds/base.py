@@ -28,7 +28,7 @@ and may have
 ``KEYS``
     the keys of a table that it needs, and that no other kind may have;
 ``REQUIRES`` and ``BECAUSE``
-    what an experiment must satisfy to have it, as facts of `workflow_lib.config.capabilities` each
+    what an experiment must satisfy to have it, as facts of `workflow_lib.run.capabilities` each
     with the values that are possible, and the reason given to the user where it is not satisfied;
 ``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
     what one method of the experiment must satisfy, as facts with values too, and what such a

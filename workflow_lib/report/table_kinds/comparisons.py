@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
     MISSING,
     PLUS_MINUS,

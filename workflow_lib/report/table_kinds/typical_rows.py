@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.class_predictions import stored_mixture
 from workflow_lib.report.labels import MINUS, MISSING, count_of
 from workflow_lib.report.results import read_json

@@ -1,0 +1,263 @@
+"""A class with the interface of scikit-learn, named in a YAML file with its arguments."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+from workflow_lib.core.errors import UserError, nearest_name
+
+DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
+"""The name of a class, with its module."""
+
+PLAIN = (str, int, float, type(None), date)
+"""What YAML holds besides blocks and lists."""
+
+Point = dict[str, Any]
+Fault = tuple[str, str, str, str]
+
+OF_THREADS = frozenset(
+    ("n_jobs", "nthread", "nthreads", "n_threads", "num_thread", "num_threads", "thread_count")
+    + ("num_workers", "n_workers", "max_workers", "workers")
+)
+"""Arguments that are numbers of threads or processes."""
+
+OF_PARTS = ("steps", "transformer_list", "transformers", "estimators")
+"""Arguments of scikit-learn's combinations that hold estimators, each after its name."""
+
+
+class NamedClass(NamedTuple):
+    """A class, its fixed arguments and the grid points of the others, with the keys that hold them.
+
+    Attributes
+    ----------
+    key : str
+        Key that names the class.
+    path : str
+        The class, with its module.
+    interface : tuple of str
+        Methods that it must have.
+    kind : str
+        What it must be, such as ``a regressor or a classifier``.
+    settings : mapping
+    points : sequence of dict
+    before : str
+        Before the keys ``settings`` and ``grid``.
+    names : mapping from str to str
+        The keys of the grid of arguments that have another name there.
+    """
+
+    key: str
+    path: str
+    interface: tuple[str, ...]
+    kind: str
+    settings: Mapping[str, Any]
+    points: Sequence[Point]
+    before: str = ""
+    names: Mapping[str, str] = {}
+
+    def faults(self) -> list[Fault]:
+        """Return what is wrong with the class and its arguments: key, found, expected, remedy."""
+        before = [*self._not_allowed(), *self._before_import()]
+        if before:
+            return before
+        try:
+            found = imported_class(self.path)
+        # The code of a module may fail in any way.
+        except Exception as error:
+            return [
+                (
+                    self.key,
+                    f"'{self.path}' cannot be imported ({error})",
+                    "a class that Python can import, with its module",
+                    "fix the name, or install what the module needs",
+                )
+            ]
+        if not inspect.isclass(found) or not all(hasattr(found, name) for name in self.interface):
+            return [
+                (
+                    self.key,
+                    f"'{self.path}' is no scikit-learn estimator",
+                    f"a class with the methods {', '.join(self.interface)}",
+                    f"name {self.kind}",
+                )
+            ]
+        faults = [*self._unknown_arguments(found), *self._repeated_arguments()]
+        return faults or self._refused_values(found)
+
+    def library_modules(self) -> list[str]:
+        """Return the modules of this library that the class and its settings name.
+
+        Without the package; the settings name those of the classes that the class combines.
+        """
+        paths = [self.path, *_texts_in(dict(self.settings))]
+        modules = [path.rpartition(".")[0].partition(".") for path in paths]
+        return [rest for package, _, rest in modules if package == "workflow_lib" and rest]
+
+    def _before_import(self) -> Iterator[Fault]:
+        """Yield what is wrong with the class, or with those that it combines, without an import."""
+        # Jobs have no need of it.
+        from workflow_lib.core.class_source import fault_before_import
+
+        if fault := fault_before_import(self.path):
+            yield (self.key, *fault)
+        elif self.path.startswith("workflow_lib."):
+            for text in filter(re.compile(DOTTED).fullmatch, _texts_in(dict(self.settings))):
+                if fault := fault_before_import(text):
+                    yield (f"{self.before}settings", *fault)
+
+    def _not_allowed(self) -> Iterator[Fault]:
+        """Yield the arguments that are no plain data, and those that the workflow sets itself."""
+        grids = [(f"{self.before}grid", point) for point in self.points]
+        for key, arguments in [(f"{self.before}settings", self.settings), *grids]:
+            for name, value in _values_in(dict(arguments)):
+                argument = name.rpartition("__")[2]
+                where = f"{key}.{self.names.get(name, name)}" if name else key
+                # Without a number, scikit-learn takes one thread, and others all.
+                one = (1, None) if self.path.startswith("sklearn.") else (1,)
+                fault = None
+                if not isinstance(value, PLAIN):
+                    fault = "is no plain data", "what YAML holds", "write such a value"
+                elif argument in OF_THREADS and (value is True or value not in one):
+                    expected = "1: each job has one, and --cores is the number of jobs at a time"
+                    fault = "threads or processes", expected, f"remove {argument}"
+                elif argument == "memory" and value is not None:
+                    found = "is a folder of pickles, which run code when they are read"
+                    fault = found, "null", f"remove {argument}"
+                if fault:
+                    yield (where, f"{value!r} {fault[0]}", *fault[1:])
+                    return
+
+    def _unknown_arguments(self, found: type) -> Iterator[Fault]:
+        known = argument_names(found)
+        written = {f"{self.before}settings.{name}": name for name in self.settings}
+        written |= {
+            f"{self.before}grid.{self.names.get(name, name)}": name for name in self.points[0]
+        }
+        for key, name in written.items():
+            if known is not None and name.partition("__")[0] not in known:
+                nearest = nearest_name(name, known)
+                yield (
+                    key,
+                    f"{self.path} has no argument '{name}'",
+                    f"one of: {', '.join(sorted(known))}",
+                    f"write '{nearest}'" if nearest else "remove it",
+                )
+
+    def _repeated_arguments(self) -> Iterator[Fault]:
+        for name in sorted(set(self.settings) & set(self.points[0])):
+            yield (
+                f"{self.before}settings.{name}",
+                "the argument stands in settings and in grid",
+                "each argument in one of the two",
+                f"remove it from settings, or from grid to keep {self.settings[name]!r}",
+            )
+
+    def _refused_values(self, found: type) -> list[Fault]:
+        for point in self.points:
+            try:
+                _check_parts(dict(self.settings) | point)
+                estimator = new_estimator(found, self.settings, point, 0)
+                # What scikit-learn does when it fits; other packages check in their own way.
+                if hasattr(estimator, "_parameter_constraints"):
+                    estimator._validate_params()
+            except UserError as error:
+                return [(f"{self.before}settings", error.found, error.expected, error.remedy)]
+            except Exception as error:
+                name = next((name for name in point if f"'{name}'" in str(error)), None)
+                key = f"{self.before}grid.{name}" if name else f"{self.before}settings"
+                called = written_point(self.settings | point)
+                return [
+                    (
+                        key,
+                        f"{self.path} refuses {called}: {error}",
+                        "values that the class accepts",
+                        f"change {key}",
+                    )
+                ]
+        return []
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts_in(part)
+
+
+def _values_in(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what blocks and lists of arguments hold, each with the name of its argument."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _values_in(part, str(key))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _values_in(part, name)
+    else:
+        yield name, value
+
+
+def _check_parts(arguments: Mapping[str, Any]) -> None:
+    """Raise a ValueError where a combination of estimators holds anything else: YAML has none."""
+    for name in OF_PARTS:
+        parts = arguments.get(name)
+        for part in parts if isinstance(parts, list | tuple) else ():
+            found = part[1] if isinstance(part, list | tuple) and len(part) > 1 else part
+            if found not in ("passthrough", "drop"):
+                raise ValueError(
+                    f"'{name}' must hold estimators, which YAML has none of, and {found!r} is none "
+                    "(name the last one in estimator, and a transformer in feature_learner)"
+                )
+
+
+def imported_class(path: str):
+    """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
+
+    Raises
+    ------
+    ImportError
+        If the module cannot be imported, or has nothing of that name.
+    """
+    module, _, name = path.rpartition(".")
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"the module {module} has no {name}")
+    return getattr(found, name)
+
+
+def argument_names(found: type) -> set[str] | None:
+    """Return the names of the arguments of a class; None where it takes any."""
+    parameters = inspect.signature(found.__init__).parameters.values()
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return {parameter.name for parameter in parameters} - {"self"}
+
+
+def new_estimator(found: type, settings: Mapping, point: Mapping, seed: int):
+    """Return an estimator with settings, those of a grid point, a seed and one thread."""
+    arguments = dict(settings) | dict(point)
+    plain = {name: value for name, value in arguments.items() if "__" not in name}
+    nested = {name: value for name, value in arguments.items() if "__" in name}
+    estimator = found(**plain)
+    known = dict.fromkeys(inspect.signature(found.__init__).parameters) | estimator.get_params()
+    # One thread is what scikit-learn takes where nothing is given.
+    given = set(plain) | ({"n_jobs"} if found.__module__.startswith("sklearn.") else set())
+    usual = {"random_state": seed % 2**32, "n_jobs": 1, "thread_count": 1}
+    usual = {name: value for name, value in usual.items() if name in known and name not in given}
+    return estimator.set_params(**usual, **nested)
+
+
+def combinations(grid: Mapping[str, Sequence]) -> list[Point]:
+    """Return every combination of the values of arguments."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def written_point(point: Mapping) -> str:
+    """Return arguments as Python writes them in a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in point.items()) or "no arguments"

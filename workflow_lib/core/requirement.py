@@ -1,0 +1,45 @@
+"""A requirement on combinations, as methods and figures declare it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Requirement(NamedTuple):
+    """If the facts of a combination have the values `when`, they must have the values `needs`.
+
+    Facts are named values of the method, its model, the dataset and the experiment
+    (`workflow_lib.run.capabilities`).
+    """
+
+    when: dict[str, set]
+    """Facts, each with the values for which the rule applies."""
+
+    needs: dict[str, set]
+    """Facts, each with the values that are then allowed."""
+
+    because: str
+    """The reason given to the user; names of facts in braces are filled in."""
+
+    def unmet(self, facts: dict[str, Any]) -> bool:
+        """Return whether the rule applies and is broken."""
+        return _hold(self.when, facts) and not _hold(self.needs, facts)
+
+
+def _hold(conditions: dict[str, set], facts: dict[str, Any]) -> bool:
+    return all(facts[name] in values for name, values in conditions.items())
+
+
+NEEDS_VECTORS = Requirement(
+    {},
+    {"kernel": {"rbf", "linear", "tanimoto"}},
+    "the regressor {regressor} needs feature vectors, and the inputs are a Gram matrix",
+)
+"""For methods that do not work on Gram matrices."""
+
+NEEDS_UNPAIRED_OUTPUTS = Requirement(
+    {},
+    {"has_unpaired_sizes": {True}},
+    "it learns from outputs without inputs, so that the experiment needs unpaired_sizes",
+)
+"""For methods that learn from outputs without inputs."""

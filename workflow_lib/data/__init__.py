@@ -1,0 +1,1 @@
+"""Datasets: downloads, and what readers share."""

@@ -1,0 +1,127 @@
+"""Find the reader of a dataset by its name, check its options, and read the dataset.
+
+A reader is a module in ``workflow_lib/datasets/readers`` with two members:
+
+``Options``
+    its settings, a `workflow_lib.core.settings.Settings`;
+``read(options, sources, seed)``
+    which returns the tree of a "dataset" artifact (see `workflow_lib.tabular.tables`). A reader
+    of image features takes a fourth argument, the paths of their artifacts by kind.
+
+A reader whose inputs are no usual rows also has
+
+``kind_of_inputs(options)``
+    which returns ``letters``, ``vectors``, ``counts`` or ``graphs``
+    (`workflow_lib.items.item_rows`), ``bags`` (`workflow_lib.items.bag_rows`), ``points``
+    (`workflow_lib.items.word_points`), or ``transitions`` for counts of transitions between
+    states; else ``numbers``. Methods for vectors are refused for ``letters``, ``graphs`` and
+    other kinds of items, and for ``bags`` and ``points`` unless the reader has
+``NUMBERS_BESIDE = True``
+    which says that its ``inputs`` are rows of numbers that describe the items.
+
+The file name of the module is the name of the reader: a new file there is a new reader
+(`workflow_lib.core.plugins`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.plugins import READERS
+
+if TYPE_CHECKING:
+    from workflow_lib.core.settings import Settings
+
+NUMBERS = "numbers"
+"""The kind of inputs of most readers: rows of numbers, terms or images."""
+
+
+def options_model(reader: str) -> type[Settings]:
+    """Return the class of the options of the reader named `reader`."""
+    return READERS.load(reader).Options
+
+
+def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
+    """Return the kind of the inputs that a reader gives with some options; see this module.
+
+    Options that are refused give ``numbers``: what is wrong with them is reported elsewhere.
+    """
+    if reader not in READERS.paths:
+        return NUMBERS
+    try:
+        kind_of = getattr(READERS.load(reader), "kind_of_inputs", None)
+        return kind_of(checked_options(reader, options)) if kind_of else NUMBERS
+    except UserError:
+        return NUMBERS
+
+
+def has_numbers_beside(reader: str) -> bool:
+    """Return whether a reader gives rows of numbers that describe its items, beside these."""
+    return reader in READERS.paths and getattr(READERS.load(reader), "NUMBERS_BESIDE", False)
+
+
+def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
+    """Return `options` as the typed options of the reader named `reader`.
+
+    Raises
+    ------
+    UserError
+        Naming every key that is unknown, missing or has a wrong value.
+    """
+    from pydantic import ValidationError
+
+    model = options_model(reader)
+    try:
+        return model.model_validate(dict(options))
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        raise UserError(
+            place=f"options of the reader '{reader}'",
+            found="; ".join(faults),
+            expected=f"options among: {', '.join(model.model_fields) or '(none)'}",
+            remedy="fix the options of the dataset",
+        ) from error
+
+
+def read_dataset(
+    reader: str,
+    options: Mapping[str, Any],
+    sources: Sequence[Path],
+    seed: int,
+    features: Mapping[str, Path] | None = None,
+) -> dict[str, Any]:
+    """Read a dataset and return the tree of its "dataset" artifact.
+
+    Parameters
+    ----------
+    reader : str
+        One of the names of `READERS`.
+    options : mapping
+        The options of the reader, as in the configuration of the dataset.
+    sources : sequence of paths
+        The source files, in the order of the configuration; empty for synthetic data and for data
+        included in a library.
+    seed : int
+        Seed of readers of random data.
+    features : mapping from kind to path, or None
+        Artifacts of image features; empty or None for readers that need none.
+
+    Returns
+    -------
+    dict
+        ``inputs`` (n, q) float64, where NaN marks a missing value; ``outputs`` (n, d) float64;
+        ``names`` and ``report`` (see `workflow_lib.tabular.tables.dataset_tree`).
+
+    Raises
+    ------
+    UserError
+        For options or data that the reader refuses.
+    """
+    typed = checked_options(reader, options)
+    arguments = [typed, [Path(source) for source in sources], seed]
+    if features:
+        arguments.append({kind: Path(path) for kind, path in features.items()})
+    return READERS.load(reader).read(*arguments)

@@ -1,0 +1,1 @@
+"""What becomes of inputs before a method learns from them."""

@@ -1,0 +1,1 @@
+"""Kinds of inputs that are no plain numbers: bags, sequences, images, trees of classes."""

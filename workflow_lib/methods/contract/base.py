@@ -1,0 +1,158 @@
+"""The contract of a method: the members of its module, and what is read before it is loaded.
+
+A method is a module of this package with six members:
+
+``REGRESSORS``
+    the values of ``regressor`` in a method's YAML file that it serves;
+``TASKS``
+    the values of ``task`` of the datasets that it works on;
+``NEEDS``
+    what its jobs need, as fields of `workflow_lib.core.job_needs.Stage`;
+``READS``
+    the artifacts that it reads, some of `ARTIFACTS`;
+``Method``
+    a dataclass whose fields are its settings, with the base class below;
+``Fitted``
+    the fitted method, a `workflow_lib.fitting.fitted.Fitted`.
+
+The first four are literals. They and the names of the fields are read from the source, because
+every command needs them, and loading what the methods fit with takes seconds.
+
+The module of the same name in ``keys`` has ``Parameters``, the class of the keys of the YAML file:
+a `workflow_lib.methods.contract.method_file.MethodFile`, with the requirements that concern this
+method alone. Every command loads it, so that it imports nothing that takes long: not the method,
+nor NumPy.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.plugins import METHOD_KEYS, METHODS, check_members, declared, plugin_name
+from workflow_lib.fitting.fitted import Fitted, Selection
+
+if TYPE_CHECKING:
+    from workflow_lib.fitting.fit_data import FitData, SplitData
+    from workflow_lib.fitting.fit_spec import FitSpec
+
+ARTIFACTS = (
+    *("dataset", "split", "features", "models", "embeddings", "weak_labels", "alignments"),
+    *("regressions", "predictions", "member_timings", "input_scores"),
+)
+
+
+class Method(ABC):
+    """A method on one split, which selects and fits for each training size.
+
+    Attributes
+    ----------
+    not_finite : tuple of str
+        Names of entries that may be infinite, besides those of all methods.
+    """
+
+    not_finite: ClassVar[tuple[str, ...]] = ()
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits to be made: by default one for each training size."""
+        from workflow_lib.fitting.fit_spec import fit_specs
+
+        return fit_specs(split.sizes)
+
+    @abstractmethod
+    def select(self, data: FitData) -> Selection:
+        """Return the best grid point, and its prediction of each training row without its fold.
+
+        Raises
+        ------
+        UserError
+            If the method cannot be fitted to these rows.
+        """
+
+    @abstractmethod
+    def fit(self, data: FitData, selection: Selection) -> Fitted:
+        """Return the method fitted to all training rows.
+
+        `selection` is what `select` returned, or one of its parts.
+        """
+
+    def restored(self, data: FitData, entries: Mapping[str, Any]) -> Fitted:
+        """Return the fitted method of an item of the "regression" artifact, or of its member.
+
+        By default it is fitted again with the chosen values, which must then be all that `fit`
+        needs.
+        """
+        return self.fit(data, Selection(None, dict(entries)))
+
+
+class MethodModule(NamedTuple):
+    """The declarations of the module of a method."""
+
+    name: str
+    regressors: tuple[str, ...]
+    tasks: tuple[str, ...]
+    needs: dict[str, float]
+    artifacts: tuple[str, ...]
+    """Those of `ARTIFACTS` that it reads."""
+
+    settings: tuple[str, ...]
+    """The fields of ``Method``."""
+
+    learns_from_inputs: bool
+    """Whether it learns from the inputs alone of weak rows: `LEARNS_FROM_INPUTS`, if any."""
+
+
+MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Method", "Fitted")
+"""The members of every module of a method."""
+
+PAGE = "docs/add-a-method.md"
+
+
+@cache
+def method_modules() -> dict[str, MethodModule]:
+    """Return what the module of every regressor declares, without importing any.
+
+    Raises
+    ------
+    UserError
+        If a method lacks a member, or a module with its keys.
+    """
+    paths, keys = METHODS.paths, METHOD_KEYS.paths
+    for name, path in paths.items():
+        if name not in keys:
+            raise UserError(
+                place=str(path),
+                found="a method without keys",
+                expected=f"its keys in keys/{name}.py, in the folder of the method",
+                remedy=f"add it as {PAGE} shows, or move the file elsewhere",
+            )
+    modules = map(read_module, paths.values())
+    return {regressor: module for module in modules for regressor in module.regressors}
+
+
+def read_module(path: Path) -> MethodModule:
+    """Return the declarations of the module of a method, from its source.
+
+    Raises
+    ------
+    UserError
+        If one of `MEMBERS` is missing.
+    """
+    found = declared(path)
+    every = f"{', '.join(MEMBERS[:-1])} and {MEMBERS[-1]}, as every method has them"
+    check_members(path, found, MEMBERS, every, PAGE)
+    fields = [
+        statement.target.id
+        for statement in found["Method"].body
+        if isinstance(statement, ast.AnnAssign)
+    ]
+    literals = [ast.literal_eval(found[name]) for name in MEMBERS[:4]]
+    learns_from_inputs = found.get("LEARNS_FROM_INPUTS", ast.Constant(False))
+    return MethodModule(
+        plugin_name(path), *literals, tuple(fields), bool(ast.literal_eval(learns_from_inputs))
+    )

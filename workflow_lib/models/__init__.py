@@ -1,0 +1,1 @@
+"""Generative models of the outputs, their Fisher scores and the pre-images."""

@@ -1,0 +1,161 @@
+"""The report: one HTML file that contains everything and opens without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from workflow_lib.core.whole_files import write_text
+from workflow_lib.report.dataset_records import dataset_facts
+from workflow_lib.report.labels import count_of, join_words
+from workflow_lib.report.render import TEMPLATES, Section, figure_part, render, section, table_part
+
+
+def write_report(
+    path: str | Path,
+    title: str,
+    sections: Sequence[Mapping],
+    datasets: Sequence[Mapping],
+    methods: Mapping[str, Mapping],
+    manifest: Mapping,
+    *,
+    author: str = "",
+    opening: Mapping | None = None,
+    counts: Sequence[str] = (),
+    leading: Sequence[Section] = (),
+    following: Sequence[Section] = (),
+) -> None:
+    """Write the report, whole or not at all; the same values and figures give the same bytes.
+
+    `sections` are those of the experiments
+    (`workflow_lib.page.assembly.experiment_section`), `datasets` those of
+    `workflow_lib.report.dataset_records.dataset_record`, and `methods` have ``label``, ``summary``
+    and ``color`` of each method that ran, in order. `manifest` is that of
+    `workflow_lib.report.manifest.run_manifest`, `opening` has the findings and figures that open
+    the page (`workflow_lib.page.cross_dataset.opening_figures`), and `counts` are sentences over
+    all experiments. The sections `leading`, the answer on a user table, come before the opening,
+    and those `following`, on all experiments, after it. Without an `author` there is no line of it.
+    """
+    folder = Path(path).parent
+    first_section = section(
+        "summary",
+        "In brief",
+        "opening.html",
+        what_was_run=_what_was_run(sections),
+        **(opening or {"findings": [], "figures": {}}),
+        pictures=_pictures_of_predictions(sections, folder),
+        counts=counts,
+        experiments=sections,
+    )
+    across = [*leading, first_section, *following]
+    experiments = [
+        section(
+            f"experiment-{experiment['name']}",
+            experiment["title"],
+            "experiment.html",
+            **experiment
+            | {"tables": [table_part(table) for table in experiment["tables"]]}
+            | {"figures": [figure_part(figure, folder) for figure in experiment["figures"]]},
+        )
+        for experiment in sections
+    ]
+    shown = [{**dataset, "facts": dataset_facts(dataset)} for dataset in datasets]
+    behind = [
+        section("data", "Data", "data.html", datasets=shown),
+        section("methods", "Methods", "methods.html", methods=methods),
+        _provenance(manifest),
+    ]
+    entries = {"": across, "Experiments": experiments, "Background": behind}
+    groups = {
+        group: [{"anchor": part.anchor, "name": part.heading} for part in parts]
+        for group, parts in entries.items()
+    }
+    for entry, experiment in zip(groups["Experiments"], sections, strict=True):
+        entry["name"] = experiment["name"]
+    first = across[0].heading.lower().removeprefix("the ")
+    style, script = _file("page.css"), _file("page.js")
+    page = render(
+        "page.html",
+        policy=_policy(style, script),
+        title=title,
+        author=author,
+        first={"anchor": across[0].anchor, "name": first},
+        groups=groups,
+        parts=[part.html for part in (*across, *experiments, *behind)],
+        style=style,
+        script=script,
+    )
+    write_text(path, page)
+
+
+def _policy(style: str, script: str) -> str:
+    """Return what a browser may do with the page: show its pictures and run its own script alone.
+
+    Names in the page come from tables and settings of the run. They are escaped; were one not, a
+    script in it would still not run, as only texts of these hashes do. Attributes may hold styles.
+    """
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    ]
+    return (
+        f"default-src 'none'; img-src data:; style-src-elem 'sha256-{hashes[0]}'; "
+        f"style-src-attr 'unsafe-inline'; script-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _file(name: str) -> Markup:
+    """Return the text of a file of the templates as it is."""
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8").rstrip())
+
+
+def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
+    """Return how many experiments there are, and on which kinds of data."""
+    kinds: dict[str, list[str]] = {
+        "Simulated data": [s["name"] for s in sections if s["is_made"]],
+        "Real data": [s["name"] for s in sections if not s["is_made"] and not s["stand_in_for"]],
+        "Data that stand in for those of the paper": [
+            s["name"] for s in sections if s["stand_in_for"]
+        ],
+    }
+    listed = [f"{kind}: {join_words(names)}." for kind, names in kinds.items() if names]
+    return [f"This run has {count_of(len(sections), 'experiment')}.", *listed]
+
+
+def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[dict]:
+    """Return the first figure of predictions of each kind of outputs, with its experiment."""
+    found: dict[str, dict] = {}
+    for section_of in sections:
+        for figure in section_of["figures"]:
+            if figure.get("predicts"):
+                part = {**figure_part(figure, folder), "experiment": section_of["name"]}
+                mark = " (a stand-in)" if section_of["stand_in_for"] else ""
+                found.setdefault(figure["predicts"], part | {"data": section_of["dataset"] + mark})
+    return list(found.values())
+
+
+def _provenance(manifest: Mapping) -> Section:
+    """Return the section with the commit, the machine and the versions that made this page."""
+    git, machine, versions = manifest["git"], manifest["machine"], manifest["versions"]
+    commit = git["commit"] or "not known (no git repository)"
+    if git["is_dirty"]:
+        commit += ", with changes that are not committed"
+    names = ["python", *sorted(name for name in versions if name != "python")]
+    facts = [
+        ("Commit", commit),
+        *([("Host", machine["host"])] if "host" in machine else []),
+        ("System", f"{machine['system']}, {machine['architecture']}"),
+        ("Processors", str(machine["cpu_count"])),
+        *((name, versions[name] or "not installed") for name in names),
+    ]
+    blocks = [
+        (name, json.dumps(manifest[name.lower()], indent=2, sort_keys=True, ensure_ascii=False))
+        for name in ("Seeds", "Configuration")
+    ]
+    return section("provenance", "Provenance", "provenance.html", facts=facts, blocks=blocks)

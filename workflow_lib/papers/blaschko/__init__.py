@@ -1,0 +1,1 @@
+"""Structured machines, rankings, boxes in images, graphs and taxonomies."""

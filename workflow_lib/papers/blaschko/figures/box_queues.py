@@ -1,0 +1,88 @@
+"""What it costs to reset the queue of the search for several boxes in an image, or to keep it.
+
+As in Figure 5.3 of Blaschko (2014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
+from workflow_lib.report.labels import count_of, method_label, range_in_words
+from workflow_lib.report.style import (
+    ACCENT_COLOR,
+    BASE_COLOR,
+    WIDTH,
+    applied_style,
+    write_title,
+)
+
+SHOWS = (
+    "how many sets of boxes the search for ten detections takes from a queue that is reset or "
+    "kept, with the weights of the first method of the experiment that is for boxes alone"
+)
+CAPTION = (
+    "Sets of boxes that are taken from the queue for each detection, where the queue is never "
+    "reset, reset before the first one or two further detections, or before each; two detections "
+    "overlap by less than \u03b3. Lines are means over the splits of the means over images, areas "
+    "their sample standard deviation. Top: on the grid of cells of the method; bottom: with its "
+    "weights on a finer one."
+)
+METHOD_FIELDS = ("label",)
+REQUIRES = {"task": {"boxes"}}
+BECAUSE = "a figure of kind box_queues shows a search for boxes, and the task is {task}"
+NEEDS_METHOD = {"tasks": {("boxes",)}}
+METHOD_IN_WORDS = "a method that is for boxes alone, such as boxes-ssvm"
+
+STRATEGIES = {
+    "never reset": (0, BASE_COLOR, "-"),
+    "before the 2nd alone": (1, "#009E73", "--"),
+    "before the 2nd and the 3rd": (2, "#CC79A7", ":"),
+    "reset before each detection": (np.inf, ACCENT_COLOR, "-."),
+}
+"""The number of detections before which the queue is reset, a color and a line style."""
+
+
+def draw(queue_costs: str | Path, *, title: str, methods: Mapping[str, Mapping]):
+    """Return the figure: a panel for each grid of cells and overlap."""
+    from matplotlib.figure import Figure
+
+    costs = read_queue_costs(queue_costs)
+    grids, overlaps = (sorted(costs[name].unique()) for name in ("n_cells", "max_overlap"))
+    by_split = costs.groupby("split")["row"].nunique()
+    what = (
+        f"{method_label(costs['method'][0], methods)}, {costs['training_size'][0]} training "
+        f"images; the first {range_in_words(set(by_split))} test images of "
+        f"{count_of(len(by_split), 'split')}"
+    )
+    with applied_style():
+        figure = Figure(figsize=(WIDTH, 5.8), layout="constrained")
+        axes = figure.subplots(len(grids), len(overlaps), sharex=True, sharey="row", squeeze=False)
+        for row, n_cells in zip(axes, grids, strict=True):
+            for axis, overlap in zip(row, overlaps, strict=True):
+                is_shown = (costs["n_cells"] == n_cells) & (costs["max_overlap"] == overlap)
+                _draw_taken(axis, costs[is_shown])
+                axis.set_title(f"\u03b3 = {overlap}, {n_cells} \u00d7 {n_cells}")
+            row[0].set_yscale("log")
+            row[0].set_ylabel("sets taken from the queue")
+        for axis in axes[-1]:
+            axis.set_xlabel("detection")
+        figure.legend(handles=axes[0, 0].lines, loc="outside lower left", ncols=2)
+        write_title(figure, f"{title}\n{what}")
+    return figure
+
+
+def _draw_taken(axis, costs) -> None:
+    """Draw the costs of each detection: a line for each strategy."""
+    for name, (n_resets, color, dashes) in STRATEGIES.items():
+        taken = costs[costs["reset_before"] == np.minimum(costs["detection"], n_resets + 1)]
+        means = taken.groupby(["split", "detection"])["n_dequeued"].mean().unstack()
+        mean, spread = means.mean(), means.std()
+        axis.plot(mean.index, mean, color=color, linestyle=dashes, label=name)
+        if len(means) > 1:
+            area = {"color": color, "alpha": 0.15, "linewidth": 0}
+            axis.fill_between(mean.index, np.maximum(mean - spread, 1.0), mean + spread, **area)
+    axis.set_xticks([1, 4, 7, 10])

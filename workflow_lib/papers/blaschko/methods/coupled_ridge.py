@@ -1,0 +1,211 @@
+"""Kernel ridge regression with fitted values of reduced rank, or with a joint kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.validation_curves import KernelErrors
+from workflow_lib.measures.metrics import (
+    SMALLEST_GAIN,
+    reference_errors,
+    relative_error,
+    sum_of_observed,
+)
+from workflow_lib.methods.contract import base
+from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling
+from workflow_lib.papers.blaschko.coupled_outputs import (
+    Filter,
+    SpectralRidge,
+    fitted_ranks,
+    joint_kernels,
+)
+from workflow_lib.solvers.principal_components import first_least
+
+REGRESSORS = ("fitted_rank_ridge", "joint_kernel_ridge")
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 2, "grams": 20, "cubic_minutes": 0.8}
+READS = ("dataset", "split", "features")
+
+
+@dataclass
+class Method(base.Method):
+    """Select a kernel, a penalty and a rank or share; see
+    `workflow_lib.papers.blaschko.coupled_outputs`.
+
+    A missing training output takes the mean of that output over the rows of the fit; errors
+    count the observed outputs only.
+
+    Attributes
+    ----------
+    kernel, kernels, widths, alphas
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
+    grid : mapping
+        ``rank`` or ``coupling``.
+    regressor : str
+    dependence : {"hsic", "correlation"}
+        Of joint kernels.
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
+    """
+
+    kernel: str
+    widths: Sequence[float]
+    alphas: Sequence[float]
+    grid: Mapping[str, Sequence]
+    regressor: str
+    dependence: str
+    center: bool
+    metric: str
+    kernels: Sequence[str] | None = None
+
+    def select(self, data: FitData) -> base.Selection:
+        grid = KernelGrid.of_method(
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+        )
+        folds = [
+            self._coupled(data.targets(fold)[data.folds != fold], self.grid[self._key])
+            for fold in data.fold_numbers
+        ]
+        curves = KernelErrors(grid.unit)
+        single = single_choice(
+            select,
+            inputs=data.inputs,
+            outputs=data.outputs,
+            folds=folds,
+            center=self.center,
+            metric=self.metric,
+            curves=curves,
+            coupling={self._key: self.grid[self._key]},
+        )
+        found, extension = grid.search(single, extends=bool(self.kernels))
+        choice = found[None]
+        entries = {
+            "score": choice.score,
+            "kernel": choice.kernel.name,
+            "width": choice.kernel.width,
+            "edges": grid.edges_of(choice, extension) or None,
+            "alpha_rest": choice.alpha_rest,
+            self._key: self.grid[self._key][choice.candidate],
+        }
+        entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
+        return base.Selection(choice.heldout_outputs, entries, fitting=choice)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        choice = selection.fitting
+        scaling, targets, couple = self._coupled(data.targets(), [selection.entries[self._key]])
+        K = data.inputs.training_gram(*choice.kernel)
+        dual, intercept = SpectralRidge(K, targets, self.center).solution(choice.alpha_rest, couple)
+        return Fitted(dual * scaling.scale, scaling.inverse_transform(intercept), choice.kernel)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
+
+    @property
+    def _key(self) -> str:
+        """The key of the grid that the regressor selects."""
+        return "rank" if self.regressor == "fitted_rank_ridge" else "coupling"
+
+    def _coupled(self, outputs: np.ndarray, candidates: Sequence) -> CoupledOutputs:
+        """Return training outputs (l, d), none missing, with the filter of the candidates."""
+        scaling = fit_output_scaling(outputs, "standard")
+        if not self.center:
+            scaling = replace(scaling, offset=np.zeros_like(scaling.offset))
+        targets = scaling.apply(outputs)
+        if self._key == "rank":
+            return CoupledOutputs(scaling, targets, fitted_ranks(candidates))
+        return CoupledOutputs(scaling, targets, joint_kernels(targets, candidates, self.dependence))
+
+
+class CoupledOutputs(NamedTuple):
+    """Training outputs in units of their own, and the filter of the candidates."""
+
+    scaling: OutputScaling
+    targets: np.ndarray
+    couple: Filter
+
+
+@dataclass(frozen=True)
+class CouplingChoice:
+    """A grid point, its cross-validated error and its held-out predictions.
+
+    Attributes
+    ----------
+    kernel : InputKernel
+    candidate : int
+        Number of the rank or the share in its grid.
+    alpha_rest : float
+        lambda_0 of eq. (13).
+    score : float
+        Relative error of the held-out outputs, their squared errors summed over folds.
+    heldout_outputs : array (n, d)
+        Prediction of each training row without its fold.
+    """
+
+    kernel: InputKernel
+    candidate: int
+    alpha_rest: float
+    score: float
+    heldout_outputs: np.ndarray
+    alpha_leading = None
+
+
+def select(
+    inputs: PreparedInputs,
+    outputs: np.ndarray,
+    folds: Sequence[CoupledOutputs],
+    grid: Grid,
+    center: bool,
+    metric: str,
+    curves: KernelErrors,
+    coupling: Mapping[str, Sequence],
+) -> CouplingChoice:
+    """Return the grid point with the lowest error of `metric`.
+
+    Of equal points the first is kept, so the smallest of equal ranks or shares.
+
+    Parameters
+    ----------
+    inputs : PreparedInputs
+    outputs : array (n, d)
+        NaN where missing, which counts nowhere.
+    folds : sequence of CoupledOutputs
+        What each fold learns from its training rows.
+    grid : Grid
+    center : bool
+    metric : {"arrmse", "rrmse"}
+    curves : KernelErrors
+        All errors are added.
+    coupling : mapping
+        The ranks or shares of the candidates, by the name of their key.
+    """
+    reference = reference_errors(outputs, inputs.folds)
+    best = None
+    for kernel, alphas in grid.items():
+        predictions, errors = [], 0.0
+        for number, (K, K_heldout) in enumerate(inputs.fold_grams(*kernel)):
+            scaling, targets, couple = folds[number]
+            predicted = SpectralRidge(K, targets, center).predict(K_heldout, alphas, couple)
+            predictions.append(scaling.inverse_transform(predicted))
+            residuals = outputs[inputs.folds == number] - predictions[-1]
+            errors = errors + sum_of_observed(residuals**2)
+        scores = relative_error(errors, reference, metric).reshape(-1, 1)
+        scores = np.where(np.isfinite(scores), scores, np.inf)
+        curves.add_penalties(kernel, coupling, alphas, scores)
+        (index,) = first_least(scores, SMALLEST_GAIN)
+        score = float(scores[index, 0])
+        if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+            candidate, penalty = divmod(int(index), len(alphas))
+            heldout = np.empty_like(outputs)
+            for number, predicted in enumerate(predictions):
+                heldout[inputs.folds == number] = predicted[candidate, penalty]
+            best = CouplingChoice(kernel, candidate, float(alphas[penalty]), score, heldout)
+    return best

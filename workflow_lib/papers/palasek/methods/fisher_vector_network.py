@@ -1,0 +1,330 @@
+"""Bags classified by Fisher vectors, under a mixture that may be trained with the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.named_class import combinations
+from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
+from workflow_lib.fitting.point_selection import Point, select_point, single_values
+from workflow_lib.items.bag_rows import some_rows
+from workflow_lib.items.group_names import SELECTED
+from workflow_lib.methods.contract import base
+
+if TYPE_CHECKING:
+    from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
+
+REGRESSORS = ("fisher_vector_network",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 10}
+READS = ("dataset", "split")
+LEARNS_FROM_INPUTS = True
+
+
+PSEUDO_ROUNDS = 5
+"""Most times that pseudo-classes are predicted anew; the first from labelled bags alone."""
+
+MOST_ROWS = 50_000
+"""Rows of all bags, drawn at random, that give the principal components."""
+
+
+@dataclass
+class Method(base.Method):
+    """Select the penalty and the learning rate, and fit the network to bags.
+
+    The grid point is that with the least `scaled_squared_error` of the scores of held-out bags;
+    with a grid of one point nothing is held out. Principal components, mixture and network of a
+    fold see its own training bags, and the unlabelled bags where they are used.
+
+    Attributes
+    ----------
+    grid, one_example : mappings
+        As of the YAML file.
+    seed : int
+        Of the samples of rows, of the starts and of the order of bags.
+    components : str or sequence of int
+        ``selected``, or the numbers that are run one by one instead of `n_components`.
+    n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
+    batch_size, unlabelled_weight, m_steps, m_step_rate, in_batches, refit, unlabelled,
+    by_epoch
+        As of the YAML file.
+    """
+
+    grid: Mapping[str, Sequence[float]]
+    one_example: Mapping[str, float]
+    seed: int
+    components: str | Sequence[int]
+    n_components: int
+    n_dimensions: int | None
+    mixture_bags: str
+    mixture_start: str
+    classifier_start: str
+    n_epochs: int
+    batches: str
+    batch_size: int
+    unlabelled_weight: float
+    m_steps: int
+    m_step_rate: float
+    in_batches: str
+    refit: bool
+    unlabelled: bool
+    by_epoch: bool
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size, of each number of unlabelled bags that are used, and of
+        each fixed number of components."""
+        sizes = sorted({0, *split.weak_sizes}) if self.unlabelled else (0,)
+        counts = None
+        if self.components != SELECTED:
+            counts = {count: (count,) for count in self.components}
+        return fit_specs(split.sizes, sizes, counts)
+
+    def select(self, data: FitData) -> base.Selection:
+        if len(np.unique(data.labels)) < 2:
+            raise UserError(
+                place=f"{data.split.paths['split']}, with {data.size} training rows",
+                found="training rows of one class only",
+                expected="labelled bags of at least two classes",
+                remedy="raise training_sizes in the experiment, or split by class",
+            )
+        has_one = data.has_one_example
+        grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        if not data.weak_bags:
+            grid = {**grid, "pseudo_weight": [0.0]}
+        points = list(combinations(grid))
+        if len(points) == 1:
+            return base.Selection(None, points[0])
+        error_of = partial(scaled_squared_error, labels=data.labels)
+        return select_point(data, grid, {}, partial(self._tried, data), error_of)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = {name: selection.entries[name] for name in self.grid}
+        start = self._start(data, data.bags, data.weak_bags)
+        return start.fitted(self, data.labels, data.n_classes, chosen)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_arrays(entries["network"])
+
+    def _tried(self, data: FitData, grid: Mapping[str, Any]) -> Iterator[Point]:
+        """Yield each grid point with the class scores (n, K) of the training bags held out."""
+        bags, weak = data.bags, data.weak_bags
+        starts = []
+        for fold in data.fold_numbers:
+            places = np.flatnonzero(data.folds != fold)
+            own = [bags[place] for place in places]
+            starts.append((self._start(data, own, weak), places))
+        for point in combinations(grid):
+            scores = np.empty((data.size, data.n_classes))
+            for fold, (start, places) in enumerate(starts):
+                labels, heldout = data.labels[places], np.flatnonzero(data.folds == fold)
+                if len(np.unique(labels)) < 2:
+                    # Without this fold one class is left, to which every bag then belongs.
+                    scores[heldout] = one_hot(labels[:1], data.n_classes)
+                    continue
+                fitted = start.fitted(self, labels, data.n_classes, point)
+                scores[heldout] = fitted.scores([bags[place] for place in heldout])
+            yield point, scores
+
+    def _start(self, data: FitData, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:
+        """Return the principal components and the mixture of labelled and unlabelled bags."""
+        from workflow_lib.papers.palasek.fisher_network import first_mixture
+
+        generator = np.random.default_rng(self.seed)
+        used = bags + weak if self.mixture_bags == "all" else bags
+        has_units = data.split.bags_have_own_units
+        projection = _projection(used, self.n_dimensions, has_units, generator)
+        bags, weak, used = (projection.of(each) for each in (bags, weak, used))
+        components = data.spec.components
+        count = self.n_components if components == SELECTED else components
+        mixture = first_mixture(used, count, self.mixture_start, generator)
+        return _Start(projection, bags, weak, mixture)
+
+
+class _Projection(NamedTuple):
+    """Principal components of rows: a shift (d,) and directions (d, k)."""
+
+    shift: np.ndarray
+    directions: np.ndarray
+
+    def of(self, bags: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the bags (m_i, k) of bags (m_i, d)."""
+        return [(bag - self.shift) @ self.directions for bag in bags]
+
+
+def _projection(
+    bags: Sequence[np.ndarray],
+    n_dimensions: int | None,
+    has_own_units: bool,
+    generator: np.random.Generator,
+) -> _Projection:
+    """Return the projection of the rows, where columns have units of their own after scaling.
+
+    Each column is then divided by its standard deviation; one that is constant stays.
+    """
+    rows = some_rows(bags, MOST_ROWS, generator)
+    width, scales = rows.shape[1], np.ones(rows.shape[1])
+    if has_own_units:
+        deviations = rows.std(axis=0)
+        scales = np.where(deviations > 0, deviations, 1.0)
+    if n_dimensions is None or n_dimensions >= min(rows.shape):
+        shift = rows.mean(axis=0) if has_own_units else np.zeros(width)
+        return _Projection(shift, np.diag(1.0 / scales))
+    from sklearn.decomposition import PCA
+
+    found = PCA(n_dimensions, svd_solver="covariance_eigh").fit(rows / scales)
+    return _Projection(found.mean_ * scales, found.components_.T / scales[:, None])
+
+
+class _Start:
+    """What all grid points of a fold have in common."""
+
+    def __init__(self, projection, bags, weak, mixture) -> None:
+        self._projection, self._mixture = projection, mixture
+        self._bags, self._n_labelled = bags + weak, len(bags)
+
+    def fitted(
+        self, method: Method, labels: np.ndarray, n_classes: int, point: Mapping[str, float]
+    ) -> Fitted:
+        """Return the network fitted to the bags, with the classes of the labelled ones."""
+        from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
+
+        classes, weights = self._classes(labels, point)
+        network = FisherVectorNetwork(
+            model=self._mixture,
+            classifier=method.classifier_start,
+            penalty=point["penalty"],
+            unlabelled_weight=method.unlabelled_weight,
+            learning_rate=point["learning_rate"],
+            m_steps=method.m_steps,
+            m_step_rate=method.m_step_rate,
+            batch_size=method.batch_size,
+            batches=method.batches,
+            n_epochs=method.n_epochs,
+            in_batches=method.in_batches,
+            refit=method.refit,
+            random_state=method.seed,
+        )
+        epochs: list[FisherVectorNetwork] = []
+
+        def keep(trained: FisherVectorNetwork) -> None:
+            epochs.append(FisherVectorNetwork.from_arrays(trained.to_arrays()))
+
+        network.fit(self._bags, classes, weights, keep if method.by_epoch else None)
+        return Fitted(network, self._projection, n_classes, epochs)
+
+    def _classes(
+        self, labels: np.ndarray, point: Mapping[str, float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes of all bags, -1 for unlabelled ones, and their weights.
+
+        With a positive weight of pseudo-classes, at most PSEUDO_ROUNDS times a linear machine on
+        the vectors of all bags gives unlabelled bags the classes that it predicts for them.
+        """
+        from workflow_lib.papers.palasek.fisher_network import UNLABELLED, fit_squared_hinge
+
+        n, n_bags = self._n_labelled, len(self._bags)
+        classes, weights = np.full(n_bags, UNLABELLED), np.ones(n_bags)
+        classes[:n] = labels
+        if point["pseudo_weight"] == 0 or n == n_bags:
+            return classes, weights
+        weights[n:] = point["pseudo_weight"]
+        found = np.unique(labels)
+        for _ in range(PSEUDO_ROUNDS):
+            known = classes != UNLABELLED
+            signs = np.where(classes[known, None] == found, 1.0, -1.0)
+            coef, intercept = fit_squared_hinge(
+                self._vectors[known], signs, point["penalty"], weights[known]
+            )
+            scores = self._vectors[n:] @ coef.T + intercept
+            before, classes[n:] = classes[n:].copy(), found[scores.argmax(axis=1)]
+            if (classes[n:] == before).all():
+                break
+        return classes, weights
+
+    @cached_property
+    def _vectors(self) -> np.ndarray:
+        """Fisher vectors of all bags under the first mixture."""
+        from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
+
+        # The vectors do not depend on the classes of an untrained network.
+        classes = np.arange(len(self._bags)) % 2
+        network = FisherVectorNetwork(model=self._mixture, classifier="zero", n_epochs=0)
+        return network.fit(self._bags, classes).transform(self._bags)
+
+
+class Fitted(base.Fitted):
+    """A network, the projection of its rows, and the number of classes.
+
+    Parameters
+    ----------
+    network : FisherVectorNetwork
+    projection : _Projection
+    n_classes : int
+        Number of classes K of the scores, those without a training bag included.
+    epochs : sequence of FisherVectorNetwork
+        The network before the first epoch and after each, where they are kept.
+    """
+
+    def __init__(
+        self,
+        network: FisherVectorNetwork,
+        projection: _Projection,
+        n_classes: int,
+        epochs: Sequence[FisherVectorNetwork] = (),
+    ) -> None:
+        self._network, self._projection, self._n_classes = network, projection, n_classes
+        self._epochs = epochs
+
+    def predict(self, rows):
+        return self.scores(rows.bags())
+
+    def predictions(self, rows):
+        bags = self._projection.of(rows.bags())
+        found = {"test_targets": self._of_all_classes(self._network, bags)}
+        if self._epochs:
+            by_epoch = [self._of_all_classes(network, bags) for network in self._epochs]
+            found["test_targets_by_epoch"] = np.stack(by_epoch).astype(np.float32)
+        return found
+
+    def scores(self, bags: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the score of every class (m, K); classes without a training bag are last."""
+        return self._of_all_classes(self._network, self._projection.of(bags))
+
+    def _of_all_classes(
+        self, network: FisherVectorNetwork, bags: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        found = network.decision_function(bags)
+        scores = np.repeat(found.min(axis=1, keepdims=True) - 1.0, self._n_classes, axis=1)
+        scores[:, network.classes_] = found
+        return scores
+
+    def entries(self):
+        # On another processor a second training would end elsewhere.
+        found: dict[str, Any] = {"network": self.to_arrays()}
+        if self._epochs:
+            history = self._network.history_
+            found["updates_by_epoch"] = np.array([0, *(each["updates"] for each in history)])
+        return found
+
+    def to_arrays(self):
+        return self._network.to_arrays() | {
+            "shift": self._projection.shift,
+            "directions": self._projection.directions,
+            "n_classes": self._n_classes,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
+
+        projection = _Projection(arrays["shift"], arrays["directions"])
+        network = FisherVectorNetwork.from_arrays(arrays)
+        return cls(network, projection, int(arrays["n_classes"]))

@@ -1,0 +1,1 @@
+"""Score spaces of generative models of the inputs."""

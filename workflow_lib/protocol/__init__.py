@@ -1,0 +1,1 @@
+"""The stages of an evaluation: splits, features, models, predictions, scores, statistics."""

@@ -1,0 +1,92 @@
+"""Which runs make which tables and figures of published papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.files import read_keys
+from workflow_lib.run.studies import study_files
+
+PAPER_METHODS = ("ofer", "wofer")
+"""How the names of the methods of Djerrab et al. (2018) begin."""
+
+
+def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
+    """Return, for the default run and each study of a folder, the experiments that it runs.
+
+    A run does not depend on the files of other runs: those that cannot be read are left out.
+    Experiments that are names of datasets have no published tables.
+
+    Parameters
+    ----------
+    folder : path
+        The folder ``config``, with ``config.yaml``, ``studies/``, ``experiments/`` and
+        ``datasets/``.
+
+    Returns
+    -------
+    dict
+        Name of the study, empty for the default run -> a mapping for each
+        experiment: ``experiment``, ``dataset``, ``paper_tables`` (values of ``paper_table``),
+        ``figure_kinds``, ``stand_in_for`` (None or text), ``compares_ofer`` (whether all of it may
+        stand in for tables of Djerrab et al. 2018), ``reader`` and ``is_user_supplied`` (whether
+        the user must supply the files of the dataset). Sorted by name.
+    """
+    folder, runs = Path(folder), {}
+    block = cache(_block)
+    for study, path in {"": folder / "config.yaml", **study_files(folder)}.items():
+        run = block(path)
+        names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
+        has_ofer = not isinstance(methods, list) or any(
+            str(name).startswith(PAPER_METHODS) for name in methods
+        )
+        found = (
+            [_experiment(folder, name, has_ofer, block) for name in names]
+            if isinstance(names, list)
+            else []
+        )
+        if any(found):
+            runs[study] = [run for run in found if run]
+    return runs
+
+
+def _experiment(
+    folder: Path, name: object, has_ofer: bool, block: Callable[[Path], dict]
+) -> dict | None:
+    """Return the entry of an experiment, None where its dataset has no file.
+
+    `has_ofer` is whether the run has methods of Djerrab et al. (2018); `block` reads a file.
+    """
+    settings = block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
+    dataset = block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
+    if not dataset:
+        return None
+    options = dataset.get("options") or {}
+    return {
+        "experiment": name,
+        "dataset": settings["dataset"],
+        "paper_tables": _values(settings.get("tables"), "paper_table"),
+        "figure_kinds": _values(settings.get("figures"), "kind"),
+        "stand_in_for": dataset.get("stand_in_for"),
+        # That paper has no outputs without inputs.
+        "compares_ofer": has_ofer and not settings.get("unpaired_sizes"),
+        "reader": str(dataset.get("reader")),
+        "is_user_supplied": any(map(options.get, ("folder", "collection", "user_supplied"))),
+    }
+
+
+def _block(path: Path) -> dict:
+    try:
+        return read_keys(path)
+    except UserError:
+        return {}
+
+
+def _values(parts: object, key: str) -> list:
+    """Return the values of a key of tables or figures, without those that have none."""
+    parts = parts if isinstance(parts, list) else []
+    found = [part.get(key) for part in parts if isinstance(part, dict)]
+    return [value for value in found if value is not None]

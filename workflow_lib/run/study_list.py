@@ -1,0 +1,145 @@
+"""The list of all studies, as `snakemake studies` prints it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.run.files import read_keys
+from workflow_lib.run.models import DatasetSettings, StudyDescription
+from workflow_lib.run.needed_data import (
+    has_files,
+    megabytes,
+    missing_downloads,
+    missing_supplies,
+)
+from workflow_lib.run.paper_runs import paper_runs
+from workflow_lib.run.studies import study_files
+
+DEFAULT = "(default)"
+"""How the run of ``config.yaml`` is listed, which is no study."""
+
+OTHERS = "Without a publication"
+
+ROW = "{:<19} {:<36} {:<14} {:>4} {:>6} {}"
+HEAD = ROW.format("study", "what", "tables", "min", "memory", "data")
+
+LAST_LINES = (
+    "",
+    "    snakemake --cores 4 --config study=NAME    runs one; without study=, the default run",
+    "    snakemake -n --config study=NAME           says what it needs: jobs, time, memory, data",
+    "min: measured on four cores; memory: what four jobs at once request; blank: not known",
+    "* on stand-ins for data that you would have to supply",
+)
+
+
+def study_lines(folder: str | Path) -> list[str]:
+    """Return the lines of the list of studies, grouped by the publication that they follow.
+
+    A file that cannot be read is listed with the reason.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the configuration.
+    """
+    folder = Path(folder)
+    numbers, papers = _published(folder)
+    files = {"": folder / "config.yaml", **study_files(folder)}
+    runs, datasets = paper_runs(folder), {}
+    groups: dict[str, list[str]] = {paper: [] for paper in (*papers.values(), OTHERS)}
+    for name, path in files.items():
+        try:
+            keys = read_keys(path)
+            about = StudyDescription.model_validate(keys.get("about") or {})
+        except UserError as error:
+            groups[OTHERS].append(f"{name or DEFAULT:<19} {error}")
+            continue
+        except ValidationError:
+            about = StudyDescription()
+        experiments = runs.get(name, [])
+        tables = {table for each in experiments for table in each["paper_tables"]}
+        group = papers.get(about.paper, about.paper) or OTHERS
+        groups.setdefault(group, []).append(
+            ROW.format(
+                name or DEFAULT,
+                about.topic,
+                _short([n for table in tables for n in numbers.get(table, ())]),
+                about.minutes or "",
+                f"{about.memory} GB" if about.memory else "",
+                _data(folder, experiments, keys.get("stand_ins") or {}, datasets),
+            ).rstrip()
+        )
+    lines = [HEAD]
+    for group, rows in groups.items():
+        lines += ["", group, *rows] if rows else []
+    return [*lines, *LAST_LINES]
+
+
+def _published(folder: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the numbers of published tables by ``paper_table``, and publications by their key."""
+    contents = folder / "paper_tables" / "contents.csv"
+    numbers, papers = {}, {}
+    if contents.is_file():
+        with contents.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                if row["paper_table"] and row["kind"] == "table":
+                    numbers.setdefault(row["paper_table"], []).append(row["number"])
+                    papers.setdefault(row["paper_table"].partition("-")[0], row["paper"])
+    return numbers, papers
+
+
+def _short(numbers: Iterable[str]) -> str:
+    """Return the numbers of tables, with those that follow each other as ``1-20``."""
+    plain = sorted({int(number) for number in numbers if number.isdigit()})
+    firsts = [n for n in plain if n - 1 not in plain]
+    lasts = [n for n in plain if n + 1 not in plain]
+    parts = [
+        f"{first}-{last}" if last - first > 1 else ",".join(map(str, sorted({first, last})))
+        for first, last in zip(firsts, lasts, strict=True)
+    ]
+    # As `2 (scenes)`, of which the number suffices.
+    others = sorted({re.split(" ", number)[0] for number in numbers} - set(map(str, plain)))
+    return ",".join(parts + others)
+
+
+def _data(folder: Path, experiments: list[dict], stand_ins: dict, known: dict) -> str:
+    """Return where the data of a run are: ``here``, ``download 12 MB`` or ``you supply``."""
+    names, is_replaced = [], False
+    for each in experiments:
+        dataset = _dataset(folder, each["dataset"], known)
+        if each["experiment"] not in stand_ins or dataset is None:
+            names.append(each["dataset"])
+        elif has_files(each["dataset"], dataset):
+            names.append(each["dataset"])
+        else:
+            is_replaced = True
+            names += [_dataset_of(folder, name) for name in stand_ins[each["experiment"]]]
+    datasets = {name: _dataset(folder, name, known) for name in names}
+    used = {name: dataset for name, dataset in datasets.items() if dataset}
+    if any(map(missing_supplies, used.values())):
+        return "you supply"
+    missing = [size for item in used.items() for size in missing_downloads(*item)]
+    text = f"download {megabytes(sum(missing))}" if missing else "here"
+    return f"{text}*" if is_replaced else text
+
+
+def _dataset_of(folder: Path, experiment: str) -> str:
+    """Return the dataset of an experiment, which may be the name of a dataset itself."""
+    path = folder / "experiments" / f"{experiment}.yaml"
+    return read_keys(path).get("dataset", experiment) if path.is_file() else experiment
+
+
+def _dataset(folder: Path, name: str, known: dict) -> DatasetSettings | None:
+    if name not in known:
+        try:
+            keys = read_keys(folder / "datasets" / f"{name}.yaml")
+            known[name] = DatasetSettings.model_validate(keys)
+        except (UserError, ValidationError):
+            known[name] = None
+    return known[name]

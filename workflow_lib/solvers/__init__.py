@@ -1,0 +1,1 @@
+"""Ridge regressions, machines, forests and kernels, without selection of settings."""

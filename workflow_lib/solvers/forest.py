@@ -1,0 +1,126 @@
+"""Multi-output forests of regression trees (m-RF, extra trees), the tree baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+
+from workflow_lib.measures.metrics import relative_error, squared_error_sums
+from workflow_lib.models.output_scaling import fit_output_scaling
+
+FORESTS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
+"""Random forests (Breiman, Machine Learning 2001), and extremely randomised trees, which learn from
+all rows and draw the thresholds (Geurts, Ernst and Wehenkel, Machine Learning 2006)."""
+
+
+def new_forest(kind: str, n_trees: int, max_features: float, seed: int):
+    """Return scikit-learn's forest: one thread, since the workflow runs jobs in parallel.
+
+    `kind` is a key of `FORESTS`.
+    """
+    return FORESTS[kind](
+        n_estimators=n_trees, max_features=max_features, random_state=seed, n_jobs=1
+    )
+
+
+def fitted_forest(
+    kind: str,
+    X: np.ndarray,
+    Y: np.ndarray,
+    n_trees: int,
+    max_features: float,
+    seed: int,
+    output_scale: str = "none",
+):
+    """Return a forest fitted to inputs `X` (n, q) and outputs `Y` (n, d).
+
+    A cut minimises the sum of the squared errors of all outputs: without `output_scale`, as of
+    `workflow_lib.models.output_scaling.fit_output_scaling`, the output with the largest numbers
+    decides it. Predictions have the units of `Y`.
+    """
+    forest = new_forest(kind, n_trees, max_features, seed)
+    if Y.shape[1] == 1:
+        return forest.fit(X, Y[:, 0])
+    scaling = fit_output_scaling(Y, output_scale)
+    forest.fit(X, scaling.apply(Y))
+    for estimator in forest.estimators_:
+        # Predictions are means of the values of leaves.
+        values = estimator.tree_.value
+        values[:, :, 0] = scaling.inverse_transform(values[:, :, 0])
+    return forest
+
+
+def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
+    """Return the predictions of a fitted forest as a matrix (n, d)."""
+    return forest.predict(X).reshape(len(X), -1)
+
+
+class ForestChoice(NamedTuple):
+    """The selected share of the features that are candidates at each split of a node."""
+
+    max_features: float
+    score: float
+    """Relative error of the held-out rows."""
+
+    heldout_outputs: np.ndarray
+    """Predictions (n, d) of the training rows, each by a forest fitted without its fold."""
+
+    scores: Sequence[float]
+    """The errors of all shares."""
+
+
+def select_max_features(
+    kind: str,
+    folds_of_inputs: Sequence[tuple[np.ndarray, np.ndarray]],
+    folds: np.ndarray,
+    outputs: np.ndarray,
+    targets: Sequence[np.ndarray],
+    reference: np.ndarray,
+    choices: Sequence[float],
+    n_trees: int,
+    seed: int,
+    metric: str = "arrmse",
+    output_scale: str = "none",
+) -> ForestChoice:
+    """Return the share of candidate features per split of a node with the lowest error.
+
+    Parameters
+    ----------
+    kind : str
+        Key of `FORESTS`.
+    folds_of_inputs : sequence of (array (l, q), array (h, q))
+        Training and held-out inputs of each fold.
+    folds : int array (n,)
+        Fold number of every training row.
+    outputs : array (n, d)
+        Training outputs; errors leave out missing values (NaN).
+    targets : sequence of array (n, d)
+        For each fold the outputs to fit, without missing values in its training rows.
+    reference : array (d,)
+        Squared errors of the training mean on the held-out rows.
+    choices : sequence of float
+        Grid of max_features, as fractions.
+    n_trees, seed : int
+    metric : {"arrmse", "rrmse"}, default="arrmse"
+    output_scale : {"none", "center", "standard"}, default="none"
+        As of `fitted_forest`, on the training rows of each fold.
+    """
+    best, scores = None, []
+    for max_features in choices:
+        predictions = np.empty(outputs.shape)
+        for fold, (X_train, X_heldout) in enumerate(folds_of_inputs):
+            heldout = folds == fold
+            known = targets[fold][~heldout]
+            settings = n_trees, max_features, seed, output_scale
+            forest = fitted_forest(kind, X_train, known, *settings)
+            predictions[heldout] = forest_predictions(forest, X_heldout)
+        errors = squared_error_sums(outputs, predictions)
+        score = float(relative_error(errors, reference, metric))
+        score = score if np.isfinite(score) else np.inf
+        scores.append(score)
+        if best is None or score < best.score:
+            best = ForestChoice(float(max_features), score, predictions, scores)
+    return best

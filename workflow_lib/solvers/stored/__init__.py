@@ -1,0 +1,1 @@
+"""Fitted estimators as arrays and texts of an HDF5 file."""

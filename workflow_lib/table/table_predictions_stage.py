@@ -1,0 +1,145 @@
+"""The stage that predicts the rows of a table and writes them as a table again."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.core.result_cells import rows_as_csv
+from workflow_lib.core.whole_files import write_text
+from workflow_lib.table.saved_model import Predictions, SavedModel, with_distinct_names
+from workflow_lib.tabular.table_file import Table
+from workflow_lib.tabular.tables import listed
+
+WIDTH = 98
+"""Characters of a line on the terminal."""
+
+
+def run(
+    model: Path, rows: Path, output: Path, trusted: Sequence[str] = (), joint: bool = False
+) -> None:
+    """Predict new rows and write them as CSV (UTF-8, commas, a header).
+
+    One line per row, or per bag of rows, in the order of `rows`. Its columns: the name of the row,
+    if the table that the model was made from had such a column and `rows` has it too; ``line``, the
+    line of the file in which the row begins (for binary files the number of the row, counted from
+    1); for each output its value, named as the output, with ``NAME lower`` and ``NAME upper`` if
+    intervals are calibrated (empty if there were too few rows for an interval), and ``NAME joint
+    lower`` and ``NAME joint upper``, the sides of a box for all outputs, with `joint`; or
+    ``class``, with
+    its ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``,
+    the most probable first; ``novelty``, the distance to the nearest training row in units of a
+    typical distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
+    ``note``, the missing and unknown values; ``method``, the method that predicts. Outputs keep
+    their names; another column whose name is taken has an addition, such as ``NAME lower (of the
+    interval)`` or ``note (of the row)``. Numbers are written so that they are read back exactly.
+
+    Parameters
+    ----------
+    model : path
+        A "predictor" artifact.
+    rows : path
+        Table of any kind with the input columns in any order; others are ignored.
+    output : path
+    trusted : sequence of str, default=()
+        Classes that the configuration names
+        (`workflow_lib.table.saved_model.load_model`).
+    joint : bool, default=False
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read, input columns are missing, or the model has no joint regions.
+    """
+    predictor = SavedModel.load(model, trusted)
+    table = predictor.as_table(Path(rows))
+    used = {*predictor.columns_used(table), predictor.row_name}
+    ignored = [name for name in table.names if name not in used]
+    predictions = predictor.predict(table, joint)
+    columns = {name: _texts(values) for name, values in predictions.columns().items()}
+    rows_of_table = predictor.predicted_rows(table)
+    columns = _row_columns(predictor, rows_of_table, columns) | columns
+    _write(Path(output), columns)
+    print("\n".join(closing_lines(predictor, predictions, ignored, output)))
+    for note in table.notes:
+        print(f"{table.place}: {note}")
+
+
+def closing_lines(
+    predictor: SavedModel, predictions: Predictions, ignored: Sequence[str], output: Path
+) -> list[str]:
+    """Return the printed summary of the predictions; `ignored` are the unused columns."""
+    n_rows, word = len(predictions.notes), predictor.row_word
+    lines = [f"{n_rows} {word}{'s' * (n_rows != 1)} predicted by {predictor.label}: {output}"]
+    if ignored:
+        lines.append(f"columns that are not inputs, ignored: {listed(ignored)}")
+    is_finite = predictions.classes is not None or np.isfinite(predictions.lower).any()
+    if predictions.level is not None and is_finite:
+        what = "intervals" if predictions.classes is None else "sets of classes"
+        true = "values" if predictions.classes is None else "classes"
+        text = f"the {what} should hold {100 * predictions.level:g} % of the true {true}"
+        if predictor.coverage is not None:
+            text += f"; on test rows they held {100 * predictor.coverage:.0f} %"
+        lines.append(text)
+    elif predictions.classes is None:
+        why = "" if predictions.level is None else ": there are too few test rows"
+        lines.append(f"there are no intervals{why}")
+    if predictions.joint is not None:
+        text = f"the boxes should hold all outputs of {100 * predictions.level:g} % of the {word}s"
+        if not np.isfinite(predictions.joint.lower).any():
+            text = "there are no joint regions: there are too few test rows"
+        elif predictor.joint_coverage is not None:
+            text += f"; on test rows they held {100 * predictor.joint_coverage:.0f} %"
+        lines.append(text)
+    n_unlike = int(predictions.is_novel.sum())
+    verb, care = ("is" if n_unlike == 1 else "are"), ": take their predictions with care"
+    unlike = f"{verb} unlike the training {word}s{care if n_unlike else ''}"
+    lines.append(f"{n_unlike} of {n_rows} {word}s {unlike}")
+    n_noted = sum(map(bool, predictions.notes))
+    if n_noted:
+        lines.append(
+            f"{n_noted} of {n_rows} {word}s {'has' if n_noted == 1 else 'have'} a note on a "
+            "missing or unknown value"
+        )
+    if predictor.warning:
+        lines += textwrap.wrap(
+            f"WARNING: {predictor.warning} These predictions may be of little use.",
+            WIDTH,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
+
+
+def _row_columns(
+    predictor: SavedModel, table: Table, taken: Collection[str]
+) -> dict[str, list[str]]:
+    """Return the columns that say which row it is, under names that are not `taken`."""
+    columns = {}
+    if predictor.row_name in table.names:
+        columns = {predictor.row_name: list(table.strings(predictor.row_name))}
+        columns = with_distinct_names(columns, taken)
+    lines = {"line": [str(line) for line in table.lines]}
+    return columns | with_distinct_names(lines, {*taken, *columns})
+
+
+def _texts(values: Sequence) -> list[str]:
+    """Return values as texts: numbers as the shortest that are read back exactly.
+
+    Infinite numbers are empty, and booleans are ``yes`` or ``no``.
+    """
+    values = np.asarray(values)
+    if values.dtype == bool:
+        return ["yes" if value else "no" for value in values]
+    if values.dtype == float:
+        return [repr(float(value)) if np.isfinite(value) else "" for value in values]
+    return [str(value) for value in values]
+
+
+def _write(output: Path, columns: dict[str, list[str]]) -> None:
+    """Write the columns as CSV."""
+    rows = zip(*columns.values(), strict=True)
+    write_text(output, rows_as_csv(list(columns), rows))

@@ -1,0 +1,1 @@
+"""Text, Excel, Parquet and HDF5 files, read as tables with the location of every cell."""

@@ -1,0 +1,51 @@
+"""Lines of a text of limited length.
+
+A line is split into its values at once, which takes many times its size in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from workflow_lib.core.errors import UserError
+
+LONGEST_LINE = 1 << 24
+"""Bytes of a line: a million numbers of sixteen digits."""
+
+
+def lines_of(file: BinaryIO, place: str) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends.
+
+    Raises
+    ------
+    UserError
+        Naming the first line that is too long.
+    """
+    number = 1
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise _too_long(place, number)
+        yield line
+        number += 1
+
+
+def refuse_long_lines(content: bytes, place: str) -> None:
+    """Raise the `UserError` of `lines_of` for a text with a line that is too long."""
+    start, number = 0, 1
+    while len(content) - start > LONGEST_LINE:
+        window = start, start + LONGEST_LINE + 1
+        end = max(content.rfind(b"\n", *window), content.rfind(b"\r", *window))
+        number += max(content.count(b"\n", *window), content.count(b"\r", *window))
+        if end < 0:
+            raise _too_long(place, number)
+        start = end + 1
+
+
+def _too_long(place: str, number: int) -> UserError:
+    return UserError(
+        place=f"{place}, line {number}",
+        found=f"the line has more than {LONGEST_LINE} bytes",
+        expected="shorter lines, one per row",
+        remedy="check whether the file is damaged or not a table in the expected form",
+    )

@@ -1,0 +1,308 @@
+"""Columns of tables: their names, and their values from Python, Parquet and HDF5."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.core.archives import most_unpacked
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.optional_packages import not_installed
+from workflow_lib.tabular.tables import composed, finite_number, no_table
+
+_BYTES_OF_A_CELL = 8
+
+MATLAB = b"MATLAB 7.3 MAT-file"
+"""Beginning of files of MATLAB that are HDF5."""
+
+CATEGORICAL = "categorical"
+"""Type of a column in what pandas notes in Parquet files."""
+
+FROM_MATLAB = (
+    "in MATLAB, save vectors by save(FILE, '-v7.3', ...), or the table by "
+    "writetable(TABLE, 'table.csv')"
+)
+"""How MATLAB writes a file that can be read."""
+
+COLUMNS_ATTRIBUTE = "columns"
+"""Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
+
+
+def checked_names(place: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, each `composed`; `place` is the table.
+
+    Raises
+    ------
+    UserError
+        For no column, and naming the positions, counted from 1, of columns whose names are empty,
+        equal or hold NUL characters.
+    """
+    names = [composed(name) for name in names]
+    if not names:
+        raise no_table(place, "no column")
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise no_name(place, position)
+        if "\0" in name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the name holds a NUL character",
+                expected="names of printable characters",
+                remedy="rename the column",
+            )
+        if name in first:
+            raise UserError(
+                place=place,
+                found=f"the columns {first[name]} and {position} are both named '{name}'",
+                expected="a different name for every column",
+                remedy="rename or remove one of the two",
+            )
+        first[name] = position
+    return names
+
+
+def no_name(place: str, position: int) -> UserError:
+    """Return the error for a column without a name at a position, counted from 1."""
+    return UserError(
+        place=f"{place}, column {position}",
+        found="the column has no name",
+        expected="a name for every column in the header",
+        remedy="name the column, or remove it (row numbers that pandas adds are left out by "
+        "to_csv(..., index=False))",
+    )
+
+
+def column_of(values: Sequence[Any], place: str) -> np.ndarray:
+    """Return values of any type as a column: numbers unchanged, all others as stripped texts.
+
+    Parameters
+    ----------
+    values : sequence of n values, or array (n, 1)
+        Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
+        and the like where missing.
+    place : str
+        The column, for messages.
+
+    Returns
+    -------
+    array (n,)
+        Integers or floats; or objects that are texts, "" where missing, True or False for bool,
+        and dates in the form of ISO 8601.
+
+    Raises
+    ------
+    UserError
+        Naming the row, counted from 1, of a value of another type; `values` that are an error.
+    """
+    if isinstance(values, UserError):
+        raise values
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty((0, 0))
+    if isinstance(values, np.ndarray) and array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise UserError(
+            place=place,
+            found=f"values of {array.ndim} axes, or lists within lists",
+            expected="one number or text per row",
+            remedy="give it as several columns",
+        )
+    if array.dtype.kind in "iuf":
+        return array.copy()
+    if array.dtype.kind == "M":
+        unit = "D" if (array == array.astype("datetime64[D]"))[~np.isnat(array)].all() else "us"
+        texts = np.where(np.isnat(array), "", np.datetime_as_string(array, unit=unit)).tolist()
+    else:
+        texts = [_text_of(value, f"{place}, row {row}") for row, value in enumerate(array, 1)]
+    return np.array(texts, dtype=object)
+
+
+def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
+    """Return the `composed` texts (n,), an array of objects, "" for those in `missing`."""
+    marks = set(map(composed, missing))
+    return np.array(["" if text in marks else text for text in map(composed, texts)], dtype=object)
+
+
+def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
+    """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
+    values = column.astype(np.float64)
+    marks = [number for mark in missing if (number := finite_number(mark)) is not None]
+    values[np.isin(values, marks)] = np.nan
+    return values
+
+
+def _text_of(value: Any, place: str) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
+    fault = f"a value of the type {type(value).__name__}"
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            fault = "bytes that are not UTF-8 text"
+    if isinstance(value, str):
+        if "\0" not in value:
+            return value.strip()
+        fault = "a text with a NUL character"
+    # pandas marks missing values by objects of its own types.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    if isinstance(value, (bool, int, float)):
+        return repr(value) if value == value else ""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if hasattr(value, "as_tuple"):
+        # decimal.Decimal, which Parquet may hold.
+        return str(value)
+    raise UserError(
+        place=place,
+        found=fault,
+        expected="a number, a text, a date, or nothing",
+        remedy="leave the column out (in `snakemake new` by exclude), or write it as numbers or "
+        "texts",
+    )
+
+
+def parquet_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns of a Parquet file, without row numbers that pandas added.
+
+    The second item is the names of the columns that are categories: dictionaries.
+
+    Raises
+    ------
+    UserError
+        When pyarrow is not installed, or the file is damaged.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise not_installed("pyarrow", place, error, "save the table as .csv") from error
+    try:
+        # From memory, so that the file cannot refer to other files.
+        file = parquet.ParquetFile(pyarrow.BufferReader(content))
+        cells = file.metadata.num_rows * file.metadata.num_columns
+        if cells * _BYTES_OF_A_CELL > most_unpacked(len(content)):
+            raise OSError(f"it states {cells} cells, too many for its size")
+        stored = file.read()
+        names = [name for name in stored.column_names if not name.startswith("__index_level_")]
+        checked_names(place, names)
+        columns = {name: _parquet_values(stored.column(name)) for name in names}
+        # pandas writes the dictionary of a category of numbers as numbers.
+        noted = (stored.schema.pandas_metadata or {}).get("columns", ())
+        categories = {item.get("name") for item in noted if item.get("pandas_type") == CATEGORICAL}
+        is_dictionary = pyarrow.types.is_dictionary
+        categories |= {name for name in names if is_dictionary(stored.column(name).type)}
+        return columns, [name for name in names if name in categories]
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        ValueError,
+        OverflowError,
+        AttributeError,
+        TypeError,
+    ) as error:
+        raise UserError(
+            place=place,
+            found=f"the file is damaged ({error})",
+            expected="a Parquet file",
+            remedy="write the file again",
+        ) from error
+
+
+def _parquet_values(column: Any) -> Any:
+    """Return numbers as an array where none is missing, and all others as a list."""
+    import pyarrow
+
+    plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
+    return column.to_numpy() if plain and not column.null_count else column.to_pylist()
+
+
+def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns of an HDF5 file: its one-dimensional datasets, or a table of numbers.
+
+    Datasets (n, 1) and (1, n), as MATLAB writes vectors, are columns. The second item is the names
+    of the columns that are categories: enumerations.
+
+    Raises
+    ------
+    UserError
+        When the file is damaged, or holds groups, links or datasets that are kept in other files.
+        For a dataset of values that are neither numbers nor texts, or of more axes, the error is
+        the column.
+    """
+    import h5py
+
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            return _hdf5_columns(file, place, most_unpacked(len(content)))
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        raise UserError(
+            place=place,
+            found=f"the file is damaged, or is not a plain table ({error})",
+            expected="one-dimensional datasets of numbers or texts in the root of the file, or a "
+            "single two-dimensional dataset that has the names of its columns in its attribute "
+            f"'{COLUMNS_ATTRIBUTE}'",
+            remedy=FROM_MATLAB
+            if content.startswith(MATLAB)
+            else "write the table again as plain columns (from pandas by to_csv instead of to_hdf)",
+        ) from error
+
+
+def _hdf5_columns(file: Any, place: str, most: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns; raise a ValueError for anything but plain datasets."""
+    import h5py
+
+    for name in file:
+        if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"'{name}' is a link")
+        if not isinstance(file[name], h5py.Dataset):
+            raise ValueError(f"'{name}' is a group")
+        if file[name].is_virtual or file[name].external:
+            raise ValueError(f"'{name}' is stored in another file")
+    # A dataset may state any size: its unwritten part is filled when it is read.
+    size = sum(item.size * item.dtype.itemsize for item in file.values())
+    if size > most:
+        raise ValueError(f"its datasets have a stated size of {size} bytes, at most {most} fit")
+    for name, item in file.items():
+        if len(file) == 1 and item.ndim == 2 and item.dtype.kind in "biuf":
+            stated = item.attrs.get(COLUMNS_ATTRIBUTE, ())
+            if len(stated) == item.shape[1]:
+                names = checked_names(place, [_text_of(column, place) for column in stated])
+                return dict(zip(names, item[()].T)), []
+            if 1 not in item.shape:
+                raise ValueError(f"'{name}' has {item.shape[1]} columns with {len(stated)} names")
+    columns = {name: _hdf5_values(item, f"{place}, column '{name}'") for name, item in file.items()}
+    return columns, [name for name in file if h5py.check_enum_dtype(file[name].dtype)]
+
+
+def _hdf5_values(item: Any, place: str) -> Any:
+    """Return the values of a dataset (n,), or the error that says why they are no column."""
+    import h5py
+
+    dtype, is_text = item.dtype, h5py.check_string_dtype(item.dtype) is not None
+    kind = item.attrs.get("MATLAB_class", b"")
+    fault = ""
+    if dtype.kind not in "biuf" and not is_text:
+        fault = f"values of the type {dtype}"
+    elif kind in (b"char", "char"):
+        fault = "characters of MATLAB"
+    elif item.ndim != 1 and not (item.ndim == 2 and 1 in item.shape):
+        fault = f"an array of {item.ndim} axes"
+    if fault:
+        return UserError(
+            place,
+            fault,
+            "one number or text per row",
+            "leave the column out (in `snakemake new` by exclude), or write it as a vector of "
+            "numbers or texts",
+        )
+    values = (item.asstr("utf-8")[()] if is_text else item[()]).ravel()
+    names = {number: name for name, number in (h5py.check_enum_dtype(dtype) or {}).items()}
+    return [names.get(value, str(value)) for value in values.tolist()] if names else values

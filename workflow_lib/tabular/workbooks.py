@@ -1,0 +1,125 @@
+"""Sheets of workbooks (.xlsx, .xlsm) as text, to be read like any other text of cells."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import warnings
+from typing import Any
+
+from workflow_lib.core.archives import DAMAGE, opened_zip
+from workflow_lib.core.errors import UserError, nearest_name
+from workflow_lib.core.optional_packages import not_installed
+from workflow_lib.tabular.tables import listed_names, no_table
+
+MOST_CELLS, MOST_ROWS = 20_000_000, 1 << 20
+"""Cells of a sheet, also those that are empty: one filled cell far away makes millions of them; and
+rows, as many as a spreadsheet can have."""
+
+
+def sheet_text(
+    content: bytes, place: str, sheet: str | None = None, or_first: bool = False
+) -> tuple[bytes, list[str]]:
+    """Return a sheet as CSV, a row on each line, and which of several it is, in words.
+
+    Of formulas the stored value is taken. Dates are written in the form of ISO 8601. Rows above the
+    first filled cell stay, and columns left of it are left out.
+
+    Parameters
+    ----------
+    content : bytes
+        The workbook.
+    place : str
+        The file, for messages.
+    sheet : str or None, default=None
+        Name of the sheet; None: the first that is neither hidden nor empty.
+    or_first : bool, default=False
+        Whether the first is read where no sheet has this name.
+
+    Raises
+    ------
+    UserError
+        When openpyxl is not installed, the file is damaged or would become too large, there is no
+        such sheet, or all are empty.
+    """
+    try:
+        import openpyxl
+    except ImportError as error:
+        instead = "save the table as CSV UTF-8"
+        raise not_installed("openpyxl", place, error, instead) from error
+    try:
+        with opened_zip(io.BytesIO(content)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            found, rows, others = _chosen(book, place, sheet, or_first)
+    except UserError:
+        raise
+    except (*DAMAGE, SyntaxError, TypeError, AttributeError, AssertionError) as error:
+        raise UserError(
+            place=place,
+            found=f"the workbook is damaged ({error})",
+            expected="a workbook of a spreadsheet (.xlsx)",
+            remedy="open it in a spreadsheet and save it again, or save the table as CSV UTF-8",
+        ) from error
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    note = f"the sheet '{found}' is read; others: {listed_names(others)}, to be chosen by sheet="
+    return text.getvalue().encode(), [note] * bool(others)
+
+
+def _chosen(
+    book: Any, place: str, sheet: str | None, or_first: bool
+) -> tuple[str, list[list[str]], list[str]]:
+    """Return the name of a sheet, its rows, and the names of the sheets that might be meant."""
+    sheets = {item.title: item for item in book.worksheets}
+    if sheet in sheets or (sheet is not None and not or_first):
+        if sheet not in sheets:
+            nearest = nearest_name(sheet, list(sheets))
+            raise UserError(
+                place=f"{place}, key sheet",
+                found=f"there is no sheet '{sheet}'",
+                expected=f"one of the sheets: {listed_names(list(sheets), 20)}",
+                remedy=f"write sheet={nearest or next(iter(sheets), '')}",
+            )
+        return sheet, _rows(sheets[sheet], place), []
+    visible = {name: item for name, item in sheets.items() if item.sheet_state == "visible"}
+    for name, item in visible.items():
+        if rows := _rows(item, place):
+            return name, rows, [other for other in visible if other != name]
+    raise no_table(place, "no sheet has a filled cell")
+
+
+def _rows(sheet: Any, place: str) -> list[list[str]]:
+    """Return the cells of a sheet as texts in rows of equal length; [] where all are empty."""
+    # The size that a sheet states may be wrong.
+    sheet.reset_dimensions()
+    rows, width = [], 0
+    for values in sheet.iter_rows(values_only=True):
+        cells = [_text(value) for value in values]
+        n_cells = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+        rows.append(cells[:n_cells])
+        width = max(width, n_cells)
+        if len(rows) > MOST_ROWS or len(rows) * width > MOST_CELLS:
+            raise UserError(
+                place=f"{place}, sheet '{sheet.title}'",
+                found=f"more than {MOST_ROWS} rows, or {MOST_CELLS} cells up to the last one",
+                expected="a table of fewer cells",
+                remedy="remove what stands far from the table, or save it as CSV UTF-8",
+            )
+    while rows and not rows[-1]:
+        rows.pop()
+    filled = (at for row in rows for at, cell in enumerate(row) if cell)
+    start = min(filled, default=0)
+    return [row[start:] + [""] * (width - max(len(row), start)) for row in rows]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date().isoformat()
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    # A line end within a cell would change the numbers of the rows below.
+    return " ".join(value.split()) if isinstance(value, str) else str(value)

@@ -1,0 +1,1 @@
+"""Prediction intervals, regions and sets, and how unlike the training rows a row is."""
