@@ -107,7 +107,7 @@ def code(script, *modules):
 @cache
 def digest_of_code(scripts, *modules):
     """Return the digest of scripts, and of these library modules with their imports."""
-    names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
+    names = [f"workflow_lib.{module}" for module in (*modules, "core.errors", "core.file_digests")]
     return code_digest(ROOT, names, dict(scripts))
 
 

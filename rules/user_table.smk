@@ -225,9 +225,7 @@ rule predict_rows:
     output:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     params:
-        code=code(
-            "predict_rows.py", "table.table_predictions_stage", modules_of_saved_methods
-        ),
+        code=code("predict_rows.py", "table.table_predictions_stage", modules_of_saved_methods),
         trusted=trusted_classes,
         joint=settings.run.joint,
         spreadsheet_safe=settings.run.spreadsheet_safe,

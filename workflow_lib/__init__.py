@@ -5,33 +5,42 @@ The public names load on first use, so that a job imports only what it runs.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 _HOMES = {
     "GaussianModel": "workflow_lib.models.mixtures.gaussian",
     "GaussianMixtureModel": "workflow_lib.models.mixtures.mixture",
     "OnlineGaussianMixtureModel": "workflow_lib.models.mixtures.online_mixture",
-    "FisherVectorNetwork": "workflow_lib.papers.palasek.fisher_network",
     "FisherEmbedding": "workflow_lib.models.fisher",
-    "TopicModel": "workflow_lib.papers.perina.topic_model",
-    "ScoreSpace": "workflow_lib.papers.perina.score_space",
     "IOKRegressor": "workflow_lib.solvers.iokr",
     "StateSpaceModel": "workflow_lib.models.state_spaces.state_space",
-    "HiddenMarkovModel": "workflow_lib.papers.perina.hidden_markov.model",
     "KernelRidgeRegressor": "workflow_lib.solvers.kernel_ridge",
     "OutputFisherRegressor": "workflow_lib.estimators.output_fisher",
     "SavedModel": "workflow_lib.table.saved_model",
     "load_model": "workflow_lib.table.saved_model",
 }
 
-__all__ = sorted(_HOMES)
+
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of every public name: those above, and `PUBLIC_NAMES` of each paper."""
+    homes = dict(_HOMES)
+    for path in Path(__file__).parent.glob("papers/*/__init__.py"):
+        package = f"{__name__}.papers.{path.parent.name}"
+        names = getattr(import_module(package), "PUBLIC_NAMES", {})
+        homes |= {name: f"{package}.{module}" for name, module in names.items()}
+    return homes
 
 
 def __getattr__(name: str):
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name == "__all__":
+        return sorted(_homes())
+    if not name.startswith("_") and name in _homes():
+        return getattr(import_module(_homes()[name]), name)
     raise AttributeError(f"module 'workflow_lib' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *_homes()])

@@ -59,7 +59,7 @@ def test_every_key_of_new_is_explained_and_no_other():
 
 def test_messages_that_are_explained_are_those_of_the_code():
     shown = first_cells(section(page("your-table.md"), "## When a table is refused"))
-    modules = [ROOT / "workflow_lib" / folder for folder in ("datasets", "experiments")]
+    modules = [ROOT / "workflow_lib" / layer for layer in ("tabular", "data", "protocol", "table")]
     code = "".join(path.read_text() for folder in modules for path in folder.rglob("*.py"))
     assert len(shown) >= 10
     for message in shown:

@@ -117,7 +117,7 @@ def test_labels_and_colors_of_the_methods_are_unique():
 
 
 def test_the_reader_reads_and_names_the_line_at_fault(tmp_path, module_of):
-    reader = module_of("workflow_lib/datasets/readers/json_rows.py")
+    reader = module_of("workflow_lib/data/readers/json_rows.py")
     assert "json_rows" not in READERS.paths
     options = reader.Options(inputs=["a"], outputs=["b", "c"])
     path = tmp_path / "rows.jsonl"
@@ -163,7 +163,7 @@ def test_the_method_has_the_keys_in_its_file(module_of):
 
 
 def test_the_model_is_shrunk_stored_and_embeds(tmp_path, module_of):
-    path = "workflow_lib/output_models/shrunk_gaussian.py"
+    path = "workflow_lib/models/kinds/shrunk_gaussian.py"
     (tmp_path / "shrunk_gaussian.py").write_text(FILES[path])
     assert models.read_kind(tmp_path / "shrunk_gaussian.py").covariances == ("full",)
     module, Y = module_of(path), np.random.default_rng(0).normal(size=(12, 8))

@@ -15,6 +15,7 @@ from each_case import each_case
 
 from workflow_lib.core import imports
 from workflow_lib.core.imports import code_digest, import_closure
+from workflow_lib.core.plugins import METHODS as METHOD_FILES
 from workflow_lib.core.plugins import READERS
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.models.covariance import COVARIANCE_TYPES
@@ -22,30 +23,19 @@ from workflow_lib.models.covariance import COVARIANCE_TYPES
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_lib"
 
-STAGES = [
-    "regression",
-    "splitting",
-    "features_stage",
-    "alignments",
-    "image_features_stage",
-    "generative_models",
-    "annotation",
-    "embedding",
-    "input_models_stage",
-    "input_scores_stage",
-    "preimages",
-    "evaluation",
-    "equivalence_stage",
-    "calibration_stage",
-    "data_profile_stage",
-    "saved_model_stage",
-    "table_predictions_stage",
-]
+STAGES = {
+    "protocol": "regression splitting features_stage alignments image_features_stage "
+    "generative_models annotation embedding preimages evaluation equivalence_stage",
+    "table": "calibration_stage data_profile_stage saved_model_stage table_predictions_stage",
+    "papers.perina": "input_models_stage input_scores_stage",
+}
 METHODS = sorted({module.name for module in method_modules().values()})
 MODULES = {
-    **{stage: f"workflow_lib.experiments.{stage}" for stage in STAGES},
-    **{method: f"workflow_lib.methods.{method}" for method in METHODS},
+    stage: f"workflow_lib.{package}.{stage}"
+    for package, stages in STAGES.items()
+    for stage in stages.split()
 }
+MODULES |= {method: f"workflow_lib.{METHOD_FILES.modules[method]}" for method in METHODS}
 """The modules of the jobs, by their names."""
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
 STAGES_WITH_SKLEARN = {"equivalence_stage"}
@@ -64,42 +54,11 @@ STAGES_WITHOUT_SCIPY = {
     "evaluation",
 }
 
-LAYERS = [
-    {
-        "array_arguments",
-        "artifacts",
-        "box_overlap",
-        "class_source",
-        "config",
-        "core",
-        "convergence",
-        "seeds",
-        "measures",
-        "metrics",
-        "named_class",
-        "errors",
-        "file_digests",
-        "optional_packages",
-        "parameters",
-        "result_cells",
-        "result_columns",
-        "saved_methods",
-        "tasks",
-        "imports",
-        "stored_rows",
-        "whole_files",
-        "datasets",
-        "features",
-    },
-    {"generative", "kernels", "regression"},
-    {"embeddings", "output_models"},
-    {"ofer", "fisher_network", "baselines"},
-    {"fitting"},
-    {"methods"},
-    {"experiments"},
-    {"report"},
-]
-READERS_OF_DECLARATIONS = (
+LAYERS = (
+    "core items tabular measures tasks models solvers inputs data fitting methods estimators "
+    "uncertainty protocol report run table page papers"
+).split()
+CONTRACTS = (
     "workflow_lib.inputs.score_spaces.found",
     "workflow_lib.methods.contract.base",
     "workflow_lib.methods.contract.loading",
@@ -107,37 +66,29 @@ READERS_OF_DECLARATIONS = (
     "workflow_lib.report.figures.base",
     "workflow_lib.report.table_kinds.base",
 )
-"""They may be imported on every layer, for they read what plug-ins declare and load none."""
+"""They read what plug-ins declare, in every command."""
 
 
 def source_files():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def layer_of(part: str) -> int:
-    for layer, parts in enumerate(LAYERS):
-        if part in parts:
-            return layer
-    raise AssertionError(f"workflow_lib.{part} is on no layer")
+def location_of(module: str) -> tuple[int, str]:
+    """Return the layer of a module, and its paper if it has one."""
+    parts = module.split(".")
+    return LAYERS.index(parts[1]), parts[2] if parts[1] == "papers" and len(parts) > 2 else ""
 
 
 def library_imports(path: Path) -> set[str]:
-    """Return the first parts below the package that a file imports, wherever in the file."""
+    """Return the names of this package that a file imports, wherever in the file."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} holds a relative import"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            if f"{name}.".startswith(tuple(f"{each}." for each in READERS_OF_DECLARATIONS)):
-                continue
-            if parts[0] == "workflow_lib" and len(parts) > 1:
-                found.add(parts[1])
-    return found
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.startswith("workflow_lib.")}
 
 
 def printed_by(program: str) -> str:
@@ -198,7 +149,7 @@ def imported_by_each() -> dict[str, dict]:
     others |= {
         "workflow_lib.estimators.output_fisher",
         "workflow_lib.data.reading",
-        *READERS_OF_DECLARATIONS,
+        *CONTRACTS,
     }
     others |= {f"workflow_lib.{module}" for module in READERS.modules.values()}
     lines = printed_by(f"HEAVY, GROUPS = {HEAVY!r}, {list(groups.items())!r}\n{OF_EACH}")
@@ -309,33 +260,34 @@ def test_closures_are_small():
     assert "solvers/heldout.py" not in names["preimages"]
     assert "solvers/ridge.py" not in names["embedding"]
     assert "models/mixtures/mixture.py" not in names["forest"]
-    assert "metrics.py" in names["evaluation"]
+    assert "measures/metrics.py" in names["evaluation"]
     # The estimators ask how many rows a Gram matrix may have.
     names["equivalence_stage"] -= {"config/__init__.py", "core/gram_limit.py"}
     for files in names.values():
         assert not any(file.startswith(("report/", "config/")) for file in files)
 
 
-@each_case("path", source_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_modules_import_only_from_their_layer_or_below(path):
-    part = path.relative_to(PACKAGE).with_suffix("").parts[0]
-    if part == "__init__":
-        assert library_imports(path) == set()
-        return
-    for imported in library_imports(path):
-        assert layer_of(imported) <= layer_of(part), f"{part} imports {imported}"
+def test_modules_import_only_from_layers_before_their_own():
+    for path in source_files():
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if module == "workflow_lib.__init__":
+            assert library_imports(path) == set()
+            continue
+        layer, paper = location_of(module)
+        for imported in library_imports(path):
+            other_layer, other_paper = location_of(imported)
+            assert other_layer <= layer, f"{module} imports {imported}"
+            assert other_paper in ("", paper), f"{module} imports {imported}"
 
 
-@each_case("module", READERS_OF_DECLARATIONS)
-def test_what_reads_declarations_loads_nothing_of_its_layer_or_below(module):
-    imported = imported_by(module)
-    names = {
-        ".".join(Path(path).relative_to(ROOT).with_suffix("").parts) for path in imported["files"]
-    }
-    packages = {name for name in names if name.endswith(".__init__")}
-    contract = {"workflow_lib.core.errors", "workflow_lib.fitting.fitted", module}
-    contract |= {"workflow_lib.core.plugins", f"{module.rpartition('.')[0]}.base"}
-    assert names - packages <= contract and not imported["heavy"]
+def test_every_layer_is_a_folder_and_every_folder_a_layer():
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders == {*LAYERS} and [*PACKAGE.glob("*.py")] == [PACKAGE / "__init__.py"]
+
+
+@each_case("module", CONTRACTS)
+def test_what_reads_declarations_is_light(module):
+    assert not imported_by(module)["heavy"]
 
 
 def test_no_module_imports_itself_by_a_detour():

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import workflow_lib
+import workflow_lib.papers
 from workflow_lib.core import plugins
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.imports import import_closure
@@ -55,12 +55,12 @@ def test_a_plug_in_of_a_paper_is_found_and_loaded(kind, tmp_path, monkeypatch):
     found = found_in(tmp_path, kind)
     assert list(found.paths) == ["at_home", "large", "moved"]
     assert found.modules["moved"] == f"{folder.replace('/', '.')}.moved"
-    path = [*workflow_lib.__path__, str(tmp_path / "workflow_lib")]
-    monkeypatch.setattr(workflow_lib, "__path__", path)
+    papers = [*workflow_lib.papers.__path__, str(tmp_path / "workflow_lib/papers")]
+    monkeypatch.setattr(workflow_lib.papers, "__path__", papers)
     for name in ("large", "moved"):
         module = found.load(name)
         assert Path(module.__file__) == found.paths[name] and module.NAME.startswith(folder)
-    for name in [name for name in sys.modules if name.startswith("workflow_lib.papers")]:
+    for name in [name for name in sys.modules if name.startswith("workflow_lib.papers.toy")]:
         del sys.modules[name]
 
 
@@ -70,7 +70,7 @@ def test_two_plug_ins_of_one_name_are_refused_with_both_files(tmp_path):
     with pytest.raises(UserError, match=both):
         found_in(tmp_path, METHODS).load("median")
     write(tmp_path, "data/readers/arff.py", "papers/a/readers/arff/__init__.py")
-    both = r"a/readers/arff/__init__\.py: .*datasets/readers/arff\.py"
+    both = r"a/readers/arff/__init__\.py: .*data/readers/arff\.py"
     with pytest.raises(UserError, match=both):
         found_in(tmp_path, READERS).load("arff")
 

@@ -95,7 +95,7 @@ def test_options_are_checked_without_the_heavy_libraries():
 def test_listing_the_readers_imports_none():
     program = (
         "import sys; from workflow_lib.core.plugins import READERS; READERS.paths\n"
-        "print([name for name in sys.modules if name.startswith('workflow_lib.datasets.readers')])"
+        "print([name for name in sys.modules if name.startswith('workflow_lib.data.readers')])"
     )
     assert printed(program) == "[]\n"
 

@@ -155,7 +155,7 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
 
 
 def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
-    add_line(finished / "workflow_lib" / "embeddings" / "gradient.py")
+    add_line(finished / "workflow_lib" / "models" / "gradient.py")
     # The figure of the geometry searches pre-images itself, and the equivalence checks have
     # pre-images.
     others = {"figure measurements-space", *(f"equivalence checks {name}" for name in EXPERIMENTS)}
@@ -169,7 +169,7 @@ def test_the_stage_of_preimages_recomputes_predictions_and_no_model(finished, pa
 
 
 def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
-    add_line(finished / "workflow_lib" / "generative" / "mixture.py")
+    add_line(finished / "workflow_lib" / "models" / "mixtures" / "mixture.py")
     # What comes before the models, or needs none.
     others = (
         *("acquire ", "read ", "alignments ", "split ", "features "),
@@ -193,7 +193,7 @@ def test_a_method_is_fitted_again_and_no_other(finished):
 
 
 def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
-    add_line(finished / "workflow_lib" / "datasets" / "readers" / "csv.py")
+    add_line(finished / "workflow_lib" / "data" / "readers" / "csv.py")
     jobs = jobs_to_run(finished)
     assert {job for job in jobs if "measurements" not in job} == END | CROSS_DATASET
     others = {"acquire measurements measurements.csv"}
@@ -364,7 +364,7 @@ def test_splits_that_were_made_stay_together(finished):
     assert {number: splits_to_run(finished, number) for number in expected} == expected
 
     # An edit runs the same jobs again, and where a split was removed, as many as it can at once.
-    add_line(finished / "workflow_lib" / "experiments" / "splitting.py")
+    add_line(finished / "workflow_lib" / "protocol" / "splitting.py")
     assert splits_to_run(finished, 3) == {"splits 0 to 1", "split 2"}
     shutil.rmtree(finished / "results" / "clusters" / "split-2")
     assert splits_to_run(finished, 4) == {"splits 0 to 1", "splits 2 to 3"}

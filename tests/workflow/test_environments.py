@@ -11,6 +11,8 @@ import tomllib
 import yaml
 from small_run import ROOT, code_of_job, project_files, records_of_jobs
 
+from workflow_lib.core.plugins import READERS
+
 CONDA_NAMES = {"matplotlib": "matplotlib-base"}
 PACKAGE_OF_MODULE = {
     "PIL": "pillow",
@@ -56,7 +58,8 @@ def packages_of_jobs(first_folder) -> set[str]:
     # The code of a page includes its templates.
     files = {path for path in files if path.endswith(".py")}
     files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("scripts/acquire.py")}
-    files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("workflow_lib/datasets/**/*.py")}
+    readers = (*ROOT.glob("workflow_lib/data/**/*.py"), *READERS.paths.values())
+    files |= {str(path.relative_to(ROOT)) for path in readers}
     own = {"workflow_lib", "adapter"}
     modules = {module for path in files for module in imports_of(path)} - own
     modules -= set(sys.stdlib_module_names)

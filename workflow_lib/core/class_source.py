@@ -7,6 +7,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+from workflow_lib.core.former_names import current_module
 from workflow_lib.core.optional_packages import EXTRAS, install_command
 
 Fault = tuple[str, str, str]
@@ -27,6 +28,7 @@ def fault_before_import(path: str) -> Fault | None:
     tuple of found, expected and remedy, or None
     """
     module, _, name = path.rpartition(".")
+    module = current_module(module)
     package = path.partition(".")[0]
     if package in sys.stdlib_module_names:
         return _no_estimator(path, f"the module {package} belongs to Python itself")

@@ -11,6 +11,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from workflow_lib.core.errors import UserError, nearest_name
+from workflow_lib.core.former_names import current_path
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 """The name of a class, with its module."""
@@ -96,7 +97,7 @@ class NamedClass(NamedTuple):
         Without the package; the settings name those of the classes that the class combines.
         """
         paths = [self.path, *_texts_in(dict(self.settings))]
-        modules = [path.rpartition(".")[0].partition(".") for path in paths]
+        modules = [current_path(path).rpartition(".")[0].partition(".") for path in paths]
         return [rest for package, _, rest in modules if package == "workflow_lib" and rest]
 
     def _before_import(self) -> Iterator[Fault]:
@@ -219,12 +220,14 @@ def _check_parts(arguments: Mapping[str, Any]) -> None:
 def imported_class(path: str):
     """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
 
+    Former names of modules of this library are known (`workflow_lib.core.former_names`).
+
     Raises
     ------
     ImportError
         If the module cannot be imported, or has nothing of that name.
     """
-    module, _, name = path.rpartition(".")
+    module, _, name = current_path(path).rpartition(".")
     found = importlib.import_module(module)
     if not hasattr(found, name):
         raise ImportError(f"the module {module} has no {name}")

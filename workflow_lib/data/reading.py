@@ -1,6 +1,6 @@
 """Find the reader of a dataset by its name, check its options, and read the dataset.
 
-A reader is a module in ``workflow_lib/datasets/readers`` with two members:
+A reader is a module in ``workflow_lib/data/readers`` with two members:
 
 ``Options``
     its settings, a `workflow_lib.core.settings.Settings`;

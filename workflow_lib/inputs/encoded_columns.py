@@ -1,6 +1,6 @@
 """Columns of names whose codes every fold learns from its own training rows.
 
-The encoders are the modules of `workflow_lib.features.encoders`.
+The encoders are the modules of `workflow_lib.inputs.encoders`.
 """
 
 from __future__ import annotations

@@ -424,7 +424,7 @@ class DatasetSettings(Settings):
     result from a stand-in says so."""
 
     reader: Text
-    """Name of the module of `workflow_lib/datasets/readers` that reads inputs and outputs from the
+    """Name of the module of `workflow_lib/data/readers` that reads inputs and outputs from the
     files."""
 
     options: dict[str, Any] = {}

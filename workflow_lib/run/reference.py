@@ -78,7 +78,7 @@ PATTERN_TYPES = {
 INTRODUCTION = """\
 # Configuration
 
-This file and `schema.json` are generated from the classes of settings in `workflow_lib/config`, and
+This file and `schema.json` are generated from the classes of settings in `workflow_lib/run`, and
 of methods in their modules, by `python -m workflow_lib.run.reference`.
 
 ## Precedence when a key is set twice

@@ -1,1 +1,3 @@
 """Fisher vector networks."""
+
+PUBLIC_NAMES = {"FisherVectorNetwork": "fisher_network"}

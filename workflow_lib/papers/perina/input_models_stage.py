@@ -49,7 +49,7 @@ def run(
         Artifacts; the group ``items`` of the dataset describes what its rows are.
     output : path
     kind : str
-        A module of `workflow_lib.embeddings.score_spaces`.
+        A module of `workflow_lib.inputs.score_spaces`.
     per_class, settings, grid
         As of `workflow_lib.run.input_model.InputModelSettings`.
     seed : int

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.core.archives import DAMAGE, most_unpacked
+from workflow_lib.core.former_names import current_module
 from workflow_lib.solvers.stored.classes import CLASSES_OF_NODES, is_allowed_object
 
 SCHEMA = "schema.json"
@@ -35,8 +36,11 @@ class UnsafeEstimator(ValueError):
     """Stored bytes that are not those of an estimator that may be loaded; says why."""
 
 
-def checked_names(data: bytes, trusted: Collection[str]) -> list[str]:
-    """Return the names of all classes in a stored estimator, after checking its description.
+def checked_estimator(data: bytes, trusted: Collection[str]) -> tuple[bytes, list[str]]:
+    """Return a stored estimator and the names of all its classes, after checking its description.
+
+    Where the description has former names of modules of this library, those that are returned have
+    the present ones.
 
     Parameters
     ----------
@@ -54,11 +58,32 @@ def checked_names(data: bytes, trusted: Collection[str]) -> list[str]:
             _check_members(archive, len(data))
             if archive.getinfo(SCHEMA).file_size > LARGEST_DESCRIPTION:
                 raise UnsafeEstimator(f"a description of over {LARGEST_DESCRIPTION} bytes")
-            return _names(archive, json.loads(archive.read(SCHEMA)), trusted)
+            schema = json.loads(archive.read(SCHEMA))
+            if _rename_modules(schema):
+                data = _with_description(archive, schema)
+            return data, _names(archive, schema, trusted)
     except UnsafeEstimator:
         raise
     except (*DAMAGE, TypeError, AttributeError) as error:
         raise UnsafeEstimator(f"a damaged description ({type(error).__name__}: {error})") from error
+
+
+def _rename_modules(schema: Any) -> bool:
+    """Give the modules of a description their present names; return whether any had another."""
+    renamed = False
+    for node in _nodes(schema):
+        present = current_module(node["__module__"])
+        renamed = renamed or present != node["__module__"]
+        node["__module__"] = present
+    return renamed
+
+
+def _with_description(archive: zipfile.ZipFile, schema: Any) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
+        for name in archive.namelist():
+            copy.writestr(name, json.dumps(schema) if name == SCHEMA else archive.read(name))
+    return written.getvalue()
 
 
 def _check_members(archive: zipfile.ZipFile, n_bytes: int) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.solvers.stored.classes import names_of_classes
-from workflow_lib.solvers.stored.description import SCHEMA, UnsafeEstimator, checked_names
+from workflow_lib.solvers.stored.description import SCHEMA, UnsafeEstimator, checked_estimator
 from workflow_lib.solvers.stored.structure import check_structure
 
 _TRUSTED: ContextVar[frozenset[str]] = ContextVar("trusted classes", default=frozenset())
@@ -80,7 +80,7 @@ def estimator_from_bytes(stored: np.ndarray, place: str = "the saved model") -> 
     """
     data = np.asarray(stored, dtype=np.uint8).tobytes()
     try:
-        names = checked_names(data, _TRUSTED.get())
+        data, names = checked_estimator(data, _TRUSTED.get())
         import skops.io
 
         estimator = skops.io.loads(data, trusted=names)
