@@ -18,6 +18,7 @@ _HOMES = {
     "StateSpaceModel": "workflow_lib.models.state_spaces.state_space",
     "KernelRidgeRegressor": "workflow_lib.solvers.kernel_ridge",
     "OutputFisherRegressor": "workflow_lib.estimators.output_fisher",
+    "UserError": "workflow_lib.core.errors",
     "SavedModel": "workflow_lib.table.saved_model",
     "load_model": "workflow_lib.table.saved_model",
 }

@@ -1,7 +1,8 @@
 """What a kind of generative model contributes to score spaces.
 
-A model names its module of this package by the attribute ``score_terms``. Nothing else knows the
-kind. The module holds two literals, a class and four functions:
+A kind is a module of this package, or of the folder ``score_spaces`` of a paper. A model names its
+kind by the attribute ``score_terms``. Nothing else knows the kind. The module holds two literals, a
+class and four functions:
 
 ``MODEL``
     the class of the models, with its module;

@@ -1,4 +1,4 @@
-"""The kinds of generative models of inputs: modules of this package, as `base` says."""
+"""The kinds of generative models of inputs: modules of papers, as `base` says."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def terms_module(model) -> ModuleType:
     Raises
     ------
     TypeError
-        If its class names no module of this package.
+        If its class names no kind.
     """
     kind = getattr(type(model), "score_terms", None)
     if kind is None:

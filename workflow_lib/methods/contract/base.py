@@ -1,6 +1,7 @@
 """The contract of a method: the members of its module, and what is read before it is loaded.
 
-A method is a module of this package with six members:
+A method is a module of `workflow_lib.methods`, or of the folder ``methods`` of a paper, with six
+members:
 
 ``REGRESSORS``
     the values of ``regressor`` in a method's YAML file that it serves;

@@ -1,6 +1,7 @@
 """The contract of a figure: what its module defines, and what is known of it before it is loaded.
 
-A kind of figure is a module of this package; its name is the name of the kind. It has
+A kind of figure is a module of this package, or of the folder ``figures`` of a paper; its name is
+the name of the kind. It has
 
 ``SHOWS``
     what it shows, for the reference of the configuration;
