@@ -1,6 +1,6 @@
 """The artifacts between the sources and the scores: of one method on one split, of an experiment, of the run."""
 
-from workflow_lib.run.capabilities import OF_BOXES
+from workflow_lib.run.capabilities import MODULES
 
 
 def split_files(pattern, experiment):
@@ -66,8 +66,9 @@ def time_records(wildcards):
 
 def box_method(experiment):
     """Return the first method of an experiment whose regressor is for boxes; None without any."""
+    of_boxes = {name for name, module in MODULES.items() if module.tasks == ("boxes",)}
     methods = settings.methods_of(experiment)
-    return next((name for name in methods if settings.methods[name].regressor in OF_BOXES), None)
+    return next((name for name in methods if settings.methods[name].regressor in of_boxes), None)
 
 
 def queue_files(experiment):

@@ -16,7 +16,7 @@ from workflow_lib.items.group_names import SELECTED
 from workflow_lib.methods.contract import base
 
 REGRESSORS = ("kernel_ridge",)
-TASKS = ("regression", "series", "boxes", "classes")
+TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
 READS = ("dataset", "split", "features", "models", "embeddings", "weak_labels")
 

@@ -13,7 +13,7 @@ from workflow_lib.measures.metrics import means_of_observed
 from workflow_lib.methods.contract import base
 
 REGRESSORS = ("training_mean",)
-TASKS = ("regression", "series", "boxes")
+TASKS = ("regression", "series")
 NEEDS = {}
 READS = ("dataset", "split")
 

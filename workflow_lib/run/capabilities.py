@@ -37,14 +37,20 @@ TRANSITIONS = "transitions"
 KINDS_OF_NUMBERS = {NUMBERS, TRANSITIONS, "vectors", "counts"}
 """The kinds of inputs that are rows of numbers, which methods for vectors take as they are."""
 
-MODULES = method_modules()
-"""The modules of methods, by regressor."""
+MODULES = {
+    regressor: module._replace(
+        tasks=tuple(
+            name
+            for name, task in tasks().items()
+            if name in module.tasks or regressor in task.regressors
+        )
+    )
+    for regressor, module in method_modules().items()
+}
+"""The modules of methods, by regressor, with all tasks that they work on."""
 
 KINDS = model_kinds()
 """The kinds of generative models."""
-
-OF_BOXES = {name for name in MODULES if MODULES[name].tasks == ("boxes",)}
-"""The methods that search images for boxes."""
 
 TASKS_OF = {
     outputs: [

@@ -24,7 +24,7 @@ class InputModelSettings(Settings):
     summary: Text
     """What it is, in one sentence."""
 
-    kind: Literal[*input_model_kinds()]
+    kind: Literal[*(input_model_kinds() or [""])]
     """`hidden_markov`: hidden Markov models of sequences of letters or of vectors; `topic_model`:
     latent Dirichlet allocation of bags of words."""
 

@@ -102,6 +102,9 @@ class Task:
     """The methods that a new table of the task is compared with: those of the library, good other
     methods, and the mean."""
 
+    regressors: tuple[str, ...] = ()
+    """Regressors that predict such outputs, too, besides those whose modules name the task."""
+
     output_of_row: str = "outputs"
     known_of_row: str = "at least one output"
     known_of_complete_row: str = "all outputs"

@@ -19,6 +19,7 @@ class Boxes(Numbers):
     baseline = "no overlap"
     counts_outputs_apart = False
     methods = ()
+    regressors = ("kernel_ridge", "training_mean")
 
 
 TASK = Boxes()
