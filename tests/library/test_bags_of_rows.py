@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 import pytest
+from bag_samples import SETTINGS
 from reader_samples import refusal
 from saved_model_samples import Final
 from small_assay import config_with_methods
-from test_reader_image_bags import SETTINGS
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.user_tables import is_own_table

@@ -396,7 +396,7 @@ LETTERS = {"reader": "fasta", "task": "classes"}
 VECTORS = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "rows"}}
 BAGS = VECTORS | {"options": {"inputs": "ink"}}
 GRAPHS = {"reader": "labelled_graphs", "task": "classes"}
-WORDS = {"feature_learner": {"transformer": "workflow_lib.papers.perina.bag_shares.WordHistogram"}}
+WORDS = {"feature_learner": {"transformer": "workflow_lib.inputs.bag_shares.WordHistogram"}}
 WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 
 

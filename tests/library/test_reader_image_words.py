@@ -14,9 +14,9 @@ from test_images import encoded, picture
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
+from workflow_lib.inputs.bag_shares import WordHistogram, WordPyramid
 from workflow_lib.inputs.images.visual_words import Images
 from workflow_lib.items.item_rows import items_in
-from workflow_lib.papers.perina.bag_shares import WordHistogram, WordPyramid
 from workflow_lib.protocol import features_stage
 from workflow_lib.protocol.splitting import split_rows
 from workflow_lib.run.loading import load_configuration

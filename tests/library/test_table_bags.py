@@ -141,7 +141,7 @@ def test_saved_methods_repeat_their_predictions_for_bags(tmp_path):
     tree = read(written(tmp_path))
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
     learner = {"settings": {}, "grid": {}, "unlabelled": False, "seed": 0}
-    learner |= {"transformer": "workflow_lib.papers.perina.bag_shares.WordHistogram"}
+    learner |= {"transformer": "workflow_lib.inputs.bag_shares.WordHistogram"}
     final._run(
         "words",
         "support_vector_machine",

@@ -172,7 +172,7 @@ def test_saved_methods_repeat_their_predictions_for_sequences(tmp_path):
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
     final.estimator("bayes", "workflow_lib.solvers.position_naive_bayes.PositionNaiveBayes")
     learner = {"settings": {}, "grid": {"word_length": [1, 2]}, "unlabelled": False, "seed": 0}
-    learner |= {"transformer": "workflow_lib.papers.perina.word_shares.WordShares"}
+    learner |= {"transformer": "workflow_lib.inputs.word_shares.WordShares"}
     final._run(
         "words",
         "support_vector_machine",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workflow_lib.inputs.word_shares import WordShares
 from workflow_lib.items.item_rows import letter_rows, sequences_in
-from workflow_lib.papers.perina.word_shares import WordShares
 
 
 def rows_and_classes():

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from bag_samples import SETTINGS
 from reader_samples import excluded, refusal
 from small_archives import write_archive
 from test_images import encoded, picture
@@ -83,29 +84,6 @@ def test_what_gives_no_patch_is_refused(tmp_path):
     )
     assert "no image can be used" in refusal(read, path, patch=17)
     assert "'dawn'" in refusal(read, path, classes=["dawn"])
-
-
-SETTINGS = {
-    "components": "selected",
-    "n_components": 2,
-    "n_dimensions": 3,
-    "mixture_bags": "all",
-    "mixture_start": "em",
-    "classifier_start": "svm",
-    "n_epochs": 0,
-    "batches": "halves",
-    "batch_size": 4,
-    "unlabelled_weight": 0.1,
-    "m_steps": 0,
-    "m_step_rate": 0.01,
-    "in_batches": "used",
-    "refit": False,
-    "unlabelled": True,
-    "by_epoch": False,
-    "grid": {"penalty": [0.01, 0.1], "learning_rate": [1e-3], "pseudo_weight": [0.0]},
-    "one_example": {},
-    "seed": 0,
-}
 
 
 def fitted(folder, changed=lambda tree, split: None, n_classes=3, sizes=(3, 5), **settings):
