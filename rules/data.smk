@@ -91,7 +91,9 @@ rule read:
     output:
         "results/datasets/{dataset}.h5",
     params:
-        code=code("read.py", "data.reading", "data.class_losses", "artifacts", module_of_reader),
+        code=code(
+            "read.py", "data.reading", "data.class_losses", "core.artifacts", module_of_reader
+        ),
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
         class_tree=lambda wildcards: settings.datasets[wildcards.dataset].class_tree,
