@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import yaml
 
 from benchmarks.measuring import ROOT, is_installed
 
@@ -158,8 +157,9 @@ class RealTable(NamedTuple):
         )
 
     def _settings(self) -> dict:
-        path = ROOT / "config" / "datasets" / f"{self.name}.yaml"
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        from workflow_lib.run.named_settings import SettingsFolder
+
+        return SettingsFolder(ROOT / "config" / "datasets").keys(self.name)
 
     def _file(self) -> Path | None:
         from workflow_lib.core.mirrors import mirrors_from_environment

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from workflow_lib.report.figures.relative_curve import draw_differences, relative_errors
 from workflow_lib.report.labels import range_in_words
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import save_figure
+from workflow_lib.run.named_settings import SettingsFolder
 
 PANELS = {
     "digits-row-kinds": "Handwritten digits",
@@ -27,13 +26,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main() -> None:
     """Draw the figure, a panel for each experiment."""
-    files = {name: ROOT / "config" / "methods" / f"{name}.yaml" for name in METHODS}
-    methods = {name: yaml.safe_load(path.read_text()) for name, path in files.items()}
+    folders = {kind: SettingsFolder(ROOT / "config" / kind) for kind in ("methods", "experiments")}
+    methods = {name: folders["methods"].keys(name) for name in METHODS}
     panels, n_splits = {}, set()
     for experiment, title in PANELS.items():
         path = ROOT / "results" / experiment / "scores.csv"
-        settings = (ROOT / "config" / "experiments" / f"{experiment}.yaml").read_text()
-        metric, scores = yaml.safe_load(settings).get("metric", "arrmse"), read_scores(path)
+        settings = folders["experiments"].keys(experiment)
+        metric, scores = settings.get("metric", "arrmse"), read_scores(path)
         panels[title] = relative_errors(scores, metric, methods, path)
         n_splits.add(scores["split"].nunique())
     title = (

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from snakemake.logging import logger
 
-from workflow_lib.run.files import shown
+from workflow_lib.run.yaml_files import shown
 from workflow_lib.core.job_needs import job_needs
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.requests import decoded, encoded, typed_values

@@ -59,7 +59,9 @@ if not IS_MODULE:
         if is_target("studies"):
             print(*study_list.study_lines(CONFIG), sep="\n")
             sys.exit()
-        terminal.data_functions[:] = [lambda: run_plan.data_lines(settings.datasets, CONFIG)]
+        terminal.data_functions[:] = [
+            lambda: run_plan.data_lines(settings.datasets, settings.places["dataset"])
+        ]
     try:
         check_base_file(Path(OWN_SETTINGS))
     except UserError as error:

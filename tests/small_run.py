@@ -27,6 +27,7 @@ from workflow_lib.core.file_digests import SUFFIX
 from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, TABLE_KINDS
 from workflow_lib.methods.contract.loading import STORED_SCORES
+from workflow_lib.run.named_settings import SettingsFolder
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -294,8 +295,8 @@ GRIDS = {
     "class-krr": {"alpha": [0.001, 0.1], "width": [3]},
     "m-svm": {"width": [3], "cost": [1.0]},
     "m-svm-kernels": {"width": [1], "cost": [1.0]},
-    "fess": {},
-    "fisher-one-model": {},
+    "fess": {"width": [1], "cost": [1.0]},
+    "fisher-one-model": {"width": [1], "cost": [1.0]},
     "map-hmm": {},
     "sem-krr": {"alpha": [0.001, 0.1], "width": [3]},
     "self-training": {"alpha": [0.001], "width": [3], "n_components": [2]},
@@ -307,7 +308,7 @@ GRIDS = {
         "weak_weight": [1.0],
     },
 }
-"""Small grids of the methods that are kept; their files are otherwise those of the project."""
+"""Small grids of the methods that are kept; their keys are otherwise those of the project."""
 
 DEFAULT_METHODS = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
 
@@ -361,12 +362,13 @@ def copy_project(folder: Path) -> None:
     for name, content in EXPERIMENTS.items():
         write_yaml(config / "experiments" / f"{name}.yaml", content)
     write_yaml(config / "datasets" / "clusters.yaml", CLUSTERS)
-    for path in sorted((config / "methods").glob("*.yaml")):
-        if path.stem in GRIDS:
-            is_default = path.stem in DEFAULT_METHODS
-            edit_yaml(path, grid=GRIDS[path.stem], in_default=is_default, one_example={})
-        else:
-            path.unlink()
+    methods = SettingsFolder(config / "methods")
+    kept = {name: methods.keys(name) for name in GRIDS}
+    for path in (config / "methods").glob("*.yaml"):
+        path.unlink()
+    for name, keys in kept.items():
+        keys |= {"grid": GRIDS[name], "in_default": name in DEFAULT_METHODS, "one_example": {}}
+        write_yaml(config / "methods" / f"{name}.yaml", keys)
     write_measurements(folder)
     write_calls(folder)
     write_objects(folder)

@@ -28,7 +28,7 @@ from workflow_lib.report.results import (
     read_scores,
     read_timings,
 )
-from workflow_lib.run.files import read_keys
+from workflow_lib.run.named_settings import SettingsFolder
 
 COPIED = ("Snakefile", "config", "envs", "profiles", "rules", "scripts", "workflow_lib")
 
@@ -160,10 +160,8 @@ def own_scores(folder: Path, tables: Sequence[str]) -> list[dict]:
 
 def method_settings(folder: Path) -> dict[str, dict]:
     """Return the settings of every method of the copied workflow."""
-    return {
-        path.stem: read_keys(path)
-        for path in sorted((folder / "config" / "methods").glob("*.yaml"))
-    }
+    methods = SettingsFolder(folder / "config" / "methods")
+    return {name: methods.keys(name) for name in methods.names}
 
 
 def _without_studies(frame: pd.DataFrame) -> pd.DataFrame:

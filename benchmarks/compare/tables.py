@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.items.scales import TEXT_SCALES
-from workflow_lib.run.files import read_keys
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.tasks.found import tasks
 
 TRAINING_SIZES = (20, 50, 100, 200)
@@ -75,14 +75,15 @@ def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
         The folder with ``datasets/``.
     """
     tables, left_out = {}, {}
-    for path in sorted((config / "datasets").glob("*.yaml")):
-        settings = read_keys(path)
-        reason = LEFT_OUT.get(path.stem) or _no_table_of_numbers(settings)
+    datasets = SettingsFolder(config / "datasets")
+    for name in datasets.names:
+        settings = datasets.keys(name)
+        reason = LEFT_OUT.get(name) or _no_table_of_numbers(settings)
         if reason:
-            left_out[path.stem] = reason
+            left_out[name] = reason
             continue
-        tables[path.stem] = Table(
-            name=path.stem,
+        tables[name] = Table(
+            name=name,
             title=settings["title"],
             scale=settings["inputs"]["scale"],
             is_made="synthetic" in settings["reader"],

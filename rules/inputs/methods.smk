@@ -149,8 +149,8 @@ def input_score_file(wildcards):
 def settings_of_input_model(wildcards):
     """Return the settings of the stage that fits a generative model of inputs."""
     keys = ("kind", "per_class", "settings", "grid")
-    path = shown(Path(CONFIG, "input_models", f"{wildcards.input_model}.yaml"))
-    return plain(settings.input_models[wildcards.input_model], *keys) | {"model_file": path}
+    place = settings.places["input_model"][wildcards.input_model]
+    return plain(settings.input_models[wildcards.input_model], *keys) | {"model_file": place}
 
 
 def settings_of_scores(wildcards):
@@ -200,7 +200,7 @@ SETTINGS_OF_METHODS = {
     "max_features": grid_of("max_features"),
     "members": lambda wildcards: list(settings.members_of(wildcards.experiment, wildcards.method)),
     "metric": lambda wildcards: settings.selection_metric_of(wildcards.experiment),
-    "method_file": lambda wildcards: shown(Path(CONFIG, "methods", f"{wildcards.method}.yaml")),
+    "method_file": lambda wildcards: settings.places["method"][wildcards.method],
     "n_trees": lambda wildcards: method_of(wildcards).grid_values("n_trees")[0],
     "neighbours": grid_of("neighbours"),
     "one_example": lambda wildcards: settings.one_example_of(wildcards.method),

@@ -12,14 +12,14 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.mirrors import mirrors_from_environment
 from workflow_lib.data import reading
 from workflow_lib.data.acquisition import acquire
-from workflow_lib.run.files import read_keys
+from workflow_lib.run.named_settings import SettingsFolder
 
 CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 
 
 def catalogue(name: str) -> dict:
     """Return the settings of a dataset of the catalogue."""
-    return read_keys(CATALOGUE / f"{name}.yaml")
+    return SettingsFolder(CATALOGUE).keys(name)
 
 
 def acquired(name: str, mirror: Callable[[str], Path], folder: Path) -> list[Path]:

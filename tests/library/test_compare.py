@@ -18,6 +18,7 @@ from benchmarks.compare.cells import Cell
 from benchmarks.compare.peers import PEERS, Bench, Candidate, Rows, tune
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.protocol.splitting import split_rows
+from workflow_lib.run.named_settings import SettingsFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 STACK = PEERS[peers.STACK]
@@ -54,7 +55,7 @@ def some_rows(n: int = 20) -> Rows:
 
 def test_every_dataset_is_a_table_of_the_comparison_or_has_a_reason():
     chosen, left_out = tables.study_tables(ROOT / "config")
-    every = {path.stem for path in (ROOT / "config" / "datasets").glob("*.yaml")}
+    every = set(SettingsFolder(ROOT / "config" / "datasets").names)
     assert set(chosen) | set(left_out) == every and not set(chosen) & set(left_out)
     mulan = {"atp1d", "oes97", "edm", "jura", "wq", "enb", "slump", "sf1", "sf2"}
     assert mulan | {"linnerud", "digits-completion", "d2", "monthly-stocks"} <= set(chosen)

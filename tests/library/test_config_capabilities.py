@@ -16,8 +16,9 @@ from workflow_lib.core.requirement import Requirement
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, parameters_of
 from workflow_lib.run import capabilities
-from workflow_lib.run.files import read_keys, validated
+from workflow_lib.run.files import validated
 from workflow_lib.run.models import DatasetSettings, ExperimentSettings, ModelSettings
+from workflow_lib.run.named_settings import SettingsFolder
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"
 GAUSSIAN = {"kind": "gaussian"}
@@ -236,7 +237,8 @@ def test_unknown_and_missing_keys_of_a_method_are_named(method, key, fault):
 
 def first_file(regressor: str) -> dict:
     """Return the content of the first file of `config/methods` with a regressor."""
-    files = map(read_keys, sorted(METHODS.glob("*.yaml")))
+    methods = SettingsFolder(METHODS)
+    files = map(methods.keys, methods.names)
     return next(keys for keys in files if keys.get("regressor", DEFAULT_REGRESSOR) == regressor)
 
 

@@ -6,7 +6,8 @@ import pytest
 from configuration_example import DATASET, write, write_example
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.run.files import ConfigurationFiles, read_keys, read_yaml
+from workflow_lib.run.files import ConfigurationFiles
+from workflow_lib.run.yaml_files import read_yaml
 
 
 @pytest.fixture
@@ -138,33 +139,3 @@ def test_reader_and_its_options_are_checked(folder):
     )
     assert "write 'outputs'" in missing
     assert unknown.startswith("config/datasets/table.yaml, key options.outputs: the key is missing")
-
-
-def test_a_file_takes_the_keys_of_the_file_that_it_is_like(tmp_path):
-    write = {
-        "first": "a: 1\nb: {c: 2, d: [3, 4]}\ne: 5",
-        "second": "like: first\nb: {d: [6]}\ne: null",
-        "third": "like: second\na: 7",
-    }
-    for name, text in write.items():
-        (tmp_path / f"{name}.yaml").write_text(text)
-    assert read_keys(tmp_path / "second.yaml") == {"a": 1, "b": {"c": 2, "d": [6]}, "e": None}
-    assert read_keys(tmp_path / "third.yaml") == {"a": 7, "b": {"c": 2, "d": [6]}, "e": None}
-
-
-@pytest.mark.parametrize(
-    ("like", "message"),
-    [
-        ("secnd", "write 'second'"),
-        ("first", "no dataset named"),
-        ("second", "in turn like this file"),
-    ],
-)
-def test_the_file_that_another_is_like_must_exist_and_be_another(tmp_path, like, message):
-    folder = tmp_path / "datasets"
-    folder.mkdir()
-    (folder / "first.yaml").write_text(f"like: {like}")
-    (folder / "second.yaml").write_text("like: first")
-    with pytest.raises(UserError, match=message) as caught:
-        read_keys(folder / "first.yaml")
-    assert "key like" in str(caught.value)

@@ -15,18 +15,24 @@ from each_case import each_case
 
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.run import reference
-from workflow_lib.run.files import read_keys, read_yaml
+from workflow_lib.run.files import SETTINGS_OF_KIND
 from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.models import RunSettings
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.studies import with_study
+from workflow_lib.run.yaml_files import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
-FILES = [
-    (model, path)
-    for model, patterns in reference.FILE_KINDS.items()
-    for pattern in patterns
-    for path in sorted(CONFIG.glob(pattern))
-]
-FILE_IDS = [str(path.relative_to(CONFIG)) for _, path in FILES]
+FOLDERS = {model: SettingsFolder(CONFIG / f"{kind}s") for kind, model in SETTINGS_OF_KIND.items()}
+RUNS = (CONFIG / "config.yaml", *sorted(CONFIG.glob("studies/*.yaml")))
+SHIPPED = {
+    **{path.name: (RunSettings, read_yaml(path)) for path in RUNS},
+    **{
+        f"{folder.path.name}/{name}": (model, folder.keys(name))
+        for model, folder in FOLDERS.items()
+        for name in folder.names
+    },
+}
 
 
 def run_with(name: str = "") -> dict:
@@ -51,8 +57,9 @@ def test_check_fails_on_a_difference_and_writing_fixes_it(tmp_path, capsys):
 
 
 def test_every_file_of_the_folder_has_a_kind():
-    described = {path for _, path in FILES}
-    assert described == set(CONFIG.rglob("*.yaml"))
+    files = {folder.file(name) for folder in FOLDERS.values() for name in folder.names}
+    assert files | set(RUNS) == set(CONFIG.rglob("*.yaml"))
+    assert [error for folder in FOLDERS.values() for error in folder.errors] == []
 
 
 @cache
@@ -69,9 +76,8 @@ def schema_of_all() -> dict:
     return schema
 
 
-@each_case(("model", "path"), FILES, ids=FILE_IDS)
-def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
-    data = read_keys(path)
+@each_case(("model", "data"), list(SHIPPED.values()), ids=list(SHIPPED))
+def test_shipped_settings_are_valid_for_the_models_and_the_schema(model, data):
     name = model.__name__
     if model is MethodFile:
         regressor = data.get("regressor", DEFAULT_REGRESSOR)
@@ -189,18 +195,19 @@ def test_the_mulan_run():
 
 
 def test_methods_differ_in_figures():
-    methods = {path.stem: read_keys(path) for path in (CONFIG / "methods").glob("*.yaml")}
+    folder, experiments = SettingsFolder(CONFIG / "methods"), SettingsFolder(CONFIG / "experiments")
+    methods = {name: folder.keys(name) for name in folder.names}
     for key in ("label", "color"):
         values = [method[key] for method in methods.values() if key in method]
         assert len(set(values)) == len(values), key
     # There are fewer markers than methods; those that meet in a figure have different ones.
-    for path in [*CONFIG.glob("experiments/*.yaml"), *CONFIG.glob("studies/*.yaml")]:
-        settings = read_keys(path)
+    runs = map(read_yaml, CONFIG.glob("studies/*.yaml"))
+    for settings in [*map(experiments.keys, experiments.names), *runs]:
         names = settings.get("methods") or settings.get("defaults", {}).get("methods", "default")
         if names == "default":
             names = [name for name, method in methods.items() if method.get("in_default")]
         markers = [methods[name]["marker"] for name in names if "marker" in methods[name]]
-        assert len(set(markers)) == len(markers), path.stem
+        assert len(set(markers)) == len(markers), settings
 
 
 def published_rows(number: int) -> list[dict[str, str]]:
@@ -246,7 +253,7 @@ def test_published_tables(number, count):
         assert row["unit"] in ("RRMSE", "root_sum_rrmse", "norm_rrmse", "accuracy_percent", "s")
         if row["unit"] == "accuracy_percent":
             assert float(row["value"]) + float(row["spread"]) < 100
-        assert (CONFIG / "methods" / f"{row['method']}.yaml").exists()
+        assert row["method"] in SettingsFolder(CONFIG / "methods")
         assert row["components"] in ("selected", "2", "4", "10")
         # Empty where the sizes of the paper are not those of the experiments. Tables of classes
         # count the examples of each class.

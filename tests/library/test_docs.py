@@ -12,10 +12,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-import yaml
 
 import workflow_lib
 from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.requests import TableRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,8 +69,7 @@ def test_messages_that_are_explained_are_those_of_the_code():
 def test_methods_that_are_recommended_exist():
     named = set(re.findall(r"`([a-z]+-[a-z-]+)`", page("methods.md") + page("your-table.md")))
     methods, datasets = (
-        {path.stem for path in (ROOT / "config" / folder).glob("*.yaml")}
-        for folder in ("methods", "datasets")
+        set(SettingsFolder(ROOT / "config" / folder).names) for folder in ("methods", "datasets")
     )
     encoders = {ONE_HOT, N_GRAMS, *encoder_names()}
     assert {"ofer-stack", "m-mean", "wofer-gmm"} <= named <= methods | datasets | encoders
@@ -205,6 +204,6 @@ def test_the_reference_of_the_configuration_is_the_generated_one(built):
 def test_every_method_and_dataset_is_listed(built, folder, key):
     text = unescape((built / f"{folder}.html").read_text(encoding="utf-8"))
     shown = re.sub(r"<[^>]*>", "", text).replace("’", "'")
-    for path in (ROOT / "config" / folder).glob("*.yaml"):
-        words = " ".join(yaml.safe_load(path.read_text(encoding="utf-8"))[key].split())
-        assert path.stem in shown and words in shown, path
+    settings = SettingsFolder(ROOT / "config" / folder)
+    for name in settings.names:
+        assert name in shown and " ".join(settings.keys(name)[key].split()) in shown, name

@@ -29,6 +29,7 @@ from workflow_lib.report.results import read_scores
 from workflow_lib.report.table_kinds import base as tables
 from workflow_lib.report.table_text import TableOptions
 from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.named_settings import SettingsFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -110,9 +111,10 @@ def test_the_figure_shows_the_error_of_each_split(tmp_path, module_of):
 
 def test_labels_and_colors_of_the_methods_are_unique():
     ours = [yaml.safe_load(text) for path, text in FILES.items() if "config/methods/" in path]
-    theirs = [yaml.safe_load(p.read_text()) for p in (ROOT / "config/methods").glob("*.yaml")]
+    methods = SettingsFolder(ROOT / "config/methods")
+    every = [*ours, *map(methods.keys, methods.names)]
     for key in ("label", "color"):
-        values = [method[key] for method in (*ours, *theirs) if key in method]
+        values = [method[key] for method in every if key in method]
         assert len(set(values)) == len(values), key
 
 

@@ -333,7 +333,7 @@ def test_the_ranking_of_one_class_may_be_measured(tmp_path):
     # One of two cows is before the others, and one of the five others is before a cow.
     assert float(found["cow"]["auc"]) == pytest.approx((1 + 1 / 2 - 1 / 5) / 2)
     assert len({row["auc"] for row in found.values()}) == 3
-    with pytest.raises(UserError, match="config/datasets/d.yaml, key positive_class: there is no"):
+    with pytest.raises(UserError, match="dataset d, key positive_class: there is no"):
         scores_of_classes(tmp_path, test, "ants")
 
 

@@ -113,7 +113,7 @@ def test_stage_names_the_keys_to_change(tmp_path):
     with pytest.raises(UserError) as caught:
         run(dataset, tmp_path / "split.h5", [50], [], 0.4, 5, seed=3, experiment="small")
     message = str(caught.value)
-    for part in ("experiment small", "training_sizes", "20 rows", "config/experiments/small.yaml"):
+    for part in ("experiment small", "training_sizes", "20 rows", "of small in config/experiments"):
         assert part in message
     assert not (tmp_path / "split.h5").exists()
 
@@ -263,7 +263,7 @@ def test_a_class_smaller_than_the_folds_is_counted_or_refused(tmp_path, capsys):
         "experiment calls, key outer_folds: 5 folds, but a class of 4 rows; at most 4 are "
         "possible, or 24 for leave-one-out, one of the rows at a time (the dataset has 24 rows "
         "with a known output). Expected no more folds than rows or groups, and rows of every class "
-        "outside each fold. To fix it: change outer_folds in config/experiments/calls.yaml, and "
+        "outside each fold. To fix it: change outer_folds of calls in config/experiments, and "
         "n_splits to a multiple of it."
     )
 

@@ -33,7 +33,7 @@ from workflow_lib.protocol import (
     regression,
 )
 from workflow_lib.protocol.splitting import split_rows
-from workflow_lib.run.files import read_keys
+from workflow_lib.run.named_settings import SettingsFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = method_modules()
@@ -199,8 +199,8 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
 @cache
 def shipped(regressor: str) -> MethodFile:
     """Return the first method of `config/methods` with a regressor."""
-    for path in sorted((ROOT / "config/methods").glob("*.yaml")):
-        keys = read_keys(path)
+    methods = SettingsFolder(ROOT / "config/methods")
+    for keys in map(methods.keys, methods.names):
         if keys.get("regressor", DEFAULT_REGRESSOR) == regressor:
             return parameters_of(regressor)(**keys)
     raise AssertionError(f"no file of config/methods has the regressor {regressor}")

@@ -24,7 +24,7 @@ from workflow_lib.methods.input_steps.learned_features import (
     learned_features,
 )
 from workflow_lib.run import capabilities
-from workflow_lib.run.files import read_yaml
+from workflow_lib.run.yaml_files import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PCA_CLASS, NMF_CLASS = "sklearn.decomposition.PCA", "sklearn.decomposition.NMF"

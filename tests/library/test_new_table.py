@@ -12,8 +12,8 @@ from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import read_dataset
-from workflow_lib.run.files import _Loader
 from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.yaml_files import YamlLoader
 from workflow_lib.table import new_table
 from workflow_lib.table.new_table import run
 from workflow_lib.table.proposal_text import MOST_PATTERNS, comment, patterns_for, quoted, shown
@@ -229,7 +229,7 @@ def test_any_text_survives_quoting():
     letters = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA1), 0x2028, 0xFEFF, 0x1F600)]
     letters += list("abc:#-?*&!|>'\"%@`{}[],\\ yn~0159.")
     for text in (*ODD_NAMES, *("".join(generator.choices(letters, k=5)) for _ in range(500))):
-        for loader in (yaml.SafeLoader, _Loader):
+        for loader in (yaml.SafeLoader, YamlLoader):
             assert yaml.load(f"key: {quoted(text)}", loader) == {"key": text}
             assert yaml.load(f"key: [{quoted(text)}, 1]", loader) == {"key": [text, 1]}
 

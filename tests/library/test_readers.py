@@ -21,6 +21,7 @@ from workflow_lib.data.reading import (
     options_model,
     read_dataset,
 )
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.tabular.tables import dataset_tree
 
 ARFF = """% a comment
@@ -555,7 +556,7 @@ def test_synthetic_sets_of_the_catalogue(name, n_components, n_outputs):
     assert tree["truth"]["means"].shape == (n_components, n_outputs)
 
 
-@each_case("name", sorted(path.stem for path in CATALOGUE.glob("*.yaml")))
+@each_case("name", SettingsFolder(CATALOGUE).names)
 def test_the_whole_catalogue_has_valid_options_and_pinned_sources(name):
     settings = catalogue(name)
     checked_options(settings["reader"], settings.get("options", {}))

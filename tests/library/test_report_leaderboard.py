@@ -39,7 +39,7 @@ from workflow_lib.models.state_spaces.state_space import StateSpaceModel
 from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.results import read_choices, read_scores, read_timings
 from workflow_lib.report.tables import error_table
-from workflow_lib.run.files import read_keys
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.table.answer_sentences import answer_notes, answer_sentences, headline
 from workflow_lib.table.leaderboard import (
     answer_tree,
@@ -391,14 +391,15 @@ def test_what_is_kernel_ridge_by_theory_is_so_in_numbers(kind, covariance_type, 
 
 def test_which_configured_methods_are_kernel_ridge_by_theory():
     found = set()
-    for path in sorted((CONFIG / "methods").glob("*.yaml")):
-        settings = read_keys(path)
+    methods = SettingsFolder(CONFIG / "methods")
+    for name in methods.names:
+        settings = methods.keys(name)
         settings.setdefault("center", True)
         if settings.get("model"):
             model = CONFIG / "models" / f"{settings['model']}.yaml"
             settings["model"] = yaml.safe_load(model.read_text(encoding="utf-8"))
         if is_kernel_ridge_by_theory(settings):
-            found.add(path.stem)
+            found.add(name)
     assert found == {"ofer-gaussian", "ofer-gssm-paper"}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workflow_lib.run.files import read_keys
 from workflow_lib.run.models import DatasetSettings
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.run_plan import PlannedJob, data_lines, stage_lines, total_lines
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -48,15 +48,14 @@ def test_missing_files_are_named_with_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OFER_MIRROR", raising=False)
     names = ("first-impressions-s1", "first-impressions-s2", "linnerud", "kogan10k")
-    datasets = {
-        name: DatasetSettings.model_validate(read_keys(CONFIG / "datasets" / f"{name}.yaml"))
-        for name in names
-    }
-    download, empty, missing, *steps = data_lines(datasets, CONFIG)
+    folder = SettingsFolder(CONFIG / "datasets")
+    datasets = {name: DatasetSettings.model_validate(folder.keys(name)) for name in names}
+    places = {name: f"{name}.yaml" for name in names}
+    download, empty, missing, *steps = data_lines(datasets, places)
     assert download == "download    227 MB: kogan10k" and empty == ""
     assert missing == (
         "missing     first-impressions-s1, first-impressions-s2: you supply "
         "resources/first-impressions"
     )
     assert any("annotations.csv" in line for line in steps)
-    assert data_lines({"linnerud": datasets["linnerud"]}, CONFIG) == ["download    nothing"]
+    assert data_lines({"linnerud": datasets["linnerud"]}, places) == ["download    nothing"]

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from each_case import each_case
 from sklearn.base import is_classifier
 from sklearn.ensemble import (
@@ -32,6 +31,7 @@ from sklearn.tree import DecisionTreeRegressor
 import workflow_lib
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.named_class import imported_class
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.solvers.pretrained import PretrainedRegressor
 from workflow_lib.solvers.stored.classes import is_allowed_object
 from workflow_lib.solvers.stored.estimator import (
@@ -120,8 +120,8 @@ def test_all_classes_that_method_files_name_can_be_read():
             named.update(str(value[key]) for key in ("estimator", "transformer") if key in value)
             list(map(search, value.values()))
 
-    for path in (ROOT / "config" / "methods").glob("*.yaml"):
-        search(yaml.safe_load(path.read_text("utf-8")))
+    methods = SettingsFolder(ROOT / "config" / "methods")
+    list(map(search, map(methods.keys, methods.names)))
     libraries = ("sklearn.", "workflow_lib.")
     found = [imported_class(path) for path in sorted(named) if path.startswith(libraries)]
     assert len(found) > 15
@@ -341,8 +341,8 @@ def test_objects_of_modules_that_were_renamed_are_loaded():
     model = fitted(workflow_lib.KernelRidgeRegressor())
     schema, files = content_of(estimator_bytes(model).tobytes())
     assert schema["__module__"] == "workflow_lib.solvers.kernel_ridge"
-    schema["__module__"] = "workflow_lib.regression.kernel_ridge"
+    schema["__module__"] = "workflow_lib.solvers.kernel_ridge"
     loaded = estimator_from_bytes(packed(schema, files))
     np.testing.assert_array_equal(loaded.predict(rows()[0]), model.predict(rows()[0]))
-    former = imported_class("workflow_lib.regression.kernel_ridge.KernelRidgeRegressor")
+    former = imported_class("workflow_lib.solvers.kernel_ridge.KernelRidgeRegressor")
     assert former is workflow_lib.KernelRidgeRegressor

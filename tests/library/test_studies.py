@@ -9,13 +9,14 @@ import yaml
 from snakemake.utils import update_config
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.run.files import read_keys
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.models import DatasetSettings
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.needed_data import missing_downloads, missing_supplies, steps_to_get
 from workflow_lib.run.published import published_names
 from workflow_lib.run.studies import study_files, study_of, with_study
 from workflow_lib.run.study_list import study_lines
+from workflow_lib.run.yaml_files import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
 WIDTH = 100
@@ -38,9 +39,9 @@ def without_data(tmp_path, monkeypatch):
 
 
 def test_a_study_is_the_run_that_its_file_configures():
-    base = read_keys(CONFIG / "config.yaml")
-    merged = read_keys(CONFIG / "config.yaml")
-    update_config(merged, read_keys(CONFIG / "studies" / "mulan.yaml"))
+    base = read_yaml(CONFIG / "config.yaml")
+    merged = read_yaml(CONFIG / "config.yaml")
+    update_config(merged, read_yaml(CONFIG / "studies" / "mulan.yaml"))
     (study,) = study_of(CONFIG, {"study": "mulan"}, ["config/config.yaml"])
     by_name = with_study(CONFIG, base | {"study": "mulan"}, study, {"study": "mulan"})
     of_file, of_study = (
@@ -126,7 +127,7 @@ def test_every_study_is_listed_with_its_tables_and_data():
 def test_publications_of_studies_have_tables():
     known = {name.partition("-")[0] for name in published_names(CONFIG)}
     for path in (CONFIG / "config.yaml", *study_files(CONFIG).values()):
-        about = read_keys(path)["about"]
+        about = read_yaml(path)["about"]
         assert about["topic"] and about.get("paper", "djerrab") in known, path
 
 
@@ -143,7 +144,7 @@ def test_a_study_with_a_fault_is_listed_with_the_reason(folder):
 
 @pytest.mark.usefixtures("without_data")
 def test_what_is_missing_of_a_dataset(tmp_path):
-    dataset = DatasetSettings.model_validate(read_keys(CONFIG / "datasets" / "edm.yaml"))
+    dataset = DatasetSettings.model_validate(read_yaml(CONFIG / "datasets" / "edm.yaml"))
     (source,) = dataset.sources
     assert missing_downloads("edm", dataset) == [source.size]
     path = tmp_path / "resources" / "edm" / Path(source.path).name
@@ -156,10 +157,11 @@ def test_what_is_missing_of_a_dataset(tmp_path):
 @pytest.mark.usefixtures("without_data")
 def test_every_dataset_with_files_of_the_user_says_how_to_get_them():
     supplied = {}
-    for path in sorted((CONFIG / "datasets").glob("*.yaml")):
-        dataset = DatasetSettings.model_validate(read_keys(path))
+    datasets = SettingsFolder(CONFIG / "datasets")
+    for name in datasets.names:
+        dataset = DatasetSettings.model_validate(datasets.keys(name))
         if missing_supplies(dataset):
-            supplied[path.stem] = dataset
+            supplied[name] = dataset
     assert {"awa", "caltech101", "drug-activity-paper", "graz-people"} <= set(supplied)
     for name, dataset in supplied.items():
         first, *steps = steps_to_get(dataset, f"{name}.yaml")

@@ -186,7 +186,7 @@ def test_fewer_rows_than_folds(finished):
     error = refused(finished, log, lost=(TABLE, DATASET, split))
     assert error.startswith("error: experiment measurements, keys training_sizes and test_size: ")
     assert "2 rows are left after 8 for testing" in error
-    assert "config/experiments/measurements.yaml" in error
+    assert "of measurements in config/experiments" in error
 
 
 def truncate(path: Path) -> None:

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 from small_run import (
     CONFIGURATION,
     DEFAULT_METHODS,
@@ -25,6 +24,7 @@ from small_run import (
 )
 
 from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.run.named_settings import SettingsFolder
 
 END = {"manifest", "resource usage", "report"}
 CROSS_DATASET = {"critical difference", "overview", "protocol"}
@@ -55,11 +55,16 @@ WITHOUT_MIXTURES = set(method_modules()) - {
 
 
 def settings_of(method: str) -> dict:
-    return yaml.safe_load((ROOT / "config" / "methods" / f"{method}.yaml").read_text())
+    return SettingsFolder(ROOT / "config" / "methods").keys(method)
 
 
 def regressor_of(method: str) -> str:
     return settings_of(method).get("regressor", "kernel_ridge")
+
+
+def needs_no_mixture(method: str) -> bool:
+    """Return whether a method imports nothing of mixtures, nor has inputs that a model scores."""
+    return regressor_of(method) in WITHOUT_MIXTURES and "score_space" not in settings_of(method)
 
 
 def has_preimages(method: str) -> bool:
@@ -173,7 +178,7 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     # What comes before the models, or needs none.
     others = (
         *("acquire ", "read ", "alignments ", "split ", "features "),
-        *(f"regression {method} " for method in GRIDS if regressor_of(method) in WITHOUT_MIXTURES),
+        *(f"regression {method} " for method in GRIDS if needs_no_mixture(method)),
     )
     of_images = {"image features hog objects", "image features thumbnails objects"}
     expected = {job for job in all_jobs if not job.startswith(others)} | of_images

@@ -61,6 +61,11 @@ def readable(text: str) -> str:
     )
 
 
+def key_place(place: str, key: str) -> str:
+    """Return how messages name a key: after a file, or within a block of keys of a file."""
+    return f"{place}.{key}" if ", key " in place else f"{place}, key {key}"
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """Return the name in `valid` that resembles `name` most, or None when none does."""
     matches = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.6)

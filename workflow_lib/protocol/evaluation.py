@@ -120,7 +120,7 @@ def _class_number(data: Mapping, name: str | None, dataset_name: str) -> int | N
     names = json.loads(data["names"]["classes"])
     if name in names:
         return names.index(name)
-    place = f"config/datasets/{dataset_name}.yaml, key positive_class"
+    place = f"dataset {dataset_name}, key positive_class"
     raise unknown_name(place, "class", name, names)
 
 

@@ -824,8 +824,8 @@ def run(
             place=f"experiment {experiment}, keys training_sizes and test_size",
             found=f"{error} (the dataset has {n_rows} {rows})",
             expected=f"a test set and at least {n_folds} training rows, one for every fold",
-            remedy=f"change training_sizes, test_size or n_folds in "
-            f"config/experiments/{experiment}.yaml or config/config.yaml",
+            remedy=f"change training_sizes or test_size of {experiment} in config/experiments, or "
+            "n_folds in config/config.yaml",
         ) from error
     if kind != ALL_ROWS:
         for size in training_sizes:
@@ -918,7 +918,7 @@ def _test_fold(
             place,
             f"{error} (the dataset has {n_rows} rows with a known output)",
             expected="no more folds than rows or groups, and rows of every class outside each fold",
-            remedy=f"change outer_folds in config/experiments/{experiment}.yaml, and n_splits to a "
+            remedy=f"change outer_folds of {experiment} in config/experiments, and n_splits to a "
             "multiple of it",
         ) from error
     counts = np.array([np.bincount(partition) for partition in partitions])
@@ -928,8 +928,8 @@ def _test_fold(
             f"a fold of one row ({outer_folds} folds of {n_rows} rows)",
             expected="folds of at least 2 rows: errors of numeric outputs are relative to that of "
             "the training mean on the test rows, and a mean of ratios of single rows says little",
-            remedy=f"set outer_folds to {max(n_rows // 2, 2)} at most in "
-            f"config/experiments/{experiment}.yaml",
+            remedy=f"set outer_folds to {max(n_rows // 2, 2)} at most for {experiment} "
+            "in config/experiments",
         )
     held_out = np.zeros(len(is_labelled), dtype=bool)
     held_out[np.flatnonzero(is_labelled)[partitions[repetition] == number]] = True
@@ -958,7 +958,7 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str, whole_gr
             place=f"experiment {experiment}, key split",
             found=f"a {kind} split of {dataset}, whose rows have no {what}",
             expected=f"a dataset whose reader gives the {what} of every row",
-            remedy=f"set split: random in config/experiments/{experiment}.yaml",
+            remedy=f"set split: random for {experiment} in config/experiments",
         )
     values = data[group]
     if kind == "chronological":

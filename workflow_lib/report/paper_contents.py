@@ -128,7 +128,7 @@ def commands(
         if kind in found:
             study = found[kind][-1]
             files = [
-                f"config/datasets/{experiment['dataset']}.yaml"
+                f"config/datasets/{experiment['dataset_file']}"
                 for experiment in runs[study]
                 if experiment["is_user_supplied"]
                 and item.data_kind(experiment) == kind

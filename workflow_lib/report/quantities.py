@@ -215,7 +215,7 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
                 f"experiment {fit['experiment']}",
                 f"{quantity} is to be shown, and its outputs are not {measured.task.predicts}",
                 "a metric of the task of its dataset",
-                f"correct the key metric in config/experiments/{fit['experiment']}.yaml",
+                f"correct the key metric of {fit['experiment']} in config/experiments",
             )
         raise UserError(
             f"experiment {fit['experiment']}, scores.csv",

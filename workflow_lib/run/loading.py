@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflow_lib.core.errors import UserError, nearest_name, unknown_name
+from workflow_lib.core.errors import UserError, key_place, nearest_name, unknown_name
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.job_needs import most_gram_rows
 from workflow_lib.core.requirement import Requirement
@@ -59,8 +59,8 @@ MIXTURE = "gaussian_mixture"
 class Configuration:
     """The checked configuration of a run: the settings that it uses, and lookups in them.
 
-    Names are those of the files without ``.yaml``. Experiments are in the order of the run, all
-    other dictionaries are sorted by name.
+    Names are those of files without ``.yaml``, or of variants in files. Experiments are in the
+    order of the run, all other dictionaries are sorted by name.
     """
 
     sources: tuple[str, ...]
@@ -93,6 +93,9 @@ class Configuration:
 
     request: TableRequest | None = None
     """The request for a new table; None without one."""
+
+    places: dict[str, dict[str, str]] = field(default_factory=dict)
+    """How messages name settings, by kind (dataset, method, input_model) and name."""
 
     def dataset_of(self, experiment: str) -> DatasetSettings:
         """Return the dataset of an experiment."""
@@ -360,6 +363,8 @@ def load_configuration(
     datasets = sorted({experiment.dataset for experiment in experiments.values()})
     models = sorted({method.model for method in methods.values() if method.model})
     spaces = [method.score_space for method in methods.values() if method.score_space]
+    input_models = sorted({space.models for space in spaces})
+    used = {"dataset": datasets, "method": methods, "input_model": input_models}
     return Configuration(
         sources=tuple(sources),
         run=run,
@@ -367,13 +372,11 @@ def load_configuration(
         datasets={name: files.get("dataset", name, place) for name in datasets},
         methods=with_line_styles(methods),
         models={name: files.get("model", name, place) for name in models},
-        input_models={
-            name: files.get("input_model", name, place)
-            for name in sorted({space.models for space in spaces})
-        },
+        input_models={name: files.get("input_model", name, place) for name in input_models},
         left_out=left_out,
         replaced=replaced,
         request=request,
+        places={kind: {name: files.place(kind, name) for name in used[kind]} for kind in used},
     )
 
 
@@ -447,13 +450,14 @@ def _experiment(
             )
         )
         return None
-    if name in files.names("experiment"):
+    if files.has("experiment", name):
         experiment = files.get("experiment", name, place)
-    elif name in files.names("dataset"):
+    elif files.has("dataset", name):
         dataset = files.get("dataset", name, place)
         experiment = dataset and ExperimentSettings(title=dataset.title, dataset=name)
     else:
         fault = _unknown_table if run.name == name else _unknown_experiment
+        files.errors += [*files.unread("experiment"), *files.unread("dataset")]
         files.errors.append(fault(files, name, place))
         return None
     if experiment is None:
@@ -492,8 +496,8 @@ def _dataset_of(
 ) -> DatasetSettings | None:
     if experiment is None:
         return None
-    place = f"{files.place('experiment', name)}, key dataset"
-    if name in files.names("dataset") and experiment.dataset != name:
+    place = key_place(files.place("experiment", name), "dataset")
+    if files.has("dataset", name) and experiment.dataset != name:
         files.errors.append(
             UserError(
                 place,
@@ -522,7 +526,7 @@ def _experiment_errors(
     smallest = experiment.training_sizes[0]
     # Sizes of a split per class count the examples of each class, not the rows.
     if experiment.split != "per_class" and smallest != ALL and smallest < run.n_folds:
-        has_file = name in files.names("experiment")
+        has_file = files.has("experiment", name)
         where = f" in {files.place('experiment', name)}" if has_file else ""
         errors.append(
             UserError(
@@ -533,7 +537,7 @@ def _experiment_errors(
             )
         )
     sources = published_names(files.folder)
-    in_file = files.place("experiment", name) if name in files.names("experiment") else place
+    in_file = files.place("experiment", name) if files.has("experiment", name) else place
     errors += [
         unknown_name(
             f"{in_file}, table '{table.name}', key paper_table",
@@ -557,9 +561,9 @@ def _methods_of(
 ) -> tuple[dict[str, MethodFile], dict[str, list[str]]]:
     """Return the methods of an experiment, and those of ``default`` left out with the reasons."""
     default = experiment.methods == "default"
-    own = name in files.names("experiment") and files.get("experiment", name, place).methods
+    own = files.has("experiment", name) and files.get("experiment", name, place).methods
     place = (
-        f"{files.place('experiment', name)}, key methods"
+        key_place(files.place("experiment", name), "methods")
         if own
         else f"{place}, key defaults.methods"
     )
@@ -610,7 +614,7 @@ def _methods_of(
     for figure in experiment.figures:
         for method_name in figure.methods:
             # For a user table, editing the list of methods must suffice to leave a method out.
-            is_left_out = is_own and method_name in files.names("method")
+            is_left_out = is_own and files.has("method", method_name)
             if method_name not in chosen and not has_faulty and not is_left_out:
                 files.errors.append(
                     UserError(
@@ -726,7 +730,7 @@ def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:
 
 def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | None:
     method = files.get("method", method_name, "")
-    place = f"{files.place('method', method_name)}, key model"
+    place = key_place(files.place("method", method_name), "model")
     return files.get("model", method.model, place) if method.model else None
 
 
@@ -734,7 +738,7 @@ def _input_model_of(files: ConfigurationFiles, method_name: str) -> InputModelSe
     method = files.get("method", method_name, "")
     if method.score_space is None:
         return None
-    place = f"{files.place('method', method_name)}, key score_space.models"
+    place = key_place(files.place("method", method_name), "score_space.models")
     return files.get("input_model", method.score_space.models, place)
 
 
@@ -749,13 +753,13 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
     files.errors += [UserError(place, reason, remedy=remedy) for reason in reasons]
     faults = [] if reasons or not files.imports_classes else method.faults()
     files.errors += [
-        UserError(f"{place}, key {key}", found, expected, remedy)
+        UserError(key_place(place, key), found, expected, remedy)
         for key, found, expected, remedy in faults
     ]
     of_inputs = [] if reasons or of_inputs is None else of_inputs.faults()
     files.errors += [
         UserError(
-            f"{files.place('input_model', method.score_space.models)}, key {key}",
+            key_place(files.place("input_model", method.score_space.models), key),
             *fault,
         )
         for key, *fault in of_inputs
@@ -767,7 +771,7 @@ def _files_to_change(
     files: ConfigurationFiles, experiment: str, dataset: str, method: str | None = None
 ) -> str:
     places = []
-    if experiment in files.names("experiment"):
+    if files.has("experiment", experiment):
         places.append(files.place("experiment", experiment))
     places.append(files.place("dataset", dataset))
     if method:

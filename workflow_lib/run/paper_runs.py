@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.run.files import read_keys
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.studies import study_files
+from workflow_lib.run.yaml_files import read_yaml
 
 PAPER_METHODS = ("ofer", "wofer")
 """How the names of the methods of Djerrab et al. (2018) begin."""
@@ -29,22 +28,27 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     Returns
     -------
     dict
-        Name of the study, empty for the default run -> a mapping for each
-        experiment: ``experiment``, ``dataset``, ``paper_tables`` (values of ``paper_table``),
-        ``figure_kinds``, ``stand_in_for`` (None or text), ``compares_ofer`` (whether all of it may
-        stand in for tables of Djerrab et al. 2018), ``reader`` and ``is_user_supplied`` (whether
-        the user must supply the files of the dataset). Sorted by name.
+        Name of the study, empty for the default run -> a mapping for each experiment:
+        ``experiment``, ``dataset``, ``dataset_file`` (the name of its file), ``paper_tables``
+        (values of ``paper_table``), ``figure_kinds``, ``stand_in_for`` (None or text),
+        ``compares_ofer`` (whether all of it may stand in for tables of Djerrab et al. 2018),
+        ``reader`` and ``is_user_supplied`` (whether the user must supply the files of the dataset).
+        Sorted by name.
     """
     folder, runs = Path(folder), {}
-    block = cache(_block)
+    experiments = SettingsFolder(folder / "experiments")
+    datasets = SettingsFolder(folder / "datasets")
     for study, path in {"": folder / "config.yaml", **study_files(folder)}.items():
-        run = block(path)
+        try:
+            run = read_yaml(path)
+        except UserError:
+            continue
         names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
         has_ofer = not isinstance(methods, list) or any(
             str(name).startswith(PAPER_METHODS) for name in methods
         )
         found = (
-            [_experiment(folder, name, has_ofer, block) for name in names]
+            [_experiment(name, has_ofer, experiments, datasets) for name in names]
             if isinstance(names, list)
             else []
         )
@@ -54,20 +58,21 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
 
 
 def _experiment(
-    folder: Path, name: object, has_ofer: bool, block: Callable[[Path], dict]
+    name: object, has_ofer: bool, experiments: SettingsFolder, datasets: SettingsFolder
 ) -> dict | None:
     """Return the entry of an experiment, None where its dataset has no file.
 
-    `has_ofer` is whether the run has methods of Djerrab et al. (2018); `block` reads a file.
+    `has_ofer` is whether the run has methods of Djerrab et al. (2018).
     """
-    settings = block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
-    dataset = block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
+    settings = _keys(experiments, name) or {"dataset": name}
+    dataset = _keys(datasets, settings.get("dataset"))
     if not dataset:
         return None
     options = dataset.get("options") or {}
     return {
         "experiment": name,
         "dataset": settings["dataset"],
+        "dataset_file": datasets.file(settings["dataset"]).name,
         "paper_tables": _values(settings.get("tables"), "paper_table"),
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for"),
@@ -78,9 +83,9 @@ def _experiment(
     }
 
 
-def _block(path: Path) -> dict:
+def _keys(folder: SettingsFolder, name: object) -> dict:
     try:
-        return read_keys(path)
+        return folder.keys(name)
     except UserError:
         return {}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workflow_lib.core.errors import UserError, nearest_name
+from workflow_lib.core.errors import UserError, key_place, nearest_name
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import NAME, PATTERNS_IN_WORDS, possible_name
 
@@ -120,7 +120,7 @@ def settings_errors(
         if any(other[: len(location)] == location != other for other in faults):
             continue
         path = key_path((*prefix, *location))
-        where = f"{place}, key {path}" if path else place
+        where = key_place(place, path) if path else place
         errors.append(_translated(details, model, location, where))
     return errors
 

@@ -22,7 +22,6 @@ from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import ADDRESS, COLOR, MOST, NAME, RELATIVE_PATH, SHA256
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
-from workflow_lib.run.files import LIKE
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     DatasetSettings,
@@ -37,6 +36,7 @@ from workflow_lib.run.models import (
     StudyDescription,
     TableSettings,
 )
+from workflow_lib.run.named_settings import LIKE
 from workflow_lib.run.requests import TableRequest
 from workflow_lib.tasks.found import all_measures
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from workflow_lib.run.models import DatasetSettings
@@ -125,14 +124,14 @@ def total_lines(jobs: Sequence[PlannedJob], n_submissions: int = 0) -> list[str]
     ]
 
 
-def data_lines(datasets: Mapping[str, DatasetSettings], folder: Path | str) -> list[str]:
+def data_lines(datasets: Mapping[str, DatasetSettings], places: Mapping[str, str]) -> list[str]:
     """Return what is missing of the datasets of a run, and what to do about it.
 
     Parameters
     ----------
     datasets : mapping of name to DatasetSettings
-    folder : path
-        The folder of the configuration.
+    places : mapping of name to str
+        How messages name the settings of each dataset: the file, and where they stand in it.
     """
     sizes = {name: missing_downloads(name, dataset) for name, dataset in datasets.items()}
     sizes = {name: missing for name, missing in sizes.items() if missing}
@@ -143,7 +142,7 @@ def data_lines(datasets: Mapping[str, DatasetSettings], folder: Path | str) -> l
         lines = ["download    nothing"]
     steps: dict[tuple[str, ...], list[str]] = {}
     for name, dataset in sorted(datasets.items()):
-        if found := steps_to_get(dataset, Path(folder, "datasets", f"{name}.yaml").as_posix()):
+        if found := steps_to_get(dataset, places[name]):
             steps.setdefault(tuple(found), []).append(name)
     for found, names in steps.items():
         lines += ["", f"missing     {', '.join(names)}: {found[0]}"]

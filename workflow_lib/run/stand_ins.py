@@ -36,10 +36,10 @@ def experiments_to_run(run: RunSettings, replaced: dict[str, tuple[str, ...]]) -
 
 def _dataset_name(files: ConfigurationFiles, name: str, place: str) -> str | None:
     """Return the dataset of an experiment or dataset `name`; None if it has no file."""
-    if name in files.names("experiment"):
+    if files.has("experiment", name):
         experiment = files.get("experiment", name, place)
         name = experiment.dataset if experiment else ""
-    return name if name in files.names("dataset") else None
+    return name if files.has("dataset", name) else None
 
 
 def _not_run(name: str, run: RunSettings, place: str) -> UserError:

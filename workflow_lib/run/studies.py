@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.errors import UserError, nearest_name
-from workflow_lib.run.files import merged_keys, place_of_run, read_keys, shown
+from workflow_lib.run.files import place_of_run
 from workflow_lib.run.models import RunSettings
+from workflow_lib.run.named_settings import merged_keys
+from workflow_lib.run.yaml_files import read_yaml, shown
 
 STUDY = "study"
 """The key of a run that names a study."""
@@ -72,7 +74,7 @@ def with_study(
     UserError
         When the file cannot be read, or names another study.
     """
-    keys = read_keys(study)
+    keys = read_yaml(study)
     if STUDY in keys:
         raise UserError(
             f"{shown(study)}, key {STUDY}",
@@ -83,7 +85,7 @@ def with_study(
     base = dict(config)
     if typed is None:
         base = Path(folder, "config.yaml")
-        base = read_keys(base) if base.is_file() else {}
+        base = read_yaml(base) if base.is_file() else {}
         base = {key: value for key, value in base.items() if key in RunSettings.model_fields}
         typed = {key: value for key, value in config.items() if base.get(key) != value}
     return merged_keys(merged_keys(base, keys), dict(typed))

@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.run.files import read_keys
 from workflow_lib.run.models import DatasetSettings, StudyDescription
+from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.needed_data import (
     has_files,
     megabytes,
@@ -20,6 +20,7 @@ from workflow_lib.run.needed_data import (
 )
 from workflow_lib.run.paper_runs import paper_runs
 from workflow_lib.run.studies import study_files
+from workflow_lib.run.yaml_files import read_yaml
 
 DEFAULT = "(default)"
 """How the run of ``config.yaml`` is listed, which is no study."""
@@ -51,11 +52,11 @@ def study_lines(folder: str | Path) -> list[str]:
     folder = Path(folder)
     numbers, papers = _published(folder)
     files = {"": folder / "config.yaml", **study_files(folder)}
-    runs, datasets = paper_runs(folder), {}
+    runs, datasets = paper_runs(folder), _Datasets(folder)
     groups: dict[str, list[str]] = {paper: [] for paper in (*papers.values(), OTHERS)}
     for name, path in files.items():
         try:
-            keys = read_keys(path)
+            keys = read_yaml(path)
             about = StudyDescription.model_validate(keys.get("about") or {})
         except UserError as error:
             groups[OTHERS].append(f"{name or DEFAULT:<19} {error}")
@@ -72,7 +73,7 @@ def study_lines(folder: str | Path) -> list[str]:
                 _short([n for table in tables for n in numbers.get(table, ())]),
                 about.minutes or "",
                 f"{about.memory} GB" if about.memory else "",
-                _data(folder, experiments, keys.get("stand_ins") or {}, datasets),
+                _data(experiments, keys.get("stand_ins") or {}, datasets),
             ).rstrip()
         )
     lines = [HEAD]
@@ -108,38 +109,46 @@ def _short(numbers: Iterable[str]) -> str:
     return ",".join(parts + others)
 
 
-def _data(folder: Path, experiments: list[dict], stand_ins: dict, known: dict) -> str:
+class _Datasets:
+    """The datasets of a folder of configuration; each is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._experiments = SettingsFolder(folder / "experiments")
+        self._datasets = SettingsFolder(folder / "datasets")
+        self._known: dict[str, DatasetSettings | None] = {}
+
+    def of_experiment(self, name: str) -> str:
+        """Return the dataset of an experiment, which may be the name of a dataset itself."""
+        if name not in self._experiments:
+            return name
+        return self._experiments.keys(name).get("dataset", name)
+
+    def get(self, name: str) -> DatasetSettings | None:
+        """Return a dataset; None if there is none, or it has a fault."""
+        if name not in self._known:
+            try:
+                self._known[name] = DatasetSettings.model_validate(self._datasets.keys(name))
+            except (UserError, ValidationError):
+                self._known[name] = None
+        return self._known[name]
+
+
+def _data(experiments: list[dict], stand_ins: dict, datasets: _Datasets) -> str:
     """Return where the data of a run are: ``here``, ``download 12 MB`` or ``you supply``."""
     names, is_replaced = [], False
     for each in experiments:
-        dataset = _dataset(folder, each["dataset"], known)
+        dataset = datasets.get(each["dataset"])
         if each["experiment"] not in stand_ins or dataset is None:
             names.append(each["dataset"])
         elif has_files(each["dataset"], dataset):
             names.append(each["dataset"])
         else:
             is_replaced = True
-            names += [_dataset_of(folder, name) for name in stand_ins[each["experiment"]]]
-    datasets = {name: _dataset(folder, name, known) for name in names}
-    used = {name: dataset for name, dataset in datasets.items() if dataset}
+            names += [datasets.of_experiment(name) for name in stand_ins[each["experiment"]]]
+    found = {name: datasets.get(name) for name in names}
+    used = {name: dataset for name, dataset in found.items() if dataset}
     if any(map(missing_supplies, used.values())):
         return "you supply"
     missing = [size for item in used.items() for size in missing_downloads(*item)]
     text = f"download {megabytes(sum(missing))}" if missing else "here"
     return f"{text}*" if is_replaced else text
-
-
-def _dataset_of(folder: Path, experiment: str) -> str:
-    """Return the dataset of an experiment, which may be the name of a dataset itself."""
-    path = folder / "experiments" / f"{experiment}.yaml"
-    return read_keys(path).get("dataset", experiment) if path.is_file() else experiment
-
-
-def _dataset(folder: Path, name: str, known: dict) -> DatasetSettings | None:
-    if name not in known:
-        try:
-            keys = read_keys(folder / "datasets" / f"{name}.yaml")
-            known[name] = DatasetSettings.model_validate(keys)
-        except (UserError, ValidationError):
-            known[name] = None
-    return known[name]

@@ -41,6 +41,7 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
     checked = checked_request(request)
     name = checked["name"]
     targets = [Path(config_folder) / kind / f"{name}.yaml" for kind in ("datasets", "experiments")]
+    _check_variants([path.parent for path in targets], name)
 
     def read(missing: Sequence[str]) -> Table:
         delimiter, sheet = checked.get("delimiter"), checked.get("sheet")
@@ -74,6 +75,21 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
                 path.unlink()
             raise
     print("\n".join(summary_lines(proposal)))
+
+
+def _check_variants(folders: Sequence[Path], name: str) -> None:
+    """Raise an error where a file of a folder has a variant of this name."""
+    # Imported here, because pydantic takes longer to load than all else.
+    from workflow_lib.run.named_settings import SettingsFolder
+
+    for folder in map(SettingsFolder, folders):
+        if name in folder and folder.file(name).stem != name:
+            raise UserError(
+                place=f"{COMMAND}, key name",
+                found=f"{folder.place(name)} exists already",
+                expected="a name that is not taken",
+                remedy="choose another name",
+            )
 
 
 def _check_written(config_folder: Path, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow_lib.core.errors import UserError, unknown_name
+from workflow_lib.core.errors import UserError, key_place, unknown_name
 from workflow_lib.table.table_request import COMMAND, wrong_key
 from workflow_lib.tasks.found import tasks
 
@@ -161,11 +161,11 @@ def runnable_methods(
     requested = proposal.request.get("methods", [])
     candidates, unwanted = chosen_methods(requested, usual, files.names("method"))
     kept, left_out = {}, [(name, NOT_REQUESTED) for name in unwanted]
-    has_stack = STACK in files.names("method")
+    has_stack = files.has("method", STACK)
     stack = files.get("method", STACK, COMMAND) if has_stack else None
     fewest_rows = stack.member_sizes if stack else {}
     for name in candidates:
-        if name not in files.names("method"):
+        if not files.has("method", name):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
             continue
         is_large = proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
@@ -178,7 +178,7 @@ def runnable_methods(
             continue
         method = files.get("method", name, COMMAND)
         for key, *fault in method.faults() if name in requested else ():
-            files.errors.append(UserError(f"{files.place('method', name)}, key {key}", *fault))
+            files.errors.append(UserError(key_place(files.place("method", name), key), *fault))
         raise_errors(files.errors)
         if method.weak and not proposal.weak_sizes:
             continue

@@ -1,0 +1,178 @@
+"""Settings by name: the YAML files of a folder, and the variants that stand in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from workflow_lib.core.errors import UserError, key_place, unknown_name
+from workflow_lib.core.values import LONGEST_NAME, NAME, PATTERNS_IN_WORDS
+from workflow_lib.run.problems import written
+from workflow_lib.run.yaml_files import read_yaml, shown
+
+LIKE = "like"
+"""The key that names other settings of the same kind, whose keys count where there is no own."""
+
+VARIANTS = "variants"
+"""The key of a file with further settings by name: the keys in which they differ from the file."""
+
+
+class SettingsFolder:
+    """The settings of one kind by name: each is a file of a folder, or a variant within a file.
+
+    A file is read at most once, and only on request unless it has variants.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, which need not exist. Its name is the plural of the kind.
+
+    Attributes
+    ----------
+    errors : list of UserError
+        The faults of names and of blocks of variants, found in all files.
+    unread : list of UserError
+        The faults of files that may have variants but cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.kind = path, path.name.removesuffix("s")
+        self.errors: list[UserError] = []
+        self.unread: list[UserError] = []
+        self._contents: dict[Path, dict[str, Any]] = {}
+        self._files: dict[str, Path] = {}
+        for file in sorted(path.glob("*")):
+            if not file.name.startswith(".") and file.suffix.lower() in (".yaml", ".yml"):
+                self._add_file(file)
+        for file in tuple(self._files.values()):
+            self._add_variants(file)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all settings, sorted."""
+        return sorted(self._files)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._files
+
+    def file(self, name: str) -> Path:
+        """Return the file of settings; for an unknown name, the file that would have it."""
+        return self._files.get(name, self.path / f"{name}.yaml")
+
+    def place(self, name: str) -> str:
+        """Return how messages name settings: their file, and where they stand in it."""
+        file = self.file(name)
+        return shown(file) if name == file.stem else f"{shown(file)}, key {VARIANTS}.{name}"
+
+    def keys(self, name: str, below: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the keys of settings, with those of the settings that they are `LIKE`.
+
+        A variant is like its file, or like those that it names. Blocks are merged key by key, lists
+        are replaced whole. `below` are the settings that are like these.
+
+        Raises
+        ------
+        UserError
+            As `read_yaml`; and where there are no settings of a name, or some are like each other.
+        """
+        if name not in self:
+            raise unknown_name(shown(self.path), self.kind, str(name), self._files)
+        file = self._files[name]
+        content, is_variant = self._content(file), name != file.stem
+        own = dict(content[VARIANTS][name] if is_variant else content)
+        if not is_variant:
+            own.pop(VARIANTS, None)
+            if LIKE not in own:
+                return own
+        base = own.pop(LIKE, file.stem)
+        place = key_place(self.place(name), LIKE)
+        if base == name or base not in self:
+            raise unknown_name(place, self.kind, str(base), set(self._files) - {name})
+        if base in below:
+            raise UserError(
+                place,
+                f"'{base}' is in turn like '{name}'",
+                expected=f"a {self.kind} that is like none, or like a third one",
+                remedy=f"remove the key {LIKE} from one of the two",
+            )
+        return merged_keys(self.keys(base, (*below, name)), own)
+
+    def _content(self, file: Path) -> dict[str, Any]:
+        if file not in self._contents:
+            self._contents[file] = read_yaml(file)
+        return self._contents[file]
+
+    def _add_file(self, file: Path) -> None:
+        if file.suffix != ".yaml":
+            self.errors.append(
+                UserError(
+                    shown(file),
+                    f"the name of the file ends in '{file.suffix}', so it would be ignored",
+                    expected=f"the ending '.yaml', and one file per {self.kind}",
+                    remedy=f"rename it to '{file.stem}.yaml', or remove it",
+                )
+            )
+        elif self._may_be_name(file.stem, shown(file), "rename the file"):
+            self._files[file.stem] = file
+
+    def _add_variants(self, file: Path) -> None:
+        try:
+            # Most files have none; they are read once they are needed, if at all.
+            if VARIANTS.encode() not in file.read_bytes():
+                return
+            variants = self._content(file).get(VARIANTS, {})
+        except OSError:
+            return
+        except UserError as error:
+            self.unread.append(error)
+            return
+        place = f"{shown(file)}, key {VARIANTS}"
+        if not isinstance(variants, dict):
+            self._refuse_block(place, variants, f"a block with the name of each {self.kind}")
+            return
+        for name, keys in variants.items():
+            if not self._may_be_name(name, f"{place}.{name}", "rename the variant"):
+                continue
+            if name in self._files:
+                self.errors.append(
+                    UserError(
+                        f"{place}.{name}",
+                        f"there is another {self.kind} named '{name}' ({self.place(name)})",
+                        expected=f"one {self.kind} of each name",
+                        remedy="rename or remove one of the two",
+                    )
+                )
+            elif not isinstance(keys, dict):
+                self._refuse_block(f"{place}.{name}", keys, "a block of the keys that differ")
+            else:
+                self._files[name] = file
+
+    def _refuse_block(self, place: str, value: Any, expected: str) -> None:
+        found = "a list" if isinstance(value, list) else written(value)
+        self.errors.append(
+            UserError(place, f"found {found}", expected, remedy="write it, or remove the key")
+        )
+
+    def _may_be_name(self, name: object, place: str, remedy: str) -> bool:
+        if isinstance(name, str) and re.fullmatch(NAME, name) and len(name) <= LONGEST_NAME:
+            return True
+        self.errors.append(
+            UserError(
+                place,
+                f"'{name}' cannot be the name of a {self.kind}",
+                expected=f"{PATTERNS_IN_WORDS[NAME]}, of {LONGEST_NAME} characters at most",
+                remedy=remedy,
+            )
+        )
+        return False
+
+
+def merged_keys(base: dict, own: dict) -> dict:
+    """Return the keys of both, those of `own` before those of `base`."""
+    blocks = {
+        key: merged_keys(base[key], value)
+        for key, value in own.items()
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return base | own | blocks
