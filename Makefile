@@ -65,7 +65,8 @@ lint: env ## check the style of the Python, the rules and the scripts of pages
 	@$(BIN)/oxlint --deny-warnings --format=unix workflow_lib docs
 	@$(SNAKEMAKE) --lint
 
-docs: env ## build the documentation in results/docs
+docs: env ## build the documentation in results/docs, and write the reference of all keys
+	@$(BIN)/python -m workflow_lib.run.reference
 	@$(BIN)/python -m sphinx --fail-on-warning --quiet docs results/docs
 	@echo "The documentation: results/docs/index.html"
 

@@ -22,6 +22,7 @@ extensions = [
     # Extensions of this project, in extensions/.
     "configuration_table",
     "fault_record",
+    "key_reference",
     "offline_mathml",
     "plain_docstrings",
     "sphinx.ext.graphviz" if shutil.which("dot") else "graph_as_text",

@@ -16,6 +16,7 @@ import pytest
 import workflow_lib
 from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
 from workflow_lib.run.named_settings import SettingsFolder
+from workflow_lib.run.reference import sections
 from workflow_lib.run.requests import TableRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,9 +192,11 @@ def test_signs_of_algebra_in_docstrings_are_kept(built):
 
 
 @needs_sphinx
-def test_the_reference_of_the_configuration_is_the_generated_one(built):
+def test_the_page_of_the_configuration_has_the_tables_of_all_keys(built):
     text = (built / "configuration.html").read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.*)$", (ROOT / "config/README.md").read_text(), re.MULTILINE)
+    sources = (ROOT / "config/README.md").read_text(encoding="utf-8") + sections()
+    headings = re.findall(r"^## (.*)$", sources, re.MULTILINE)
+    assert {"Datasets", "Methods", "Options of the readers"} <= set(headings)
     for heading in headings:
         words = re.sub(r"`(.*?)`", r"\1", heading)
         assert words in re.sub(r"<[^>]*>", "", text)

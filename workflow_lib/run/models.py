@@ -1,7 +1,7 @@
 """The contents of each configuration file: one class per file kind, one field per key.
 
-The description of a key is the text under it; ``config/README.md`` and ``config/schema.json`` are
-generated from these classes (see :mod:`workflow_lib.run.reference`).
+The description of a key is the text under it; the reference of all keys is generated from these
+classes (see :mod:`workflow_lib.run.reference`).
 """
 
 from __future__ import annotations

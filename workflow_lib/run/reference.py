@@ -1,15 +1,13 @@
-"""Write ``config/schema.json`` and ``config/README.md`` from the settings classes.
+"""The reference of all keys, as Markdown and as JSON Schema, from the settings classes.
 
-python -m workflow_lib.run.reference            write both files
-python -m workflow_lib.run.reference --check    fail when they are out of date
+``python -m workflow_lib.run.reference`` writes ``config/reference.md``, which the page of the
+documentation holds too, and ``config/schema.json``, for editors. Git ignores both.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +20,7 @@ from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import ADDRESS, COLOR, MOST, NAME, RELATIVE_PATH, SHA256
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
+from workflow_lib.run.files import SETTINGS_OF_KIND
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     DatasetSettings,
@@ -36,19 +35,9 @@ from workflow_lib.run.models import (
     StudyDescription,
     TableSettings,
 )
-from workflow_lib.run.named_settings import LIKE
+from workflow_lib.run.named_settings import LIKE, VARIANTS
 from workflow_lib.run.requests import TableRequest
 from workflow_lib.tasks.found import all_measures
-
-FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
-    RunSettings: ("config.yaml", "studies/*.yaml"),
-    DatasetSettings: ("datasets/*.yaml",),
-    ModelSettings: ("models/*.yaml",),
-    InputModelSettings: ("input_models/*.yaml",),
-    MethodFile: ("methods/*.yaml",),
-    ExperimentSettings: ("experiments/*.yaml",),
-}
-"""The classes that describe whole files, each with the files below config/ that it describes."""
 
 SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("The run", "", RunSettings),
@@ -75,105 +64,11 @@ PATTERN_TYPES = {
     SHA256: "SHA-256",
 }
 
-INTRODUCTION = """\
-# Configuration
+TITLE = """\
+# All keys of the configuration
 
-This file and `schema.json` are generated from the classes of settings in `workflow_lib/run`, and
-of methods in their modules, by `python -m workflow_lib.run.reference`.
-
-## Precedence when a key is set twice
-
-1. `--config KEY=VALUE` on the command line comes first.
-2. Then `--configfile FILE`; the last of several files.
-3. Then the study of `--config study=NAME`, the file `config/studies/NAME.yaml`.
-4. Then `config/config.yaml`. Blocks are merged key by key, lists are replaced whole.
-5. Then the default in the tables below.
-
-For one experiment, its own file comes before the `defaults` of the run.
-
-An unknown key, a wrong value or an unknown name stops the run before anything is computed.
-
-**A configuration is code.** A method may name any class of an installed package, or of a module of
-yours, and its module is run. Read a configuration from others as you would read a program.
-
-## Adding things, one new file each
-
-The name of a dataset, method or model is that of its file, in lower-case letters, digits, `-` and
-`_`.
-
-**A dataset** is a file in `config/datasets`:
-
-```yaml
-# config/datasets/my-table.yaml
-title: My table
-description: Four measurements of a sample, and two properties to predict.
-reader: csv
-options: {outputs: [strength, colour]}
-sources:
-  - path: my-table.csv
-    address: https://example.org/my-table.csv
-    sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-    size: 1234
-licence: CC BY 4.0
-citation: Who made it, and when
-```
-
-Run it with `snakemake --cores 2 --config experiments='[my-table]'`. The options of each reader are
-listed below.
-
-**A method** is a file in `config/methods`; with `in_default: true` it joins every experiment with
-`methods: default` in which it can run:
-
-```yaml
-# config/methods/my-ridge.yaml
-label: Ridge, few penalties
-summary: Kernel ridge regression with few penalties.
-color: "#999999"
-marker: "d"
-in_default: true
-grid: {alpha: [0.001, 0.1], width: [1]}
-```
-
-**A model** is a file in `config/models`, which methods then name under `model`:
-
-```yaml
-# config/models/mixture-diagonal.yaml
-kind: gaussian_mixture
-covariance_type: diag
-```
-
-A file that differs from another one of its kind in some keys says `like: NAME` and only these keys.
-Blocks are merged key by key, lists are replaced whole.
-
-```yaml
-# config/methods/my-ridge-pca.yaml
-like: my-ridge
-label: Ridge on PCA
-summary: Kernel ridge regression with few penalties on principal components of the inputs.
-color: "#777777"
-marker: "D"
-in_default: false
-feature_learner:
-  transformer: sklearn.decomposition.PCA
-  grid: {n_components: [2, 5]}
-```
-
-**A study** is a run: a file in `config/studies` with keys of the run, of which `about` is shown by
-`snakemake studies`:
-
-```yaml
-# config/studies/my-study.yaml
-about: {topic: My table and two others}
-experiments: [my-table, enb, slump]
-n_splits: 10
-```
-
-Run it with `snakemake --cores 2 --config study=my-study`; its tables and where its data are follow
-from the files of its experiments and datasets.
-
-Which parts can be combined is declared in `workflow_lib/run/capabilities.py` and, for a single
-method, in its module. If an experiment names a method that cannot run in it, the run stops with the
-reason; such a method of `default` is left out, and the run reports it.
+Generated by `python -m workflow_lib.run.reference` from the classes of settings in
+`workflow_lib/run`, and of methods in their modules.
 """
 
 
@@ -196,7 +91,8 @@ def schema() -> dict[str, Any]:
     regressors = keys_of_regressors()
     for regressor, parameters in regressors.items():
         add_definition(definitions, f"method-{regressor}", parameters)
-    names = [model.__name__ for model in FILE_KINDS if model is not MethodFile]
+    kinds = (RunSettings, *SETTINGS_OF_KIND.values())
+    names = [model.__name__ for model in kinds if model is not MethodFile]
     names += [f"method-{regressor}" for regressor in regressors]
     for name in names:
         if name != RunSettings.__name__:
@@ -211,11 +107,17 @@ def schema() -> dict[str, Any]:
 
 
 def may_be_like_another(definition: dict[str, Any]) -> None:
-    """Add the key `LIKE` to the schema of a kind of file; with it no other key is required."""
+    """Add `LIKE` and `VARIANTS` to the schema of a kind; with `LIKE` no other key is required."""
     definition["properties"][LIKE] = {
         "type": "string",
         "pattern": NAME,
-        "description": "Another file of this kind, whose keys count where this file has none.",
+        "description": "Others of this kind, whose keys count where this file has none.",
+    }
+    definition["properties"][VARIANTS] = {
+        "type": "object",
+        "propertyNames": {"pattern": NAME},
+        "additionalProperties": {"type": "object"},
+        "description": "Further ones of this kind by name, with the keys that differ.",
     }
     required = definition.pop("required", [])
     definition["else"] = {"required": required}
@@ -249,10 +151,10 @@ def keys_of_regressors() -> dict[str, type[MethodFile]]:
     return {regressor: parameters_of(regressor) for regressor in method_modules()}
 
 
-def readme() -> str:
-    """Return the text of config/README.md."""
+def sections() -> str:
+    """Return the Markdown sections with the tables of all keys."""
     definitions = schema()["$defs"]
-    parts = [INTRODUCTION]
+    parts = []
     for title, prefix, model in SECTIONS:
         level = "###" if prefix else "##"
         parts.append(section(f"{level} {title}", prefix, definitions[model.__name__]))
@@ -297,7 +199,7 @@ def rows_of_keys(definition: dict[str, Any], definitions: dict[str, Any]) -> dic
     """Return the rows of a method's keys by their paths, those of its blocks after them."""
     rows = {}
     for key, field in definition["properties"].items():
-        if key not in (*MethodFile.model_fields, LIKE):
+        if key not in (*MethodFile.model_fields, LIKE, VARIANTS):
             rows |= key_rows("", definition | {"properties": {key: field}})
             if "$ref" in field:
                 rows |= key_rows(f"{key}.", definitions[field["$ref"].rpartition("/")[2]])
@@ -325,7 +227,7 @@ def key_rows(prefix: str, definition: dict[str, Any]) -> dict[str, str]:
     rows = {}
     required = definition.get("required") or definition.get("else", {}).get("required", [])
     for key, field in definition.get("properties", {}).items():
-        if key == LIKE:
+        if key in (LIKE, VARIANTS):
             continue
         default = "required" if key in required else default_in_words(field)
         meaning = " ".join(field.get("description", "").split())
@@ -385,47 +287,19 @@ def code(value: Any) -> str:
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 
 
-def documents() -> dict[str, str]:
-    """Return the generated files: name below config/ -> text."""
-    return {
-        "schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
-        "README.md": readme(),
-    }
-
-
-def differences(folder: Path) -> list[str]:
-    """Return the lines in which the files of `folder` differ from the generated text."""
-    lines: list[str] = []
-    for name, text in documents().items():
-        path = folder / name
-        present = path.read_text(encoding="utf-8") if path.exists() else ""
-        lines += difflib.unified_diff(
-            present.splitlines(),
-            text.splitlines(),
-            f"{name} (present)",
-            f"{name} (new)",
-            n=0,
-            lineterm="",
-        )
-    return lines
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Write or check the files; return the exit status."""
-    parser = argparse.ArgumentParser(description="Write config/schema.json and config/README.md.")
-    parser.add_argument("--check", action="store_true", help="compare only; fail on a difference")
+def main(arguments: list[str] | None = None) -> None:
+    """Write both files."""
+    parser = argparse.ArgumentParser(description="Write reference.md and schema.json.")
     parser.add_argument("--folder", type=Path, default=Path("config"), help="default: config")
-    options = parser.parse_args(arguments)
-    if options.check:
-        lines = differences(options.folder)
-        if lines:
-            print("\n".join(lines))
-            print("Out of date. Run: python -m workflow_lib.run.reference")
-        return 1 if lines else 0
-    for name, text in documents().items():
-        (options.folder / name).write_text(text, encoding="utf-8")
-    return 0
+    folder = parser.parse_args(arguments).folder
+    texts = {
+        "reference.md": f"{TITLE}\n{sections()}",
+        "schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        print(f"Written: {folder / name}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
