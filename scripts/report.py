@@ -15,7 +15,7 @@ with job(snakemake):
         methods=snakemake.params.methods,
         published=snakemake.params.published,
         n_folds=snakemake.params.n_folds,
-        contents=next(iter(snakemake.input.contents), None),
+        contents=list(snakemake.input.contents),
         runs=snakemake.params.runs,
         ranked=snakemake.params.ranked,
         protocol=snakemake.params.protocol,

@@ -1,11 +1,10 @@
 """What is shown of all experiments together, and what the report reads and states of each."""
 
 from workflow_lib.report.regressor_pairs import pairs_of
+from workflow_lib.run.published import contents_files
 
 # What the paper shows; not needed in the report on a table of the user's own.
-CONTENTS = (
-    [] if settings.run.name else [external_path(Path(CONFIG, "paper_tables", "contents.csv"))]
-)
+CONTENTS = [] if settings.run.name else [external_path(path) for path in contents_files(CONFIG)]
 
 
 def report_title():

@@ -39,7 +39,7 @@ def test_a_study_names_its_experiments_and_their_tables(tmp_path):
             {
                 "experiment": "first",
                 "dataset": "supplied",
-                "dataset_file": "supplied.yaml",
+                "dataset_file": "datasets/supplied.yaml",
                 "paper_tables": ["djerrab-9", "someone-1"],
                 "figure_kinds": ["geometry"],
                 "stand_in_for": None,
@@ -50,7 +50,7 @@ def test_a_study_names_its_experiments_and_their_tables(tmp_path):
             {
                 "experiment": "plain",
                 "dataset": "plain",
-                "dataset_file": "plain.yaml",
+                "dataset_file": "datasets/plain.yaml",
                 "paper_tables": [],
                 "figure_kinds": [],
                 "stand_in_for": "videos of table 7",

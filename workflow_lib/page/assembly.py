@@ -52,7 +52,7 @@ def run(
     methods: Mapping[str, Mapping],
     published: Mapping[str, str | Path],
     n_folds: int,
-    contents: str | Path | None = None,
+    contents: Sequence[str | Path] = (),
     runs: Mapping[str, Sequence[Mapping]] | None = None,
     ranked: Mapping[str, Mapping] | None = None,
     protocol: Mapping[str, Mapping] | None = None,
@@ -85,7 +85,7 @@ def run(
         The published tables that are available.
     n_folds : int
         Folds of the selection, for the protocol.
-    contents : path, optional
+    contents : sequence of paths, default=()
         What the tables and figures of papers show (`workflow_lib.report.paper_contents`); the page
         compares the run with each of these papers where it is given.
     runs : mapping of study to experiments, optional
@@ -100,7 +100,7 @@ def run(
         ``protocol`` and, with `pairs`, ``embedding-or-raw``, on all experiments, ``csv`` of all
         but the protocol and ``tex`` of the ranks; the page shows none of them without.
     """
-    items = read_contents(contents) if contents else []
+    items = [item for path in contents for item in read_contents(path)]
     folder = Path(output).parent
     scores = {name: read_scores(experiment["scores"]) for name, experiment in experiments.items()}
     records = {

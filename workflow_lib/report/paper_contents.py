@@ -78,7 +78,7 @@ class PaperItem:
 
 
 def read_contents(path: str | Path) -> list[PaperItem]:
-    """Return the tables and figures of papers, from ``config/paper_tables/contents.csv``.
+    """Return the tables and figures of papers, from a file ``paper_tables/contents.csv``.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def commands(
         if kind in found:
             study = found[kind][-1]
             files = [
-                f"config/datasets/{experiment['dataset_file']}"
+                f"config/{experiment['dataset_file']}"
                 for experiment in runs[study]
                 if experiment["is_user_supplied"]
                 and item.data_kind(experiment) == kind

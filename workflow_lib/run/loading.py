@@ -40,6 +40,7 @@ from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.published import published_names
 from workflow_lib.run.requests import TableRequest, as_typed
 from workflow_lib.run.stand_ins import experiments_to_run, replaced_experiments
+from workflow_lib.run.studies import listed_experiments
 from workflow_lib.tasks.base import PER_CLASS, Task
 from workflow_lib.tasks.found import all_measures, tasks
 
@@ -337,6 +338,7 @@ def load_configuration(
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
     # The name of a table is also that of its experiment; its fault is reported once.
     raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
+    run = run.model_copy(update={"experiments": tuple(listed_experiments(folder, run.experiments))})
     files = ConfigurationFiles(Path(folder), imports_classes)
     replaced = replaced_experiments(files, run, place)
     experiments, methods, left_out = {}, {}, {}

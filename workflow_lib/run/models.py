@@ -285,8 +285,9 @@ class RunSettings(Settings):
     cost grows with its square; with a thousand, 200000 rows take minutes."""
 
     experiments: SomeNames
-    """What to run: names of files in `config/experiments`, or names of datasets, which then run
-    with `defaults`."""
+    """What to run: names of experiments (of files in `config/experiments`, their variants, or those
+    of papers), or names of datasets, which then run with `defaults`. `papers` stands for the
+    experiments that `config/papers/NAME/config.yaml` of every paper adds to the default run."""
 
     stand_ins: dict[Name, SomeNames] = {}
     """What runs instead of an experiment while a file of its dataset is not on this machine: the

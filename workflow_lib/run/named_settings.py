@@ -1,4 +1,4 @@
-"""Settings by name: the YAML files of a folder, and the variants that stand in them."""
+"""Settings by name: the YAML files of folders, and the variants that stand in them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,18 @@ VARIANTS = "variants"
 """The key of a file with further settings by name: the keys in which they differ from the file."""
 
 
+def with_papers(folder: Path) -> list[Path]:
+    """Return a folder of ``config/``, such as ``config/methods``, and its like of every paper.
+
+    Those of papers are ``config/papers/NAME/methods`` and so on.
+    """
+    return [folder, *sorted(folder.parent.glob(f"papers/*/{folder.name}"))]
+
+
 class SettingsFolder:
     """The settings of one kind by name: each is a file of a folder, or a variant within a file.
+
+    The folders of the kind that papers have count, too (`with_papers`).
 
     A file is read at most once, and only on request unless it has variants.
 
@@ -42,7 +52,7 @@ class SettingsFolder:
         self.unread: list[UserError] = []
         self._contents: dict[Path, dict[str, Any]] = {}
         self._files: dict[str, Path] = {}
-        for file in sorted(path.glob("*")):
+        for file in (file for folder in with_papers(path) for file in sorted(folder.glob("*"))):
             if not file.name.startswith(".") and file.suffix.lower() in (".yaml", ".yml"):
                 self._add_file(file)
         for file in tuple(self._files.values()):
@@ -113,6 +123,8 @@ class SettingsFolder:
                     remedy=f"rename it to '{file.stem}.yaml', or remove it",
                 )
             )
+        elif file.stem in self._files:
+            self._refuse_second(file.stem, shown(file))
         elif self._may_be_name(file.stem, shown(file), "rename the file"):
             self._files[file.stem] = file
 
@@ -135,18 +147,21 @@ class SettingsFolder:
             if not self._may_be_name(name, f"{place}.{name}", "rename the variant"):
                 continue
             if name in self._files:
-                self.errors.append(
-                    UserError(
-                        f"{place}.{name}",
-                        f"there is another {self.kind} named '{name}' ({self.place(name)})",
-                        expected=f"one {self.kind} of each name",
-                        remedy="rename or remove one of the two",
-                    )
-                )
+                self._refuse_second(name, f"{place}.{name}")
             elif not isinstance(keys, dict):
                 self._refuse_block(f"{place}.{name}", keys, "a block of the keys that differ")
             else:
                 self._files[name] = file
+
+    def _refuse_second(self, name: str, place: str) -> None:
+        self.errors.append(
+            UserError(
+                place,
+                f"there is another {self.kind} named '{name}' ({self.place(name)})",
+                expected=f"one {self.kind} of each name",
+                remedy="rename or remove one of the two",
+            )
+        )
 
     def _refuse_block(self, place: str, value: Any, expected: str) -> None:
         found = "a list" if isinstance(value, list) else written(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.run.named_settings import SettingsFolder
-from workflow_lib.run.studies import study_files
+from workflow_lib.run.studies import listed_experiments, study_files
 from workflow_lib.run.yaml_files import read_yaml
 
 PAPER_METHODS = ("ofer", "wofer")
@@ -29,7 +29,7 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     -------
     dict
         Name of the study, empty for the default run -> a mapping for each experiment:
-        ``experiment``, ``dataset``, ``dataset_file`` (the name of its file), ``paper_tables``
+        ``experiment``, ``dataset``, ``dataset_file`` (the path of its file, below the folder), ``paper_tables``
         (values of ``paper_table``), ``figure_kinds``, ``stand_in_for`` (None or text),
         ``compares_ofer`` (whether all of it may stand in for tables of Djerrab et al. 2018),
         ``reader`` and ``is_user_supplied`` (whether the user must supply the files of the dataset).
@@ -48,7 +48,10 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
             str(name).startswith(PAPER_METHODS) for name in methods
         )
         found = (
-            [_experiment(name, has_ofer, experiments, datasets) for name in names]
+            [
+                _experiment(folder, name, has_ofer, experiments, datasets)
+                for name in listed_experiments(folder, names)
+            ]
             if isinstance(names, list)
             else []
         )
@@ -58,7 +61,11 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
 
 
 def _experiment(
-    name: object, has_ofer: bool, experiments: SettingsFolder, datasets: SettingsFolder
+    folder: Path,
+    name: object,
+    has_ofer: bool,
+    experiments: SettingsFolder,
+    datasets: SettingsFolder,
 ) -> dict | None:
     """Return the entry of an experiment, None where its dataset has no file.
 
@@ -72,7 +79,7 @@ def _experiment(
     return {
         "experiment": name,
         "dataset": settings["dataset"],
-        "dataset_file": datasets.file(settings["dataset"]).name,
+        "dataset_file": datasets.file(settings["dataset"]).relative_to(folder).as_posix(),
         "paper_tables": _values(settings.get("tables"), "paper_table"),
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for"),

@@ -1,4 +1,4 @@
-"""Studies: the runs of ``config/studies``, found by name."""
+"""Studies: the runs of ``config/studies`` and of papers, found by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from workflow_lib.core.errors import UserError, nearest_name
 from workflow_lib.run.files import place_of_run
 from workflow_lib.run.models import RunSettings
-from workflow_lib.run.named_settings import merged_keys
+from workflow_lib.run.named_settings import merged_keys, with_papers
 from workflow_lib.run.yaml_files import read_yaml, shown
 
 STUDY = "study"
@@ -21,7 +21,30 @@ LISTED_BY = "snakemake studies"
 
 def study_files(folder: Path | str) -> dict[str, Path]:
     """Return the files of the studies by name, sorted; `folder` is that of the configuration."""
-    return {path.stem: path for path in sorted(Path(folder, "studies").glob("*.yaml"))}
+    found = (path for each in with_papers(Path(folder, "studies")) for path in each.glob("*.yaml"))
+    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
+
+
+OF_PAPERS = "papers"
+"""The entry of a list of experiments in the place of those that papers add to the default run."""
+
+
+def listed_experiments(folder: Path | str, names: Sequence[Any]) -> list[Any]:
+    """Return a list of experiments with those of papers in the place of `OF_PAPERS`.
+
+    They are the ``experiments`` of the files ``papers/NAME/config.yaml`` below `folder`.
+
+    Raises
+    ------
+    UserError
+        As `read_yaml`.
+    """
+    if OF_PAPERS not in names:
+        return list(names)
+    files = sorted(Path(folder).glob("papers/*/config.yaml"))
+    added = [name for file in files for name in read_yaml(file).get("experiments", [])]
+    place = list(names).index(OF_PAPERS)
+    return [*names[:place], *added, *names[place + 1 :]]
 
 
 def study_of(folder: Path | str, config: Mapping[str, Any], sources: Sequence[str]) -> list[Path]:

@@ -19,6 +19,7 @@ from workflow_lib.run.needed_data import (
     missing_supplies,
 )
 from workflow_lib.run.paper_runs import paper_runs
+from workflow_lib.run.published import contents_files
 from workflow_lib.run.studies import study_files
 from workflow_lib.run.yaml_files import read_yaml
 
@@ -84,9 +85,8 @@ def study_lines(folder: str | Path) -> list[str]:
 
 def _published(folder: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the numbers of published tables by ``paper_table``, and publications by their key."""
-    contents = folder / "paper_tables" / "contents.csv"
     numbers, papers = {}, {}
-    if contents.is_file():
+    for contents in contents_files(folder):
         with contents.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 if row["paper_table"] and row["kind"] == "table":
