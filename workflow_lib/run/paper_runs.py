@@ -29,8 +29,9 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     -------
     dict
         Name of the study, empty for the default run -> a mapping for each experiment:
-        ``experiment``, ``dataset``, ``dataset_file`` (the path of its file, below the folder), ``paper_tables``
-        (values of ``paper_table``), ``figure_kinds``, ``stand_in_for`` (None or text),
+        ``experiment``, ``dataset``, ``dataset_file`` (the path of its file, below the folder),
+        ``paper_tables`` (values of ``paper_table``), ``figure_kinds``, ``stand_in_for`` (None or
+        text),
         ``compares_ofer`` (whether all of it may stand in for tables of Djerrab et al. 2018),
         ``reader`` and ``is_user_supplied`` (whether the user must supply the files of the dataset).
         Sorted by name.
