@@ -27,7 +27,7 @@ from workflow_lib.core.file_digests import SUFFIX
 from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, TABLE_KINDS
 from workflow_lib.methods.contract.loading import STORED_SCORES
-from workflow_lib.run.named_settings import SettingsFolder
+from workflow_lib.run.named_settings import SettingsFolder, with_papers
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -350,11 +350,16 @@ def project_files() -> list[str]:
     return sorted(name for name in names if (ROOT / name).is_file())
 
 
-def copy_project(folder: Path) -> None:
-    """Copy the project to `folder` and give it the small run, in a separate repository."""
+def copy_files(folder: Path) -> None:
+    """Copy the files of the project to `folder`."""
     for name in project_files():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+
+
+def copy_project(folder: Path) -> None:
+    """Copy the project to `folder` and give it the small run, in a separate repository."""
+    copy_files(folder)
     if not (folder / "README.md").exists():
         (folder / "README.md").write_text("# Project\n")
     config = folder / "config"
@@ -364,7 +369,7 @@ def copy_project(folder: Path) -> None:
     write_yaml(config / "datasets" / "clusters.yaml", CLUSTERS)
     methods = SettingsFolder(config / "methods")
     kept = {name: methods.keys(name) for name in GRIDS}
-    for path in (config / "methods").glob("*.yaml"):
+    for path in (path for each in with_papers(config / "methods") for path in each.glob("*.yaml")):
         path.unlink()
     for name, keys in kept.items():
         keys |= {"grid": GRIDS[name], "in_default": name in DEFAULT_METHODS, "one_example": {}}

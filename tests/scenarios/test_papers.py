@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_run import ROOT, copy_project, snakemake
+from small_run import ROOT, copy_files, snakemake
 
 PAPERS = sorted(path.parent.name for path in ROOT.glob("workflow_lib/papers/*/__init__.py"))
 FOLDERS = ("workflow_lib/papers", "config/papers", "tests/papers")
@@ -19,14 +19,14 @@ TESTED = (
     "config_reference imports measures_contract method_modules named_settings output_models "
     "paper_runs plugins public_names studies tables_contract tasks_contract"
 ).split()
-"""Tests of the library that load all that is found: of each kind of plug-in, and of the settings."""
+"""Tests of the library that load all that is found: each kind of plug-in, and the settings."""
 
 
 @pytest.fixture(scope="module", params=PAPERS)
 def without(request, tmp_path_factory) -> tuple[str, Path]:
     """Return the name of a paper, and a copy of the project without its folders."""
     folder = tmp_path_factory.mktemp(request.param)
-    copy_project(folder)
+    copy_files(folder)
     for parent in FOLDERS:
         shutil.rmtree(folder / parent / request.param)
     return request.param, folder
