@@ -171,6 +171,38 @@ def goals(
     ]
 
 
+def cells_above(
+    scores: pd.DataFrame,
+    errors: pd.DataFrame,
+    stacks: Collection[str],
+    members: Collection[str],
+    subject: str = SUBJECT,
+) -> pd.DataFrame:
+    """Return the cells in which `subject` misses `WORST_LIMIT`, against the best of each cell.
+
+    A row for each cell. Columns: ``method`` (the best single one) and ``ratio``, the error of
+    `subject` divided by that of this method; ``by_split``, the same for each split; ``member`` (the
+    best of the `members` of `subject`) and ``member_ratio``.
+    """
+    best = best_single(errors, stacks)
+    ratios = errors[subject] / best["error"]
+    by_split = scores.pivot_table(
+        index=["table", "size", "split"], columns="method", values="error"
+    )
+    rows = {}
+    for cell in ratios.index[ratios > WORST_LIMIT]:
+        method, ran = best["method"][cell], errors.loc[cell].reindex(list(members)).dropna()
+        splits = by_split.loc[cell]
+        rows[cell] = {
+            "method": method,
+            "ratio": ratios[cell],
+            "by_split": (splits[subject] / splits[method]).tolist(),
+            "member": ran.idxmin() if len(ran) else "",
+            "member_ratio": errors.loc[cell, subject] / ran.min() if len(ran) else float("nan"),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
 def mean_seconds(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the mean seconds of a fit with its tuning: a row a method, a column a size."""
     return scores.pivot_table(index="method", columns="size", values="seconds", aggfunc="mean")

@@ -64,6 +64,8 @@ def test_every_dataset_is_a_table_of_the_comparison_or_has_a_reason():
     assert chosen["d2"].is_made and not chosen["edm"].is_made
     assert chosen["air-quality"].experiment["split"] == "grouped"
     assert "split" not in chosen["edm"].experiment
+    assert set(tables.EARLIER) <= set(chosen)
+    assert chosen["us-crimes"].is_new and not chosen["edm"].is_new
 
 
 # --- peers ---------------------------------------------------------------------------------------
@@ -310,6 +312,21 @@ def test_the_goals_say_what_is_reached():
     assert summary.goals(scores, errors.drop(columns="ofer-stack"), set(), []) == []
 
 
+def test_the_cells_above_the_limit_are_listed_with_their_best_member():
+    scores = some_scores()
+    errors = summary.of_enough_rows(summary.cell_errors(scores))
+    found = summary.cells_above(scores, errors, {"ofer-stack"}, ["m-krr", "m-rf"])
+    assert list(found.index) == [("edm", 20)]
+    row = found.loc[("edm", 20)]
+    assert row[["method", "member"]].tolist() == ["sklearn-ridge", "m-krr"]
+    assert row[["ratio", "member_ratio"]].tolist() == pytest.approx([0.9 / 0.8, 0.9])
+    assert row["by_split"] == pytest.approx([0.8 / 0.7, 1.0 / 0.9])
+    without = summary.cells_above(scores, errors, {"ofer-stack"}, [])
+    assert without.loc[("edm", 20), "member"] == ""
+    near = errors.assign(**{"sklearn-ridge": 0.9})
+    assert summary.cells_above(scores, near, {"ofer-stack"}, ["m-krr"]).empty
+
+
 def test_a_method_without_all_splits_of_a_cell_has_no_error_there():
     scores = some_scores()
     lacking = (scores["method"] == "m-krr") & (scores["size"] == 50) & (scores["split"] == 1)
@@ -322,7 +339,12 @@ def test_a_method_without_all_splits_of_a_cell_has_no_error_there():
 def test_the_page_names_every_method_table_and_reason(tmp_path):
     chosen, left_out = tables.study_tables(ROOT / "config")
     methods = {
-        "ofer-stack": {"label": "OFER-stack", "color": "#EE3377", "regressor": "stack"},
+        "ofer-stack": {
+            "label": "OFER-stack",
+            "color": "#EE3377",
+            "regressor": "stack",
+            "members": ["m-krr"],
+        },
         "m-krr": {"label": "m-KRR", "color": "#E69F00", "regressor": "kernel_ridge"},
     }
     page.write_page(
@@ -332,7 +354,33 @@ def test_the_page_names_every_method_table_and_reason(tmp_path):
     assert "measured on 2031-02-03: on 3\ntables" in text and "4 cells in\nall" in text
     for words in ("OFER-stack", "m-KRR", "Ridge (scikit-learn)", "`awa`", "| jura | 20 |"):
         assert words in text
+    assert "| edm | 20 | Ridge (scikit-learn) | 1.125 | 1.14, 1.11 | m-KRR | 0.900 |" in text
+    assert "new tables |" not in text and "## New tables" not in text
     assert (tmp_path / page.FIGURE_NAME).read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_new_tables_have_their_own_goals_and_summary(tmp_path):
+    chosen, left_out = tables.study_tables(ROOT / "config")
+    methods = {
+        "ofer-stack": {
+            "label": "A",
+            "color": "#EE3377",
+            "regressor": "stack",
+            "members": ["m-krr"],
+        },
+        "m-krr": {"label": "B", "color": "#E69F00", "regressor": "kernel_ridge"},
+    }
+    scores = some_scores().replace({"table": {"edm": "us-crimes"}})
+    page.write_page(tmp_path, scores, chosen, left_out, methods, {})
+    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    assert "| goal | all cells | new tables |" in text
+    assert "Tables that came after our methods were fixed: `us-crimes`." in text
+    assert "| us-crimes (new) | 20 |" in text
+    first = text[text.index("## New tables") : text.index("## Goals")]
+    assert "| B | 2 | 0.8000 |" in first
+    page.write_page(tmp_path, scores[scores["table"] == "us-crimes"], chosen, {}, methods, {})
+    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    assert "| goal | all cells |\n" in text and "All these tables are new" in text
 
 
 # --- our methods ---------------------------------------------------------------------------------
