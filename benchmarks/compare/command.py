@@ -62,7 +62,8 @@ def compare(options: argparse.Namespace) -> None:
         own.write_workflow(workflow, chosen, methods, options.splits, SEED)
         own.make_splits(workflow, names, options.splits, options.cores)
     all_cells = cells.cells_of(workflow, chosen.values(), options.splits, folder / "peers", SEED)
-    peers = options.peers or list(PEERS)
+    # One of our methods replaces the peer of the same name.
+    peers = [name for name in options.peers or PEERS if name not in methods]
     if not options.page and options.only != "own":
         for name in peers:
             if not PEERS[name].is_installed:

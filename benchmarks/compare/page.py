@@ -47,13 +47,14 @@ def write_page(
     machine : mapping of str to str
         As returned by `benchmarks.machine.description`.
     """
-    used = {name: methods[name] for name in scores["method"].unique() if name in methods}
-    styles = {name: _style(values) for name, values in used.items()} | {
+    # A file in config/methods may have the name of a peer, such as catboost.
+    used = {name: methods[name] for name in scores["method"][scores["source"] == "own"].unique()}
+    styles = {
         name: {"label": peer.label, "color": peer.color, "marker": peer.marker}
         for name, peer in PEERS.items()
-    }
+    } | {name: _style(values) for name, values in used.items()}
     # Methods of equal rank are named in this order.
-    order = [*used, *PEERS]
+    order = [*used, *(name for name in PEERS if name not in used)]
     every = summary.cell_errors(scores)
     every = every[[name for name in order if name in every]]
     errors = summary.of_enough_rows(every)

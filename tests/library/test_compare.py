@@ -383,6 +383,22 @@ def test_new_tables_have_their_own_goals_and_summary(tmp_path):
     assert "| goal | all cells |\n" in text and "All these tables are new" in text
 
 
+def test_a_method_with_the_name_of_a_peer_is_shown_once(tmp_path):
+    chosen, _ = tables.study_tables(ROOT / "config")
+    settings = {
+        "ofer-stack": {"label": "A", "color": "#EE3377", "regressor": "stack"},
+        "m-krr": {"label": "B", "color": "#E69F00", "regressor": "kernel_ridge"},
+        "catboost": {"label": "Ours", "color": "#355C7D", "regressor": "estimator"},
+    }
+    peer = some_scores().replace({"method": {"sklearn-ridge": "catboost"}})
+    page.write_page(tmp_path, peer, chosen, {}, settings, {})
+    head = "| table | rows | best single method | A | B | CatBoost |"
+    assert head in (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    page.write_page(tmp_path, peer.assign(source="own"), chosen, {}, settings, {})
+    head = "| table | rows | best single method | A | B | Ours |"
+    assert head in (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+
+
 # --- our methods ---------------------------------------------------------------------------------
 
 
