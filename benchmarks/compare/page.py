@@ -80,9 +80,11 @@ def ranking_of(
     scores: pd.DataFrame, tables: Mapping[str, Table], order: Sequence[str]
 ) -> Ranking | None:
     """Return the ranks of the methods over the tables, each at its largest training size."""
-    every = scores.rename(columns={"size": "training_size", "error": "value"}).assign(
-        experiment=scores["table"],
-        dataset=scores["table"],
+    # Of all sizes, the one with most methods would be ranked, which a peer without it may lower.
+    largest = scores[scores["size"] == scores.groupby("table")["size"].transform("max")]
+    every = largest.rename(columns={"size": "training_size", "error": "value"}).assign(
+        experiment=largest["table"],
+        dataset=largest["table"],
         components=SELECTED,
         weak_size=0,
         setting="",
@@ -163,10 +165,11 @@ def _above(
     if found.empty:
         return ""
     label = styles[summary.SUBJECT]["label"]
+    is_mixed = not all(tables[table].is_new for table, _ in errors.index)
     head = ["table", "rows", "best single method", "ratio", "in each split", "best member", "ratio"]
     rows = [
         [
-            f"{table} (new)" if tables[table].is_new else table,
+            f"{table} (new)" if is_mixed and tables[table].is_new else table,
             str(size),
             styles[row["method"]]["label"],
             _number(row["ratio"], 3),
@@ -359,6 +362,7 @@ make compare OPTIONS=--docs # writes this page, too
 AutoGluon needs an earlier pandas than this project asks for, with which the comparison works as
 well: in an environment of its own, `pip install 'autogluon.tabular[catboost,lightgbm,xgboost]'`
 after `pip install .` replaces pandas (pip warns), and `python -m benchmarks compare` includes it.
+Without PyTorch, which this does not install, it leaves out its neural networks.
 
 After a method in `config/methods` is added or changed, the same command computes the results that
 depend on it and no others.
@@ -397,8 +401,8 @@ its mean and its largest value over the cells, and its mean at each number of tr
 methods but the stacks are single. The mean error is over all cells, and left out where a method did
 not run on all of them. Rank: see below. Wins and losses are numbers of cells. All these columns are
 over cells of at least 20 training rows. Seconds are those of tuning and fitting, members of stacks
-included, with one thread, as means over the tables: for our methods as measured by the workflow
-(with prediction), for the others as processor time.
+included, with one thread, as means over the tables: for our methods those that passed (with
+prediction), which other processes on the machine prolong, for the others processor time.
 """
 
 _RANKS = """

@@ -383,6 +383,20 @@ def test_new_tables_have_their_own_goals_and_summary(tmp_path):
     assert "| goal | all cells |\n" in text and "All these tables are new" in text
 
 
+def test_tables_are_ranked_at_their_largest_size():
+    chosen, _ = tables.study_tables(ROOT / "config")
+    scores = some_scores()
+    names = ["ofer-stack", "m-krr", "sklearn-ridge"]
+    extra = scores[scores["size"] == 20].assign(method="catboost")
+    extra = extra.drop_duplicates(["table", "split"])
+    ranking = page.ranking_of(pd.concat([scores, extra]), chosen, names)
+    assert {place.experiment: place.training_size for place in ranking.places} == {
+        "edm": 50,
+        "jura": 20,
+        "linnerud": 10,
+    }
+
+
 def test_a_method_with_the_name_of_a_peer_is_shown_once(tmp_path):
     chosen, _ = tables.study_tables(ROOT / "config")
     settings = {
