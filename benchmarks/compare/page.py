@@ -166,7 +166,8 @@ def _above(
         return ""
     label = styles[summary.SUBJECT]["label"]
     is_mixed = not all(tables[table].is_new for table, _ in errors.index)
-    head = ["table", "rows", "best single method", "ratio", "in each split", "best member", "ratio"]
+    head = ["table", "rows", "best single method", "ratio to it", "in each split"]
+    head += ["best member", "ratio to it"]
     rows = [
         [
             f"{table} (new)" if is_mixed and tables[table].is_new else table,
