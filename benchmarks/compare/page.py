@@ -133,7 +133,7 @@ def _goals(
     }
     smaller = {group: cells for group, cells in parts.items() if 0 < len(cells) < len(errors)}
     found = {
-        group: summary.goals(scores, cells, stacks, peers)
+        group: summary.goals(scores, cells.dropna(axis="columns", how="all"), stacks, peers)
         for group, cells in {"all cells": errors, **smaller}.items()
     }
     if not all(found.values()):

@@ -371,6 +371,9 @@ def test_new_tables_have_their_own_goals_and_summary(tmp_path):
         "m-krr": {"label": "B", "color": "#E69F00", "regressor": "kernel_ridge"},
     }
     scores = some_scores().replace({"table": {"edm": "us-crimes"}})
+    # A peer that ran on no new table.
+    elsewhere = scores[(scores["table"] == "jura") & (scores["method"] == "sklearn-ridge")]
+    scores = pd.concat([scores, elsewhere.assign(method="catboost")])
     page.write_page(tmp_path, scores, chosen, left_out, methods, {})
     text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
     assert "| goal | all cells | new tables |" in text
