@@ -107,7 +107,7 @@ def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
             scale=settings["inputs"]["scale"],
             is_made="synthetic" in settings["reader"],
             has_groups=bool(settings["options"].get("group")),
-            is_new=path.stem not in EARLIER,
+            is_new=name not in EARLIER,
         )
     return tables, left_out
 
