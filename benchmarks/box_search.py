@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
-from workflow_lib.papers.blaschko.box_bounds import BoxScore
-from workflow_lib.papers.blaschko.box_search import detections
 
 TITLE = "Branch and bound for boxes in images"
 
@@ -51,6 +49,9 @@ def all_boxes(n: int) -> np.ndarray:
 
 def one_box(n: int) -> list[dict[str, str]]:
     """Time the best box of each image, by branch and bound and among all boxes."""
+    from workflow_lib.papers.blaschko.box_bounds import BoxScore
+    from workflow_lib.papers.blaschko.box_search import detections
+
     drawn, boxes = images(n), all_boxes(n)
     timings = interleaved(
         {
@@ -78,6 +79,9 @@ def one_box(n: int) -> list[dict[str, str]]:
 
 def ten_boxes(n: int) -> list[dict[str, str]]:
     """Count the sets taken from the queue for ten detections, by what is done with the queue."""
+    from workflow_lib.papers.blaschko.box_bounds import BoxScore
+    from workflow_lib.papers.blaschko.box_search import detections
+
     drawn, n_boxes = images(n), len(all_boxes(n))
     timings = interleaved(
         {

@@ -11,6 +11,7 @@ small data set: of every fold and class, from three starts each.
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
@@ -23,9 +24,9 @@ from benchmarks.measuring import (
     is_installed,
     row,
 )
-from workflow_lib.papers.perina.hidden_markov.fitting import expectation_maximisation
-from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel, fit_models
-from workflow_lib.papers.perina.score_space import ScoreSpace
+
+if TYPE_CHECKING:
+    from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
 
 TITLE = "EM for hidden Markov models"
 
@@ -72,6 +73,8 @@ def measurements(quick: bool) -> list[Measurement]:
 
 def random_model(emission: str, n_states: int = STATES, seed: int = 0) -> HiddenMarkovModel:
     """Return a model with random parameters."""
+    from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
+
     random = np.random.default_rng(seed)
     model = HiddenMarkovModel(n_states, emission, n_init=1, prior=0.0)
     model.initial_ = random.dirichlet(np.ones(n_states))
@@ -104,6 +107,8 @@ def drawn(model: HiddenMarkovModel, n: int, shortest: int, longest: int, seed: i
 
 def own_likelihoods(model: HiddenMarkovModel, sequences: list, iterations: int) -> list[float]:
     """Return the log-likelihood before every iteration of EM from a model, by ours."""
+    from workflow_lib.papers.perina.hidden_markov.fitting import expectation_maximisation
+
     emissions = model.observation_model()
     emissions.variance_floor = 1e-12
     batch = emissions.read(sequences)
@@ -193,6 +198,8 @@ def in_words(emission: str, shortest: int, longest: int) -> str:
 
 def scores(emission: str, n: int, shortest: int, longest: int) -> list[dict[str, str]]:
     """Time the score spaces of `n` sequences, and an EM iteration."""
+    from workflow_lib.papers.perina.score_space import ScoreSpace
+
     sequences = drawn(random_model(emission), n, shortest, longest)
     model = random_model(emission, seed=2)
     spaces = {
@@ -241,6 +248,8 @@ def small_problem(n: int, length: int) -> tuple[list, list[np.ndarray]]:
 
 def new_models(count: int) -> list[HiddenMarkovModel]:
     """Return models to be fitted, with one seed each."""
+    from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
+
     return [
         HiddenMarkovModel(
             STATES,
@@ -268,6 +277,8 @@ def fit_one_by_one(models, sequences, subsets) -> list[HiddenMarkovModel]:
 
 def together(n: int, length: int) -> list[dict[str, str]]:
     """Time the models of all folds and classes of a small data set."""
+    from workflow_lib.papers.perina.hidden_markov.model import fit_models
+
     sequences, subsets = small_problem(n, length)
     count = len(subsets)
     calls = {

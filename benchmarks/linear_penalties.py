@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measuring import Measurement, Timing, at_most, interleaved, row
-from workflow_lib.papers.blaschko.k_support import KSupportRegression
 
 TITLE = "Linear penalties"
 
@@ -67,6 +66,8 @@ def _standardised(values: np.ndarray) -> np.ndarray:
 
 def k_support_path(problem: SparseProblem, norm: str, k: int) -> np.ndarray:
     """Return our coefficients (20, q, 6)."""
+    from workflow_lib.papers.blaschko.k_support import KSupportRegression
+
     regression = KSupportRegression(*problem, norm)
     largest = problem.inputs.shape[1] * k / regression.largest_k
     alphas = np.geomspace(largest, RANGE * largest, N_PENALTIES)

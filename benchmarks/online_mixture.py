@@ -21,7 +21,6 @@ from benchmarks.measuring import (
 )
 from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel
 from workflow_lib.models.mixtures.mixture_gradient import Coordinates, expected_gradient
-from workflow_lib.papers.palasek import fisher_layer
 
 TITLE = "Mixtures from a stream, and the Fisher vector layer"
 
@@ -169,6 +168,8 @@ def ascents(d: int, components: int) -> list[dict[str, str]]:
     """Time ascents of F on the sums of a batch, and by torch through its rows."""
     import torch
 
+    from workflow_lib.papers.palasek import fisher_layer
+
     torch.set_num_threads(1)
     rows, coordinates = coordinates_of(d, components)
     powers = fisher_layer.powers_of(rows)
@@ -217,6 +218,8 @@ def ascents(d: int, components: int) -> list[dict[str, str]]:
 def layer(d: int, components: int) -> list[dict[str, str]]:
     """Time the Fisher vectors of bags and their gradients, and torch's."""
     import torch
+
+    from workflow_lib.papers.palasek import fisher_layer
 
     torch.set_num_threads(1)
     _, coordinates = coordinates_of(d, components)

@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
 from benchmarks.page import fitted_exponent
-from workflow_lib.papers.blaschko.preference_constraints import RESCALINGS, PreferenceGraph
 
 TITLE = "Constraints of preference graphs"
 
+RESCALINGS = ("margin", "slack")
 NUMBERS = (1000, 5000)
 GROWING, QUICK_GROWING = (10**4, 10**5, 10**6), (10**3, 10**4)
 GAIN, EQUAL, EXPONENT = 100.0, 1e-12, 1.15
@@ -53,6 +53,8 @@ def all_pairs(losses: np.ndarray, scores: np.ndarray, rescaling: str) -> tuple[n
 
 def constraint(n: int, rescaling: str) -> list[dict[str, str]]:
     """Time the constraint of n items both ways."""
+    from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
+
     losses, scores = items(n)
     graph = PreferenceGraph(losses)
     timings = interleaved(
@@ -81,6 +83,8 @@ def constraint(n: int, rescaling: str) -> list[dict[str, str]]:
 
 def growth(numbers: list[int], rescaling: str) -> list[dict[str, str]]:
     """Time the constraint of more and more items."""
+    from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
+
     calls = {}
     for n in numbers:
         losses, scores = items(n)

@@ -11,8 +11,6 @@ import tracemalloc
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
-from workflow_lib.papers.blaschko.class_dependence import class_products, comparable, learned_tree
-from workflow_lib.papers.blaschko.structured_machine import centre, fit_structured_machine
 
 TITLE = "The structured support vector machine"
 
@@ -38,6 +36,8 @@ class Problem:
     """A centred Gram matrix of n rows, their classes, and learned similarities of the classes."""
 
     def __init__(self, n: int, n_classes: int = N_CLASSES) -> None:
+        from workflow_lib.papers.blaschko.structured_machine import centre
+
         random = np.random.default_rng(0)
         self.labels = np.arange(n) % n_classes
         groups = random.normal(size=(-(-n_classes // 5), N_INPUTS))
@@ -53,11 +53,19 @@ class Problem:
 
     def learned(self) -> np.ndarray:
         """Return the similarities by average linkage of the class means."""
+        from workflow_lib.papers.blaschko.class_dependence import (
+            class_products,
+            comparable,
+            learned_tree,
+        )
+
         products = class_products(self.gram, self.labels, len(self.losses))
         return comparable(learned_tree(products, np.bincount(self.labels)).covariance())
 
     def fit(self, cost: float = 1.0, similarity: np.ndarray | None = None, **options):
         """Return the machine."""
+        from workflow_lib.papers.blaschko.structured_machine import fit_structured_machine
+
         similarity = self.similarity if similarity is None else similarity
         return fit_structured_machine(
             self.gram, self.labels, self.losses, similarity, cost, **options

@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, is_installed, row
 from workflow_lib.items.item_rows import Graph
-from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
 
 TITLE = "The Weisfeiler-Lehman kernel of graphs"
 
@@ -42,6 +41,8 @@ def graphs_of(n: int) -> list[Graph]:
 
 def patterns(n: int) -> list[dict[str, str]]:
     """Time the patterns of n graphs, and those of a tenth of them."""
+    from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
+
     graphs = graphs_of(n)
     timings = interleaved(
         {
@@ -66,6 +67,8 @@ def patterns(n: int) -> list[dict[str, str]]:
 def kernel(n: int) -> list[dict[str, str]]:
     """Time the kernel matrix of n graphs."""
     from grakel.kernels import VertexHistogram, WeisfeilerLehman
+
+    from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
 
     graphs = graphs_of(n)
     theirs = [

@@ -20,8 +20,6 @@ from benchmarks import (
 )
 from benchmarks import (
     fisher_scores,
-    hidden_markov_em,
-    linear_penalties,
     measuring,
     page,
     prediction,
@@ -133,18 +131,6 @@ def test_schur_complements_are_the_whole_systems():
     assert weak_labels.largest_difference(ours, theirs) < weak_labels.EQUAL
 
 
-def test_paths_of_linear_penalties_use_more_inputs_as_the_penalty_falls():
-    problem = linear_penalties.sparse_problem(40, 30)
-    for norm in ("outputs", "rows"):
-        assert linear_penalties.k_support_path(problem, norm, 10).shape == (20, 30, 6)
-    ours = linear_penalties.k_support_path(problem, "rows", 1)
-    theirs = linear_penalties.elastic_net_path(problem, multi_task=True)
-    alone = linear_penalties.elastic_net_path(problem, multi_task=False)
-    assert ours.shape == theirs.shape == alone.shape
-    used = [(path != 0).any(axis=2) for path in (ours, theirs)]
-    assert all(rows[5].sum() < rows[-1].sum() for rows in used)
-
-
 def test_predictions_without_projection_are_those_of_kernel_ridge():
     embedding, plain, inputs, _ = prediction.fitted(SMALL, 10)
     unprojected = embedding.embedding_.inverse_transform(embedding.predict_embedding(inputs))
@@ -239,28 +225,6 @@ def test_engines_of_state_space_em_expect_the_same():
     np.testing.assert_allclose(courses[0], courses[2], rtol=1e-10)
     assert state_space_em.course(courses[0]) == "rises"
     assert state_space_em.chosen_engine(20, 5, 2, 1) in ENGINES
-
-
-@pytest.mark.parametrize("emission", ["categorical", "gaussian"])
-def test_both_sides_of_hidden_markov_em_reach_the_same_likelihoods(emission):
-    pytest.importorskip("hmmlearn")
-    sequences = hidden_markov_em.drawn(hidden_markov_em.random_model(emission), 20, 2, 9)
-    assert {len(sequence) for sequence in sequences} <= set(range(2, 10))
-    start = hidden_markov_em.random_model(emission, seed=2)
-    ours, theirs = (
-        side(start, sequences, 4)
-        for side in (hidden_markov_em.own_likelihoods, hidden_markov_em.peer_likelihoods)
-    )
-    assert len(ours) == 4 and state_space_em.course(ours) == "rises"
-    assert hidden_markov_em.largest_difference(ours, theirs) < hidden_markov_em.EQUAL
-
-
-def test_small_models_of_hidden_markov_em_are_fitted_to_the_training_rows_of_their_class():
-    sequences, subsets = hidden_markov_em.small_problem(20, 6)
-    assert len(subsets) == hidden_markov_em.FOLDS * hidden_markov_em.CLASSES
-    assert {len(subset) for subset in subsets} == {8, 9, 10}
-    models = hidden_markov_em.new_models(2)
-    assert len(hidden_markov_em.fit_one_by_one(models, sequences, subsets[:2])) == 2
 
 
 def test_a_course_that_falls_or_breaks_off_says_where():
