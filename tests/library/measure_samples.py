@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+from paper_folders import TESTS, load, paper_modules
 
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.protocol.evaluation import run_scores
@@ -26,25 +26,20 @@ class Rows(NamedTuple):
     train: np.ndarray
 
 
-def load(path: Path) -> ModuleType:
-    """Return a module of a folder beside the tests."""
-    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @cache
 def formulas() -> dict[str, ModuleType]:
-    """Return the module of the folder ``formulas`` of each measure."""
-    modules = map(load, sorted((FOLDER / "formulas").glob("*.py")))
+    """Return the module of the folder ``formulas``, here or of a paper, of each measure."""
+    modules = [load(path) for path in sorted((FOLDER / "formulas").glob("*.py"))]
+    modules += paper_modules("formulas/*.py")
     return {name: module for module in modules for name in module.FORMULAS}
 
 
 @cache
 def outputs_of(kind: str) -> ModuleType:
-    """Return the module of a kind of outputs."""
-    return load(FOLDER / "samples_of_outputs" / f"{kind}.py")
+    """Return the module of a kind of outputs, here or of a paper."""
+    name = f"samples_of_outputs/{kind}.py"
+    (path,) = (path for path in (FOLDER / name, *TESTS.glob(f"*/{name}")) if path.is_file())
+    return load(path)
 
 
 def sample(name: str) -> Rows:

@@ -1,7 +1,7 @@
 """Properties of every measure, as written to the file of scores.
 
-A new measure needs its formula in a file of its own in the folder ``formulas``: a second way to
-compute it from true and predicted outputs.
+A new measure needs its formula in a file of its own in the folder ``formulas``, here or of a
+paper: a second way to compute it from true and predicted outputs.
 """
 
 from __future__ import annotations
