@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,6 +15,18 @@ from workflow_lib.data.acquisition import acquire
 from workflow_lib.run.named_settings import SettingsFolder
 
 CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
+
+
+class Sample(NamedTuple):
+    """The arguments of a reader."""
+
+    options: Mapping[str, Any] = {}
+    sources: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+    """Files that are read, sources or not."""
+    features: Mapping[str, Path] = {}
+    is_drawn: bool = False
+    """Whether the rows depend on the seed."""
 
 
 def catalogue(name: str) -> dict:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from each_case import each_case
 from matplotlib.image import imread
+from paper_folders import paper_modules
 from report_samples import (
     CLASS_METHODS,
     METHODS,
@@ -29,7 +30,6 @@ from report_samples import (
     write_scores,
 )
 from test_report_critical_difference import SIX, rank
-from test_report_sequence_posteriors import write_sequence_sample
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
@@ -39,9 +39,6 @@ from workflow_lib.core.plugins import FIGURES
 from workflow_lib.inputs.encoded_columns import EncodedColumns, TrainingColumn
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.items.class_trees import linkage_tree
-from workflow_lib.items.word_points import ImagePoints, points_tree
-from workflow_lib.papers.blaschko import queue_costs
-from workflow_lib.papers.palasek import plane_mixtures
 from workflow_lib.report.figures import base
 from workflow_lib.report.run_figures import embedding_or_raw, protocol
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
@@ -147,38 +144,12 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
     return files, shown | {"metric": "accuracy"}
 
 
-def write_box_sample(folder: Path) -> tuple[dict, dict]:
-    """Write an experiment on boxes, one method with detections; return its files and settings."""
-    random, test = np.random.default_rng(0), np.arange(12, 24)
-    corners, sides = random.integers(0, 50, (24, 2)), random.integers(10, 30, (24, 2))
-    boxes = np.concatenate([corners, corners + sides], axis=1).astype(float)
-    files = {"dataset": folder / "data.h5", "predictions": [], "all_regressions": []}
-    words, places = random.integers(0, 3, (24, 40)), random.random((24, 40, 2))
-    images = [ImagePoints(*each, np.array([80, 80]), 3) for each in zip(words, places)]
-    tree = {"inputs": boxes, "outputs": boxes, "points": points_tree(images)}
-    tree["boxes"] = {"sizes": np.full((24, 2), 80)}
-    write_artifact(files["dataset"], tree, "dataset")
-    files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
-    for path in files["splits"]:
-        write_artifact(path, {"train": np.arange(12), "test": test}, "split")
-        for method in METHODS:
-            found = boxes[test, None] + random.normal(scale=4, size=(12, 3, 4))
-            item = {"training_size": 50, "outputs": found[:, 0]}
-            if method != next(iter(METHODS)):
-                scores = -np.sort(-random.random((12, 3, 1)), axis=1)
-                item["detections"] = np.concatenate([found, scores], axis=2)
-            files["predictions"].append(path.parent / method / "predictions.h5")
-            write_artifact(files["predictions"][-1], {"item": item}, "predictions")
-            item = {"training_size": 50, "word_weights": random.normal(size=3)}
-            item["word_grid"] = {"n_cells": 4, "center": False}
-            files["all_regressions"].append(path.parent / method / "regression.h5")
-            write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
-    files["share_predictions"] = files["predictions"] * 2
-    files["queue_costs"] = folder / "queue-costs.csv"
-    method, costs = next(iter(METHODS)), files["queue_costs"]
-    regressions = [path.parent / method / "regression.h5" for path in files["splits"]]
-    queue_costs.run(files["dataset"], files["splits"], regressions, costs, method)
-    return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}
+OF_PAPERS = paper_modules("samples/figures.py")
+SAMPLES = {
+    "classes": write_class_sample,
+    "series": write_sample,
+    **{name: write for module in OF_PAPERS for name, write in module.SAMPLES.items()},
+}
 
 
 def save(figure, path: Path) -> None:
@@ -187,13 +158,9 @@ def save(figure, path: Path) -> None:
 
 def draw_all(folder: Path) -> None:
     """Write a picture of every kind, and of the figures of a whole run."""
-    plane_mixtures.SIZE = plane_mixtures.Size(draws=2, components=3, rows=300, batches=6)
-    samples = {
-        "classes": write_class_sample(folder / "classes"),
-        "sequences": write_sequence_sample(folder / "sequences"),
-        "boxes": write_box_sample(folder / "boxes"),
-        "series": write_sample(folder / "series"),
-    }
+    for module in OF_PAPERS:
+        module.prepare()
+    samples = {name: write(folder / name) for name, write in SAMPLES.items()}
     for kind, module in KINDS.items():
         files, settings = samples[sample_of(module)]
         files |= {"first_split": files["splits"][0]}

@@ -1,40 +1,33 @@
 """Properties of every reader of datasets, on a small sample of its files.
 
-A new reader needs a sample in `SAMPLES`.
+A new reader needs a sample in `SAMPLES`, that of a paper in ``samples/readers.py`` of its tests.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-import test_graphs
 import test_reader_awa
 import test_reader_bag_table
-import test_reader_image_bags
 import test_reader_image_classes
 import test_reader_image_words
-import test_reader_pasted_objects
 import test_reader_table
 import test_readers
 import test_readers_drug_activity
 import test_readers_drug_activity_gram
 import test_readers_earnings_calls
-import test_readers_fasta
 import test_readers_first_impressions
-import test_readers_haxby
 import test_readers_kogan10k
-import test_readers_labelled_sequences
-import test_readers_sequence_halves
-import test_readers_smiles
 import test_readers_stock_covariances
 from each_case import each_case
-from reader_samples import stored_terms
+from paper_folders import paper_modules
+from reader_samples import Sample, stored_terms
 from small_archives import write_archive
 from small_pipeline import assert_same_tree
 
@@ -47,18 +40,6 @@ from workflow_lib.data.reading import (
     read_dataset,
 )
 from workflow_lib.items.sparse_inputs import inputs_of
-
-
-class Sample(NamedTuple):
-    """The arguments of a reader."""
-
-    options: Mapping[str, Any] = {}
-    sources: tuple[Path, ...] = ()
-    files: tuple[Path, ...] = ()
-    """Files that are read, sources or not."""
-    features: Mapping[str, Path] = {}
-    is_drawn: bool = False
-    """Whether the rows depend on the seed."""
 
 
 def in_folder(folder: Path, **options: Any) -> Sample:
@@ -112,22 +93,6 @@ def of_stock_covariances(folder: Path) -> Sample:
     return Sample(test_readers_stock_covariances.OPTIONS, (path,), (path,))
 
 
-def of_labelled_sequences(folder: Path) -> Sample:
-    path = test_readers_labelled_sequences.write_lines(folder)
-    return Sample({"word_length": 2}, (path,), (path,))
-
-
-def of_fasta(folder: Path) -> Sample:
-    paths = test_readers_fasta.write_files(folder)
-    return Sample({"roles": ["training", "test"]}, paths, paths)
-
-
-def of_sequence_halves(folder: Path) -> Sample:
-    path = test_readers_sequence_halves.write_lines(folder)
-    options = test_readers_sequence_halves.OPTIONS | {"shortest": 3}
-    return Sample(options, (path,), (path,), is_drawn=True)
-
-
 def of_first_impressions(folder: Path) -> Sample:
     test_readers_first_impressions.write_pickle(folder)
     test_readers_first_impressions.write_features(folder)
@@ -143,30 +108,9 @@ def of_image_classes(folder: Path) -> Sample:
     return Sample({"vectors": "texts"}, sources, read, features)
 
 
-def of_labelled_graphs(folder: Path) -> Sample:
-    path = test_graphs.written(folder)
-    return Sample({}, (path,), (path,))
-
-
-def of_smiles(folder: Path) -> Sample:
-    pytest.importorskip("rdkit")
-    path = test_readers_smiles.written(folder)
-    return Sample(test_readers_smiles.OPTIONS, (path,), (path,))
-
-
 def of_bag_table(folder: Path) -> Sample:
     path = test_reader_bag_table.write_table(folder, test_reader_bag_table.THREE_BAGS)
     return Sample(test_reader_bag_table.OPTIONS, (path,), (path,))
-
-
-def of_image_bags(folder: Path) -> Sample:
-    path = test_reader_image_bags.write_images(folder)
-    return Sample(test_reader_image_bags.OPTIONS, (path,), (path,), is_drawn=True)
-
-
-def of_pasted_objects(folder: Path) -> Sample:
-    sources = test_reader_pasted_objects.write_images(folder)
-    return Sample(test_reader_pasted_objects.OPTIONS, sources, sources, is_drawn=True)
 
 
 def of_image_words(folder: Path) -> Sample:
@@ -203,11 +147,7 @@ def made(is_drawn: bool, **options: Any) -> Callable[[Path], Sample]:
     return lambda folder: Sample(options, is_drawn=is_drawn)
 
 
-def of_haxby(folder: Path) -> Sample:
-    path = test_readers_haxby.archive(folder)
-    return Sample(sources=(path,), files=(path,))
-
-
+OF_PAPERS = paper_modules("samples/readers.py")
 SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "arff": of_table(test_readers.ARFF, targets=2),
     "awa": of_awa,
@@ -219,51 +159,33 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "drug_activity": of_drug_activity,
     "drug_activity_gram": of_drug_activity_gram,
     "earnings_calls": of_earnings_calls,
-    "fasta": of_fasta,
     "first_impressions": of_first_impressions,
-    "haxby": of_haxby,
     "image_classes": of_image_classes,
-    "image_bags": of_image_bags,
     "image_words": of_image_words,
     "kogan10k": of_kogan10k,
-    "labelled_graphs": of_labelled_graphs,
-    "labelled_sequences": of_labelled_sequences,
     "linnerud": made(False),
     "monthly_stocks": made(False),
-    "pasted_objects": of_pasted_objects,
-    "sequence_halves": of_sequence_halves,
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
-    "smiles": of_smiles,
     "stock_covariances": of_stock_covariances,
     "synthetic_mixture": made(True, n_rows=30),
     "synthetic_names": made(True, n_rows=20, n_names=3),
     "synthetic_rows": made(True, n_rows=9),
     "table": of_user_table,
     "zipped_table": of_zipped_table,
+    **{name: sample for module in OF_PAPERS for name, sample in module.SAMPLES.items()},
 }
 READERS = sorted(plugins.READERS.paths)
 OF_FILES = (
-    *(
-        "arff",
-        "bag_table",
-        "csv",
-        "drug_activity",
-        "earnings_calls",
-        "fasta",
-        "haxby",
-        "image_classes",
-    ),
-    *(
-        "image_bags",
-        "image_words",
-        "labelled_graphs",
-        "labelled_sequences",
-        "pasted_objects",
-        "sequence_halves",
-        "smiles",
-        "stock_covariances",
-    ),
+    "arff",
+    "bag_table",
+    "csv",
+    "drug_activity",
+    "earnings_calls",
+    "image_classes",
+    "image_words",
+    "stock_covariances",
     "zipped_table",
+    *(name for module in OF_PAPERS for name in module.OF_FILES),
 )
 OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
 
@@ -351,11 +273,6 @@ IMPOSSIBLE = {
         *({name: 1} for name in ("days_per_week", "lagged_days")),
         *({"largest_jump": value} for value in (0.0, np.inf)),
     ],
-    "fasta": [
-        *({"class_pattern": pattern} for pattern in ("", "a(", "a", "(a)(b)")),
-        *({"roles": roles} for roles in (["training"], ["test", "weak"])),
-        *({"class_names": {"1": ""}}, {"letters": "A-C"}, {"least_letters": 0}),
-    ],
     "first_impressions": [
         *({"agreement": value} for value in (0, 1.1, "high")),
         *({"lowest_agreement": value} for value in (0.0, 0.95)),
@@ -366,9 +283,6 @@ IMPOSSIBLE = {
         *({"vectors": "attributes"}, {"left_out_classes": ["ant", "ant"]}),
         *({"codebook_classes": [""]}, {"lsa_dimension": 0}, {"dimension": 3}),
     ],
-    "image_bags": [
-        *({"local_features": "sift"}, {"patches_per_image": 0}, {"patch": 1}, {"longer_side": 4}),
-    ],
     "image_words": [
         *({"classes": ["ant", "ant"]}, {"images_per_class": 1}, {"members": ""}),
         *({"patch": size} for size in (4, 18)),
@@ -378,32 +292,7 @@ IMPOSSIBLE = {
         *({"years": years} for years in ([], [2001], [2002, 2001], [2001, 2001])),
         *({"terms_per_year": 0}, {"companies": 0}, {"folder": ""}),
     ],
-    "labelled_graphs": [{"node_numbers": -1}],
-    "labelled_sequences": [
-        *({"inputs": "signs"}, {"word_length": 0}),
-        *({"letters": letters} for letters in ("A", "ac", "A-C")),
-    ],
-    "pasted_objects": [
-        {name: value for name, value in options.items() if name not in case} | case
-        for options in (test_reader_pasted_objects.OPTIONS,)
-        for case in (
-            *({"scene_classes": []}, {"codebook_images": 0}, {"n_words": 1}, {"step": 0}),
-            *({"patches": sizes} for sizes in ([], [8, 8], [4], [18])),
-            *({"crop": box} for box in ([0.5, 0, 0.5, 1], [0, 0, 1, 1.5])),
-            *({"widths": widths} for widths in ([0.0, 0.5], [0.6, 0.5])),
-            {"codebook_classes": ["ant", "car"]},
-        )
-    ],
-    "sequence_halves": [
-        {"halves": {"EI": ["exon"]}},
-        *(test_readers_sequence_halves.OPTIONS | case for case in ({"shortest": 5},)),
-        *(
-            {"halves": {"EI": ["exon", "intron"]}, "length": 4, name: value}
-            for name, value in {"distance": -1, "letters": "A", "least_letters": 0}.items()
-        ),
-    ],
     "series_synthetic": [{"spectral_radius": 1.0}],
-    "smiles": [{"outputs": []}, {"outputs": ["y"], "n_bits": 0}],
     "stock_covariances": [
         *({"companies": names} for names in ([], ["AB"], ["AB", "AB"])),
         *({name: 1} for name in ("days_before", "days_after")),
@@ -418,6 +307,7 @@ IMPOSSIBLE = {
         *({"n_rows": 1}, {"n_inputs": 2**31}, {"latent_dimension": 0}),
         *({"noise": 1.0}, {"input_noise": -0.1}),
     ],
+    **{name: cases for module in OF_PAPERS for name, cases in module.IMPOSSIBLE.items()},
 }
 """Options of which the last is impossible."""
 

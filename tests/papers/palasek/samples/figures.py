@@ -1,0 +1,12 @@
+"""Figures of this paper need no sample of their own; some draw their own rows."""
+
+from __future__ import annotations
+
+from workflow_lib.papers.palasek import plane_mixtures
+
+SAMPLES = {}
+
+
+def prepare() -> None:
+    """Let figures draw few rows, which are enough for a test."""
+    plane_mixtures.SIZE = plane_mixtures.Size(draws=2, components=3, rows=300, batches=6)
