@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from each_case import each_case
+from paper_folders import paper_modules
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GridSearchCV
@@ -14,19 +15,17 @@ from small_data import regression_data
 import workflow_lib
 from workflow_lib import (
     FisherEmbedding,
-    FisherVectorNetwork,
     GaussianMixtureModel,
     GaussianModel,
-    HiddenMarkovModel,
     IOKRegressor,
     KernelRidgeRegressor,
     OnlineGaussianMixtureModel,
     OutputFisherRegressor,
-    ScoreSpace,
     StateSpaceModel,
-    TopicModel,
 )
 from workflow_lib.solvers.gram import gram_matrix
+
+OF_PAPERS = paper_modules("samples/estimators.py")
 
 # Fewer starts than by default: the checks fit hundreds of times.
 MIXTURE = GaussianMixtureModel(3, n_init=1, max_iter=20)
@@ -70,13 +69,6 @@ EXCEPTIONS_OF = {
         "check_n_features_in_after_fitting": "the message is of this library",
     },
     "StateSpaceModel": {"check_fit2d_1feature": "one step says nothing about a transition"},
-    "TopicModel": dict.fromkeys(
-        (
-            *("check_estimators_dtypes", "check_estimator_sparse_tag", "check_fit2d_1feature"),
-            *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
-        ),
-        "gives rows of zeros, which are bags without a word and are refused",
-    ),
     "FisherEmbedding": dict.fromkeys(
         (
             *("check_fit_score_takes_y", "check_dont_overwrite_parameters", "check_n_features_in"),
@@ -97,6 +89,7 @@ EXCEPTIONS_OF = {
         ),
         "it has no fit in which to check its parameters",
     ),
+    **{name: checks for module in OF_PAPERS for name, checks in module.EXCEPTIONS_OF.items()},
 }
 """Class -> checks that cannot apply, each with its reason; docs/api.rst sums them up."""
 
@@ -105,10 +98,10 @@ OF_OUTPUTS = [
     GaussianMixtureModel(2, n_init=1, max_iter=20),
     OnlineGaussianMixtureModel(2, max_passes=2),
     StateSpaceModel(1, n_iter=5, n_init=1),
-    TopicModel(2, max_iter=5),
     FisherEmbedding(GaussianMixtureModel(2).fit([[0.0, 1.0], [1.0, 2.0], [2.0, 0.0]])),
+    *(estimator for module in OF_PAPERS for estimator in module.OF_ROWS),
     # Of bags and sequences scikit-learn only checks that they are cloned.
-    *(OF_ITEMS := [HiddenMarkovModel(2), FisherVectorNetwork(2), ScoreSpace(TopicModel(2))]),
+    *(OF_ITEMS := [estimator for module in OF_PAPERS for estimator in module.OF_ITEMS]),
 ]
 
 
