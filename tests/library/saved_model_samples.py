@@ -128,26 +128,13 @@ class Final:
             "alphas": [1e-4, 1e-2],
             "center": True,
         }
-        coupled = {"regressor": regressor, "dependence": "hsic"}
-        canonical = {
-            "laplacian_weight": [0.1, 1.0],
-            "neighbours": [3],
-            "output_penalty": [0.1],
-            "output_laplacian_weight": [0.0],
-            "n_directions": [1, 2],
-            "projection_penalty": [0.0, 1.0],
-        }
         more = {
             "training_mean": {},
             "least_squares": {},
             "principal_component_ridge": grid,
             "reduced_rank_ridge": grid | {"ranks": [1, 2]},
-            "fitted_rank_ridge": grid | coupled | {"grid": {"rank": [1, 2]}},
-            "joint_kernel_ridge": grid | coupled | {"grid": {"coupling": [0.5, 1.0]}},
             "laplacian_ridge": grid | {"laplacian_weights": [0.1, 1.0], "neighbours": [3, 5]},
-            "canonical_correlation": grid | {"grid": canonical, "criterion": "error", "seed": 0},
             "back_translation": grid | {"grid": {"unpaired_weight": [0.0, 0.1]}, "seed": 0},
-            "k_support": {"norm": "rows", "grid": {"k": [1, 3], "alpha": [0.01]}, "center": True},
             "posterior_ridge": grid | {"grid": {"prior": ["gaussian"], "noise": [1.0]}, "seed": 0},
         }
         self._run(name, regressor, metric=self.metric, **more[regressor], **more_settings)
@@ -212,35 +199,6 @@ class Final:
             **(self._mixtures(name, weak) if has_mixture else {}),
         )
 
-    def joint_support(self, name: str, preimage: str = "mean_shift") -> None:
-        grid = {"nu": [0.4, 1.0], "width": [0.3, 3.0], "output_width": [0.5, 2.0]}
-        self._run(
-            name,
-            "joint_kernel_support",
-            kernel=self.kernel,
-            grid=grid,
-            one_example={},
-            preimage=preimage,
-            row_errors="mean",
-            metric=self.metric,
-        )
-
-    def ranking(self, name: str) -> None:
-        self._run(
-            name,
-            "rank_candidates",
-            kernel=self.kernel,
-            grid={"cost": [1, 10], "width": [0.3, 3.0], "output_width": [0.5]},
-            one_example={},
-            metric=self.metric,
-            preferences="bipartite",
-            rescaling="slack",
-            losses="dataset",
-            n_preferred=1,
-            candidates=8,
-            across_rows=False,
-        )
-
     def joint(self, name: str, combine: str = "average", weak: bool = False) -> None:
         self._run(
             name,
@@ -294,7 +252,6 @@ class Final:
         """Add a method that predicts scores of classes."""
         grids = {
             "support_vector_machine": {"width": [0.3, 3.0], "cost": [1, 10]},
-            "structured_svm": {"width": [0.3, 3.0], "cost": [1, 10]},
             "perceptron": {"l2_penalty": [1e-2, 1.0]},
             "random_forest_classifier": {"max_features": [0.4, 1.0], "n_trees": n_trees},
         }
@@ -304,9 +261,6 @@ class Final:
             "grid": grids[regressor],
             "one_example": {},
             "seed": SEED,
-            "rescaling": "margin",
-            "loss": "zero_one",
-            "class_similarity": "learned_tree",
         }
         fields = method_modules()[regressor].settings
         self._run(name, regressor, **{key: settings[key] for key in fields})

@@ -13,6 +13,7 @@ import numpy as np
 import pandas
 import pytest
 from each_case import each_case
+from paper_folders import paper_modules
 from saved_model_samples import N_ROWS, Final, small_table, table_dataset
 from small_pipeline import assert_same_tree
 
@@ -114,6 +115,7 @@ PCA = {
     "method_file": "config/methods/saved.yaml",
 }
 
+OF_PAPERS = paper_modules("samples/saved_models.py")
 SAVED_NUMBERS = {
     "kernel_ridge": lambda final: final.ridge("saved", kind=None),
     "kernel_ridge, weak": lambda final: final.ridge("saved", weak=True, counts=[2, 3]),
@@ -124,18 +126,11 @@ SAVED_NUMBERS = {
         "saved", "principal_component_ridge"
     ),
     "reduced_rank_ridge": lambda final: final.of_outputs("saved", "reduced_rank_ridge"),
-    "fitted_rank_ridge": lambda final: final.of_outputs("saved", "fitted_rank_ridge"),
-    "joint_kernel_ridge": lambda final: final.of_outputs("saved", "joint_kernel_ridge"),
     "laplacian_ridge": lambda final: final.of_outputs("saved", "laplacian_ridge"),
-    "canonical_correlation": lambda final: final.of_outputs("saved", "canonical_correlation"),
     "back_translation": lambda final: final.of_outputs("saved", "back_translation"),
-    "k_support": lambda final: final.of_outputs("saved", "k_support"),
     "posterior_ridge": lambda final: final.of_outputs("saved", "posterior_ridge"),
     "joint_ridge": lambda final: final.joint("saved"),
     "joint_ridge, weak": lambda final: final.joint("saved", "best", weak=True),
-    "joint_kernel_support": lambda final: final.joint_support("saved"),
-    "rank_candidates": lambda final: final.ranking("saved"),
-    "joint_kernel_support, candidates": lambda final: final.joint_support("saved", "candidates"),
     "random_forest": lambda final: final.forest("saved"),
     "extra_trees": lambda final: final.forest("saved", kind="extra_trees"),
     "training_mean": lambda final: final.of_outputs("saved", "training_mean"),
@@ -163,6 +158,7 @@ SAVED_NUMBERS = {
         "saved", BOOSTING, weak=True, max_iter=5
     ),
     "estimator, of this library": lambda final: final.estimator("saved", PROCESS),
+    **{name: add for module in OF_PAPERS for name, add in module.SAVED_NUMBERS.items()},
 }
 SAVED_CLASSES = {
     "class_ridge": lambda final: final.class_ridge("saved"),
@@ -184,21 +180,18 @@ SAVED_CLASSES = {
     "self_training, linear": lambda final: final.self_training("saved", "soft", ["linear"]),
     "self_training, hard": lambda final: final.self_training("saved", "hard"),
     "self_training, soft": lambda final: final.self_training("saved", "soft"),
-    "joint_kernel_support": lambda final: final.joint_support("saved"),
-    "rank_candidates": lambda final: final.ranking("saved"),
     "support_vector_machine": lambda final: final.classifier("saved", "support_vector_machine"),
-    "structured_svm": lambda final: final.classifier("saved", "structured_svm"),
     "perceptron": lambda final: final.classifier("saved", "perceptron"),
     "random_forest_classifier": lambda final: final.classifier("saved", "random_forest_classifier"),
     "estimator, classifier": lambda final: final.estimator("saved", LOGISTIC, C=0.1),
     "class_stack": add_class_stack,
+    **{name: add for module in OF_PAPERS for name, add in module.SAVED_CLASSES.items()},
 }
 SAVED_ON_THEIR_OWN = {
-    *("least_squares", "most_probable_class", "fisher_vector_network"),
-    *("box_kernel_support", "box_machine", "box_ranking", "box_support"),
+    "least_squares",
+    *(name for module in OF_PAPERS for name in module.SAVED_ON_THEIR_OWN),
 }
-"""Regressors whose data are in separate tests: texts with lagged values, scores of sequences,
-bags, images with boxes."""
+"""Regressors whose data are in separate tests, such as texts with lagged values."""
 
 
 def test_every_regressor_is_saved():
