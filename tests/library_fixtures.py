@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,3 +40,27 @@ def score(tmp_path: Path) -> Callable:
     from measure_samples import all_measures, scores_of
 
     return lambda name, rows: scores_of(tmp_path, all_measures()[name].outputs, rows)[name]
+
+
+RUNS = """
+from pathlib import Path
+from sklearn.linear_model import Ridge
+Path(__file__).with_name("it-ran").touch()
+def function(): ...
+class Own(Ridge): ...
+"""
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module and a package that leave a file where they are imported."""
+    package = tmp_path / "own_package"
+    package.mkdir()
+    (package / "__init__.py").write_text(RUNS)
+    (package / "below.py").write_text("class Below: ...")
+    (tmp_path / "own_module.py").write_text(RUNS)
+    (tmp_path / "own_broken.py").write_text("class Broken")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]

@@ -45,11 +45,6 @@ LINEAR_OUTPUT = OUTPUT | {
 }
 ALIGNMENT = OUTPUT | {"output_kernel": "gak", "preimage": "candidates"}
 RANK = RIDGE | {"regressor": "reduced_rank_ridge", "grid": RIDGE["grid"] | {"rank": [1]}}
-FITTED_RANK = RANK | {"regressor": "fitted_rank_ridge"}
-JOINT_KERNEL = RIDGE | {
-    "regressor": "joint_kernel_ridge",
-    "grid": RIDGE["grid"] | {"coupling": [0.0, 1.0]},
-}
 LAPLACIAN = RIDGE | {
     "regressor": "laplacian_ridge",
     "grid": RIDGE["grid"] | {"laplacian_weight": [1], "neighbours": [5]},
@@ -81,10 +76,6 @@ LAGGED = RIDGE | {"regressor": "least_squares", "grid": {}}
 BACK = RIDGE | {
     "regressor": "back_translation",
     "grid": RIDGE["grid"] | {"unpaired_weight": [0, 0.1]},
-}
-STRUCTURED = RIDGE | {
-    "regressor": "structured_svm",
-    "grid": {"cost": [1.0], "width": [1.0]},
 }
 WITH_UNPAIRED = EXPERIMENT | {"unpaired_sizes": [10]}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
@@ -123,8 +114,6 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (LINEAR_OUTPUT | {"preimage": "mean"}, None, EXPERIMENT),
         (OUTPUT | {"preimage": "mean_shift"}, None, EXPERIMENT),
         (RANK, None, EXPERIMENT),
-        (FITTED_RANK, None, EXPERIMENT),
-        (JOINT_KERNEL | {"dependence": "correlation"}, None, EXPERIMENT),
         (LAPLACIAN, None, EXPERIMENT),
         (STACK, None, EXPERIMENT),
         (RIDGE | {"regressor": "training_mean", "grid": {}}, None, EXPERIMENT),
@@ -154,8 +143,6 @@ def test_good_combinations_pass(method, model, experiment):
             None,
             "would be kernel ridge regression itself",
         ),
-        (FITTED_RANK | {"grid": RIDGE["grid"]}, None, "needs grid.rank, and takes no grid.coup"),
-        (JOINT_KERNEL | {"grid": RANK["grid"]}, None, "needs grid.coupling, and takes no grid.r"),
         (STACK | {"member_sizes": {"other": 3}}, None, "may name members only"),
         (JOINT, MIXTURE | {"covariance_type": "full"}, "share one variance"),
         (RIDGE | {"combine": "average"}, None, "combine: average is for methods with several"),
@@ -211,7 +198,16 @@ def test_contradictory_methods_for_series_are_refused(method, model, reason):
     assert any(reason in message for message in reasons)
 
 
+def keys_of(parameters: type, prefix: tuple = ()) -> dict[tuple, FieldInfo]:
+    """Return the keys of a settings class and of its blocks, by their place."""
+    keys = {}
+    for key, field in getattr(parameters, "model_fields", {}).items():
+        keys |= {(*prefix, key): field} | keys_of(field.annotation, (*prefix, key))
+    return keys
+
+
 UNKNOWN = "there is no such key; it is a key of methods with regressor"
+WITH_RANK = [name for name in method_modules() if ("grid", "rank") in keys_of(parameters_of(name))]
 
 
 @each_case(
@@ -219,7 +215,7 @@ UNKNOWN = "there is no such key; it is a key of methods with regressor"
     [
         (COMPONENTS | {"penalty": "per_block"}, "penalty", "there is no such key"),
         (COMPONENTS | {"output_kernel": "rbf"}, "output_kernel", f"{UNKNOWN}: output_kernel_regr"),
-        (RIDGE | {"grid": RANK["grid"]}, "grid.rank", f"{UNKNOWN}: fitted_rank_ridge, joint_kern"),
+        (RIDGE | {"grid": RANK["grid"]}, "grid.rank", f"{UNKNOWN}: {', '.join(WITH_RANK)}"),
         (RIDGE | {"members": ["ridge"]}, "members", f"{UNKNOWN}: class_stack, stack"),
         (FOREST | {"model": "mixture"}, "model", "there is no such key"),
         (STACK | {"grid": RIDGE["grid"]}, "grid", "there is no such key"),
@@ -240,14 +236,6 @@ def first_file(regressor: str) -> dict:
     methods = SettingsFolder(METHODS)
     files = map(methods.keys, methods.names)
     return next(keys for keys in files if keys.get("regressor", DEFAULT_REGRESSOR) == regressor)
-
-
-def keys_of(parameters: type, prefix: tuple = ()) -> dict[tuple, FieldInfo]:
-    """Return the keys of a settings class and of its blocks, by their place."""
-    keys = {}
-    for key, field in getattr(parameters, "model_fields", {}).items():
-        keys |= {(*prefix, key): field} | keys_of(field.annotation, (*prefix, key))
-    return keys
 
 
 def faults_of(data: dict, place: tuple, *value: object) -> list[str]:
@@ -320,34 +308,9 @@ def test_classifiers_are_for_classes():
     assert any("predicts classes" in message for message in reasons_of(ONE_HOT))
 
 
-BOXES = RIDGE | {"regressor": "box_machine", "grid": {"cost": [1]}}
-PASTED = {
-    "task": "boxes",
-    "reader": "pasted_objects",
-    "options": {"scene_members": "a/*/*.png", "object_members": "b/*/*.png", "object_class": "c"}
-    | {"scene_classes": ["d"], "codebook_classes": ["e"]},
-}
-
-
-def test_methods_of_boxes_are_for_images_as_points():
-    overlap = EXPERIMENT | {"metric": "overlap"}
-    assert not reasons_of(BOXES, None, PASTED, overlap)
-    assert not reasons_of(RIDGE, None, PASTED, overlap)
-    found = reasons_of(BOXES, None, {"task": "boxes"}, overlap)
-    assert any("for points, and the reader" in message for message in found)
-    assert any("predicts boxes, and the task" in message for message in reasons_of(BOXES))
-    forest = RIDGE | {"regressor": "random_forest", "grid": {"max_features": [0.5], "n_trees": 5}}
-    refused = reasons_of(forest, None, PASTED, overlap)
-    assert any(
-        "predicts rows of numbers or series, and the task is boxes" in message
-        for message in refused
-    )
-
-
 def test_good_methods_for_classes_pass():
     for method, model in (
         (ONE_HOT, None),
-        (STRUCTURED | {"class_similarity": "learned_tree"}, None),
         (CANDIDATES, MIXTURE),
         (ONE_HOT | {"kernel": ["linear", "rbf"]}, None),
         (RIDGE | {"decoder": "cosine"}, None),
@@ -369,18 +332,6 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
             EXPERIMENT | CLASSES,
             "needs a dataset with class_tree or class_costs",
         ),
-        (
-            STRUCTURED | {"loss": "class_losses"},
-            {"task": "classes"},
-            EXPERIMENT | CLASSES,
-            "loss: class_losses needs a dataset with class_tree or class_costs",
-        ),
-        (
-            STRUCTURED | {"class_similarity": "given_tree"},
-            {"task": "classes", "class_costs": "costs.csv"},
-            EXPERIMENT | CLASSES,
-            "class_similarity: given_tree needs a dataset with class_tree",
-        ),
         (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
         (BACK, {}, EXPERIMENT, "needs unpaired_sizes"),
@@ -394,10 +345,10 @@ def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, exper
     assert capabilities.check_method(method_of(method)[0], None) == []
 
 
-LETTERS = {"reader": "fasta", "task": "classes"}
+LETTERS = {"reader": "table", "task": "classes"}
+LETTERS |= {"options": {"file": "own.csv", "outputs": ["kind"], "sequence": "dna"}}
 VECTORS = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "rows"}}
 BAGS = VECTORS | {"options": {"inputs": "ink"}}
-GRAPHS = {"reader": "labelled_graphs", "task": "classes"}
 WORDS = {"feature_learner": {"transformer": "workflow_lib.inputs.bag_shares.WordHistogram"}}
 WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 
@@ -407,12 +358,10 @@ WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
     [
         (ONE_HOT, LETTERS, "would take their codes for numbers"),
         (ONE_HOT | {"items": "letters"}, LETTERS, None),
-        (ONE_HOT, GRAPHS, "gives graphs, and the method would take their codes for numbers"),
-        (ONE_HOT | {"items": "graphs"}, GRAPHS, None),
         (ONE_HOT, VECTORS, None),
         (ONE_HOT, BAGS, None),
         (WORDS, BAGS, None),
-        (WORDS, LETTERS, "the method is for counts, and the reader fasta gives letters"),
+        (WORDS, LETTERS, "the method is for counts, and the reader table gives letters"),
         (WORDS, VECTORS, "the method is for counts, and the reader digits_segments gives vectors"),
     ],
 )
@@ -531,23 +480,8 @@ def test_the_kernel_of_the_experiment_counts():
             {"split": "grouped", "training_sizes": [20, "all"]},
             "training_sizes with 'all' need the same number of rows in every split",
         ),
-        (
-            {"options": {"image": "size"}},
-            K_FOLD
-            | {
-                "training_sizes": ["all"],
-                "figures": [{"name": "a", "kind": "weight_map", "caption": "b"}],
-            },
-            "figures of kind weight_map need training_sizes that are numbers",
-        ),
         ({"task": "classes"}, {"metric": "correlation"}, "classes need split"),
-        ({"task": "boxes"}, {}, "boxes need split"),
-        ({}, {"metric": "overlap"}, "rows of numbers need split"),
-        (
-            {},
-            {"tables": [{"name": "a", "kind": "error", "errors": ["overlap"], "caption": "b"}]},
-            "of a table are of boxes, and the task is regression",
-        ),
+        ({}, {"metric": "accuracy"}, "rows of numbers need split"),
         ({"positive_class": "a"}, {}, "positive_class is for classes"),
         ({"class_tree": "tree.csv"}, {}, "class_tree and class_costs are for classes"),
         (
@@ -559,11 +493,6 @@ def test_the_kernel_of_the_experiment_counts():
             {"task": "classes"},
             {"tables": [{"name": "a", "kind": "error", "errors": ["arrmse"], "caption": "b"}]},
             "of a table are of rows of numbers, and the task is classes",
-        ),
-        (
-            {},
-            {"figures": [{"name": "a", "kind": "weight_map", "caption": "b"}]},
-            "weight_map needs inputs with places on a slice",
         ),
     ],
 )

@@ -20,10 +20,12 @@ from configuration_example import (
 )
 
 from workflow_lib.core.errors import UserError
+from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.run.files import check_base_file
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.problems import ConfigurationError
 
+TABLES = list(TABLE_KINDS.paths)
 OWN_OPTIONS = {"file": "people.csv", "outputs": ["weight"], "numbers": ["chins"]}
 
 
@@ -365,8 +367,7 @@ def test_unknown_model_is_reported_once(folder):
             "experiments/first",
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
-            "Expected 'comparisons', 'component_names', 'coordinates', 'error', 'queue_ratios', "
-            "'queue_resets', 'time', 'typical_rows', 'weak', 'weak_noise' or 'weak_weight'. "
+            f"Expected {', '.join(map(repr, TABLES[:-1]))} or {TABLES[-1]!r}. "
             "To fix it: write 'error'.",
         ),
     ],
@@ -374,21 +375,6 @@ def test_unknown_model_is_reported_once(folder):
 def test_wrong_keys_and_values(folder, name, content, expected):
     write(folder, name, content)
     assert message_of(folder).startswith(expected)
-
-
-@pytest.mark.parametrize(
-    ("part", "kind"),
-    [("tables", "queue_resets"), ("tables", "queue_ratios"), ("figures", "box_queues")],
-)
-def test_costs_of_queues_need_a_method_for_boxes(folder, part, kind):
-    shown = {"name": "queues", "kind": kind, "caption": "Some."}
-    write(folder, "experiments/first", EXPERIMENT | {part: [shown]})
-    message = message_of(folder)
-    assert (
-        f"experiment 'first', table or figure 'queues', key kind: {kind} shows a result of methods "
-        "that the experiment lacks. Expected a method that is for boxes alone" in message
-    )
-    assert f"of kind {kind} shows a search for boxes, and the task is regression" in message
 
 
 def test_decimals_are_of_tables_of_errors(folder):

@@ -20,14 +20,14 @@ from workflow_lib.run.files import SETTINGS_OF_KIND
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.models import RunSettings
 from workflow_lib.run.named_settings import SettingsFolder
-from workflow_lib.run.studies import with_study
+from workflow_lib.run.studies import study_files, with_study
 from workflow_lib.run.yaml_files import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
 FOLDERS = {model: SettingsFolder(CONFIG / f"{kind}s") for kind, model in SETTINGS_OF_KIND.items()}
-RUNS = (CONFIG / "config.yaml", *sorted(CONFIG.glob("studies/*.yaml")))
+RUNS = (CONFIG / "config.yaml", *CONFIG.glob("papers/*/config.yaml"), *study_files(CONFIG).values())
 SHIPPED = {
-    **{path.name: (RunSettings, read_yaml(path)) for path in RUNS},
+    **{str(path.relative_to(CONFIG)): (RunSettings, read_yaml(path)) for path in RUNS},
     **{
         f"{folder.path.name}/{name}": (model, folder.keys(name))
         for model, folder in FOLDERS.items()
@@ -201,7 +201,7 @@ def test_methods_differ_in_figures():
         values = [method[key] for method in methods.values() if key in method]
         assert len(set(values)) == len(values), key
     # There are fewer markers than methods; those that meet in a figure have different ones.
-    runs = map(read_yaml, CONFIG.glob("studies/*.yaml"))
+    runs = map(read_yaml, study_files(CONFIG).values())
     for settings in [*map(experiments.keys, experiments.names), *runs]:
         names = settings.get("methods") or settings.get("defaults", {}).get("methods", "default")
         if names == "default":

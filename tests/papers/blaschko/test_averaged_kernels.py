@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from test_untrusted_settings import NO_CLASSES, faults
 
 from workflow_lib.items.item_rows import Graph, graph_rows
 from workflow_lib.methods.contract.feature_learner import FeatureLearner
@@ -16,6 +18,7 @@ from workflow_lib.papers.blaschko.extra_features import NumbersBeside
 from workflow_lib.papers.blaschko.weisfeiler_lehman import WeisfeilerLehman
 from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
+KERNELS = "workflow_lib.papers.blaschko.averaged_kernels.AveragedKernels"
 WL = "workflow_lib.papers.blaschko.weisfeiler_lehman.WeisfeilerLehman"
 BESIDE = "workflow_lib.papers.blaschko.extra_features.NumbersBeside"
 PARTS = {"wl": WL, "bits": BESIDE}
@@ -92,3 +95,18 @@ def test_it_is_stored_without_pickle():
     model = AveragedKernels(parts).set_params(parts__main__n_components=2).fit(X[:12])
     stored = estimator_from_bytes(estimator_bytes(model))
     np.testing.assert_array_equal(stored.transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("path", NO_CLASSES)
+def test_no_module_of_a_transformer_is_imported_for_what_is_no_class(own_modules, path):
+    loaded = set(sys.modules)
+    learner = FeatureLearner(transformer=KERNELS, settings={"parts": {"first": path}})
+    ((_, found, *_),) = learner.named_class().faults()
+    assert path in found
+    assert not list(own_modules.rglob("it-ran"))
+    assert not {name for name in set(sys.modules) - loaded if name.startswith(("own", "anti"))}
+
+
+def test_transformers_leave_threads_to_the_workflow():
+    found = faults(KERNELS, settings={"parts__a__n_jobs": 2})
+    assert found and all(fault[0].startswith("settings.parts__a__n_jobs") for fault in found)
