@@ -6,7 +6,6 @@ import math
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from report_samples import (
     METHODS,
@@ -29,7 +28,7 @@ from workflow_lib.page.paper_comparison import (
 )
 from workflow_lib.report.agreement import comparisons, count_within
 from workflow_lib.report.paper_contents import PaperItem, read_contents
-from workflow_lib.report.published_tables import PAPER, published_layouts
+from workflow_lib.report.published_tables import PAPER
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
@@ -42,9 +41,9 @@ from workflow_lib.report.reproduced_tables import (
 )
 from workflow_lib.report.results import read_coordinates, read_scores, read_timings
 from workflow_lib.run.paper_runs import paper_runs
+from workflow_lib.run.published import contents_files
 
 CONFIG = Path(__file__).parents[2] / "config"
-PALASEK = "Palasek and Patras (2017)"
 HEADING = "paper,kind,number,title,data,quantity,drawn_as,paper_table\n"
 HEAD = "table,row,column,value,spread,unit,method,components,training_size,weak_size\n"
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
@@ -60,7 +59,7 @@ def contents():
 
 
 def contents_of(paper):
-    found = read_contents(CONFIG / "paper_tables" / "contents.csv")
+    found = (item for path in contents_files(CONFIG) for item in read_contents(path))
     return [item for item in found if item.paper == paper]
 
 
@@ -371,30 +370,6 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
     assert other.comparisons.empty
 
 
-def test_numbers_are_compared_with_those_of_their_own_table_of_a_file(tmp_path):
-    rows = [("kcca-spectra", "selected", 0, base_error)]
-    path = write_coordinates(tmp_path / "c.csv", rows, ("Faces", "Color"))
-    cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
-    thesis = contents_of("Blaschko (2014)")
-    published = {"blaschko-4": CONFIG / "paper_tables" / "blaschko-4.csv"}
-    options = {"methods": METHODS, "published": published, "contents": thesis}
-    settings = settings_of("blaschko-4", kind="coordinates")
-    found = reproductions_of("toy", settings, OWN, {"first": cells}, **options)
-    assert {each.item.number: len(each.errors) for each in found} == {"4.1": 0, "4.2": 2, "4.3": 0}
-    section = paper_comparison_section(thesis, found, published, {})
-    assert row_of(section, "Table 4.2")[1] == "2 of 18"
-
-
-def test_cells_without_errors_are_not_compared():
-    cells = pd.DataFrame({"quantity": ["resets"], "value": [1.0]})
-    published = {"blaschko-5-1": CONFIG / "paper_tables" / "blaschko-5-1.csv"}
-    options = {"methods": METHODS, "published": published}
-    options |= {"contents": contents_of("Blaschko (2014)")}
-    settings = settings_of("blaschko-5-1", kind="queue_resets")
-    (found,) = reproductions_of("toy", settings, OWN, {"first": cells}, **options)
-    assert found.item.number == "5.1" and found.comparisons.empty
-
-
 def test_weights_are_compared_on_their_dataset(tmp_path):
     published = write_published(
         tmp_path,
@@ -444,50 +419,6 @@ def test_what_was_not_run_names_its_commands(contents):
     assert others["Figure 1"][-1] == "A drawing without data: snakemake --cores 2."
 
 
-def test_another_paper_has_its_own_section_and_commands():
-    section = paper_comparison_section(contents_of(PALASEK), [], {}, paper_runs(CONFIG))
-    assert (section.anchor, section.heading) == (
-        "palasek-and-patras-2017",
-        "Comparison with Palasek and Patras (2017)",
-    )
-    assert "Of Palasek and Patras (2017) this project follows 6 tables and 7 figures." in text_of(
-        section
-    )
-    commands = {name: texts[-1] for name, texts in others_of(section).items()}
-    line = "snakemake --cores 2 --config study=bags-paper."
-    absent = "No study runs it on the paper's data."
-    by_feature = line.replace("bags-paper", "bags-features")
-    assert commands == {
-        **{f"Table {number}": f"On a stand-in: {by_feature} {absent}" for number in (1, 2)},
-        **{f"Table {number}": f"On a stand-in: {line} {absent}" for number in range(3, 7)},
-        **{f"Figure {number}": f"By its recipe: {line}" for number in range(1, 4)},
-        "Figure 4": f"A drawing without data: {line}",
-        **{f"Figure {number}": f"On a stand-in: {line} {absent}" for number in range(5, 8)},
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "items"),
-    [
-        ("djerrab-3", []),
-        ("palasek-3", ["Table 3", "Figure 5", "Figure 6", "Figure 7"]),
-        ("palasek-4", ["Table 4"]),
-    ],
-)
-def test_a_number_belongs_to_one_paper_only(name, items):
-    found = reproductions_of(
-        "toy",
-        settings_of(name, figures=[{"name": "epochs", "kind": "accuracy_by_epoch"}]),
-        {**OTHER, "stand_in_for": "videos of Palasek and Patras (2017)"},
-        {},
-        methods=METHODS,
-        published={},
-        contents=contents_of(PALASEK),
-    )
-    assert [reproduction.item.name for reproduction in found] == items
-    assert {reproduction.data_kind for reproduction in found} <= {STAND_IN}
-
-
 def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
     item = PaperItem(PAPER, "table", "3", "Title", "Data", "RRMSE", "", "djerrab-3")
     section = paper_comparison_section([item], [], {}, {})
@@ -519,28 +450,3 @@ def test_contents_that_are_none_are_refused(tmp_path, text):
         path.write_text(text)
     with pytest.raises(UserError, match="cannot be read"):
         read_contents(path)
-
-
-def test_a_table_by_unlabelled_rows_and_components_is_shown_above_the_published_one(tmp_path):
-    methods = {"ssfv-network-paper": {"label": "network", "weak": False, "unlabelled": True}}
-    rows = [
-        ("ssfv-network-paper", components, weak_size, base_accuracy)
-        for components in ("8", "16")
-        for weak_size in (0, 100)
-    ]
-    paths = [CONFIG / "paper_tables" / "palasek-3.csv"]
-    options = {"methods": methods, "metric": "accuracy"}
-    cells = table_cells(
-        "error",
-        read_scores(write_accuracies(tmp_path / "scores.csv", rows)),
-        published_paths=paths,
-        errors=["accuracy"],
-        is_comparable=False,
-        **options,
-    )
-    shown = {(cell.variant.components, cell.variant.weak_size) for cell in cells}
-    assert shown == {("8", 0), ("8", 100), ("16", 0), ("16", 100)}
-    (below,) = published_layouts(paths, methods, "videos of UCF-101")
-    assert below.title == "Published: table 3 of Palasek and Patras (2017)"
-    assert below.heads == ["64 components", "128 components", "256 components"]
-    assert "so that the numbers are not comparable." in " ".join(below.notes)

@@ -39,7 +39,7 @@ from workflow_lib.protocol import output_predictions, regression
 from workflow_lib.protocol.splitting import split_rows
 from workflow_lib.report.figure_data import figure_data
 
-PAPER_TABLES = Path(__file__).parents[3] / "config" / "paper_tables"
+PAPER_TABLES = Path(__file__).parents[3] / "config" / "papers" / "blaschko" / "paper_tables"
 N_IMAGES, SIDE, N_WORDS = 20, 12, 30
 SIZE = np.array([120, 60])
 SETTINGS = {
