@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from workflow_lib.run.named_settings import with_papers
+
 ROOT = Path(__file__).parents[2]
 
 WORDS = "wet dry cold hot long short thick thin red soft".split()
@@ -45,7 +47,8 @@ def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
 
 
 def config_with_methods(folder: Path) -> Path:
-    """Make a config folder with only the methods and their models of the project."""
+    """Make a config folder with only the methods and their models of the project and its papers."""
     for kind in ("methods", "models", "input_models"):
-        shutil.copytree(ROOT / "config" / kind, folder / kind)
+        for path in filter(Path.is_dir, with_papers(ROOT / "config" / kind)):
+            shutil.copytree(path, folder / path.relative_to(ROOT / "config"))
     return folder

@@ -8,13 +8,12 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
-from bag_samples import SETTINGS
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.items.bag_rows import bags_of
-from workflow_lib.protocol import regression, splitting
+from workflow_lib.protocol import splitting
 
 OPTIONS = {"bag": "patient", "classes": "ill", "numbers": ["x_*"]}
 
@@ -119,18 +118,19 @@ def test_what_cannot_be_read_is_refused_with_its_place(tmp_path, text, options, 
         read(write_table(tmp_path, text), **options)
 
 
-def test_unlabelled_bags_are_weak_rows_only(tmp_path):
+def split_of_bags(folder) -> tuple[dict, dict]:
+    """Write 60 bags, the last 24 without a class, and their split; return both."""
     random = np.random.default_rng(0)
     lines = ["patient,ill,x_1,x_2"]
     for bag in range(60):
         label, shift = ("yes", 2.0) if bag % 2 else ("no", 0.0)
         label = label if bag < 36 else ""
         lines += [f"p{bag},{label},{a:.6f},{b:.6f}" for a, b in random.normal(shift, 1, (7, 2))]
-    tree = read(write_table(tmp_path, "\n".join(lines)))
-    write_artifact(tmp_path / "dataset.h5", tree, "dataset", allow_nan=("outputs",))
+    tree = read(write_table(folder, "\n".join(lines)))
+    write_artifact(folder / "dataset.h5", tree, "dataset", allow_nan=("outputs",))
     splitting.run(
-        tmp_path / "dataset.h5",
-        tmp_path / "split.h5",
+        folder / "dataset.h5",
+        folder / "split.h5",
         training_sizes=[5],
         weak_sizes=[20, 30],
         test_size=10,
@@ -139,15 +139,12 @@ def test_unlabelled_bags_are_weak_rows_only(tmp_path):
         experiment="cells",
         kind="per_class",
     )
-    split = read_artifact(tmp_path / "split.h5", "split")
+    return tree, read_artifact(folder / "split.h5", "split")
+
+
+def test_unlabelled_bags_are_weak_rows_only(tmp_path):
+    _, split = split_of_bags(tmp_path)
     unlabelled = np.arange(36, 60)
     assert set(unlabelled) <= set(split["weak"])
     assert not set(unlabelled) & {*split["train"], *split["test"]}
     assert split["weak_sizes"].tolist() == [20, 30]
-    paths = {name: tmp_path / f"{name}.h5" for name in ("dataset", "split")}
-    results = tmp_path / "regression.h5", tmp_path / "regression.json"
-    settings = SETTINGS | {"n_dimensions": 2}
-    regression.run("fisher_vector_network", paths, settings, *results)
-    labels = tree["classes"]["labels"][split["test"]]
-    for item in read_artifact(results[0], "regression").values():
-        assert (item["test_targets"].argmax(axis=1) == labels).mean() > 0.8

@@ -135,23 +135,11 @@ def test_new_makes_a_run_with_methods_of_sequences(tmp_path, capsys, monkeypatch
     assert ("left out of all counts: 2 (a sequence with two classes)" in printed) == is_table
     configuration = load_configuration(config, {"experiments": ["dna"]})
     methods = configuration.methods_of("dna")
-    assert {"nfess", "map-hmm", "spectrum", "sequence-length"} < set(methods)
-    # It compares positions.
-    assert "fess" not in methods
+    assert {"spectrum", "sequence-length"} < set(methods)
     dataset = configuration.datasets["dna"]
     tree = read_dataset("table", dataset.options, [], 0)
     assert len(tree["inputs"]) == 30
     assert max(configuration.experiments["dna"].training_sizes) == 24
-
-
-def test_sequences_of_one_length_are_compared_by_position_too(tmp_path, capsys):
-    rows = [f"{'ab'[row % 2]},{dna * 2}" for row, dna in enumerate(sequences())]
-    rows = [row[:12] for row in rows]
-    request = {"name": "dna", "data": written(tmp_path, ["kind,dna", *rows])}
-    config = config_with_methods(tmp_path / "config")
-    run(request | {"classes": "kind", "sequence": "dna"}, config)
-    assert "10 to 10 long" in capsys.readouterr().out
-    assert "fess" in load_configuration(config, {"experiments": ["dna"]}).methods_of("dna")
 
 
 @pytest.mark.parametrize(
