@@ -24,7 +24,7 @@ from workflow_lib.methods.input_steps.learned_features import (
     learned_features,
 )
 from workflow_lib.run import capabilities
-from workflow_lib.run.yaml_files import read_yaml
+from workflow_lib.run.named_settings import SettingsFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 PCA_CLASS, NMF_CLASS = "sklearn.decomposition.PCA", "sklearn.decomposition.NMF"
@@ -150,7 +150,7 @@ def test_features_have_mean_variance_one_and_are_stored():
 
 def parameters(**keys):
     return parameters_of(keys.get("regressor", "kernel_ridge"))(
-        **read_yaml(ROOT / "config/methods/m-krr.yaml") | keys
+        **SettingsFolder(ROOT / "config" / "methods").keys("m-krr") | keys
     )
 
 

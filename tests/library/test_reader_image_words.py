@@ -19,7 +19,7 @@ from workflow_lib.inputs.images.visual_words import Images
 from workflow_lib.items.item_rows import items_in
 from workflow_lib.protocol import features_stage
 from workflow_lib.protocol.splitting import split_rows
-from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.models import DatasetSettings
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"members": "all/*/*/*.png", "classes": ["ant", "bee"], "n_words": 5}
@@ -187,8 +187,7 @@ def test_classes_and_numbers_of_images_are_checked(tmp_path):
 
 @pytest.mark.parametrize("name", ["graz-bikes", "graz-people"])
 def test_photographs_of_graz_are_supplied_by_the_user(name, tmp_path, monkeypatch):
-    run = {"seed": 1, "n_splits": 2, "experiments": [name]}
-    settings = load_configuration(ROOT / "config", run).dataset_of(name)
+    settings = DatasetSettings.model_validate(catalogue(name))
     monkeypatch.chdir(tmp_path)
     message = refusal(read_dataset, "image_words", settings.options, [], 0)
     assert "no file or folder resources/graz-02. Expected a folder or an archive" in message
