@@ -47,7 +47,7 @@ test test-system compare: export OFER_MIRROR := $(abspath ../shared/data)
 endif
 endif
 test: env lint ## check the style, test the library and one small run, in minutes
-	@$(PYTEST) --dist worksteal tests/workflow tests/library \
+	@$(PYTEST) --dist worksteal tests/workflow tests/library tests/papers \
 	  --cov=workflow_lib --cov-report=term:skip-covered --cov-fail-under=95
 
 test-system: env ## test edits, user tables, faults, Slurm, a browser; takes longer
