@@ -47,7 +47,7 @@ STARTS = 3
 SMALL = (106, 57)
 TOGETHER_GAIN = 3
 SCORE_COST = 4
-MOST_ITERATIONS = 50
+MAX_ITERATIONS = 50
 
 
 def measurements(quick: bool) -> list[Measurement]:
@@ -256,7 +256,7 @@ def new_models(count: int) -> list[HiddenMarkovModel]:
             n_symbols=LETTERS,
             n_init=STARTS,
             random_state=seed,
-            max_iter=MOST_ITERATIONS,
+            max_iter=MAX_ITERATIONS,
         )
         for seed in range(count)
     ]

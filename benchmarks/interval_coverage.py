@@ -61,7 +61,7 @@ BAND = (0.87, 0.93)
 """Range in which the mean coverage of intervals of 90 % must lie. For a real table the upper bound
 is not applied: with few different values of an output, the coverage cannot be matched exactly."""
 
-LEAST_OF_THIRDS = 0.8
+MIN_COVERAGE_OF_THIRDS = 0.8
 """Least coverage of every third of the rows."""
 
 THIRDS = tuple(
@@ -332,7 +332,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     law = LAWS[rows[0]["law"]]
     thirds = {name: float(np.mean([row[name] for row in rows])) for name in THIRDS}
     is_met = BAND[0] <= tables.mean() and (law.is_real or tables.mean() <= BAND[1])
-    is_met &= min(thirds.values()) >= LEAST_OF_THIRDS
+    is_met &= min(thirds.values()) >= MIN_COVERAGE_OF_THIRDS
     fresh = float(np.mean([row["fresh_error"] for row in rows]))
     return {
         "law": rows[0]["law"],
@@ -393,8 +393,8 @@ def run(quick: bool, folder: Path) -> list[str]:
     -------
     list of str
         The measurements that failed, and the laws whose mean coverage is outside of `BAND`, or
-        one of whose thirds has a coverage below `LEAST_OF_THIRDS`; the errors of the processes
-        are printed on the error stream.
+        one of whose thirds has a coverage below `MIN_COVERAGE_OF_THIRDS`; the errors of the
+        processes are printed on the error stream.
     """
     for name, law in LAWS.items():
         if not law.is_here():

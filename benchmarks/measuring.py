@@ -54,9 +54,9 @@ THREADS = 1
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 REPETITIONS = 7
-FEWEST_REPETITIONS = 3
+MIN_REPETITIONS = 3
 SECONDS_PER_REPETITION = 0.05
-LONGEST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 
 OWN_OVER_PEER = "own / peer"
 PEER_OVER_OWN = "peer / own"
@@ -141,7 +141,7 @@ def interleaved(
     calls: Mapping[str, Callable[[], Any]],
     once: Collection[str] = (),
     repetitions: int = REPETITIONS,
-    longest: float = LONGEST_SECONDS,
+    longest: float = MAX_SECONDS,
     shortest: float = SECONDS_PER_REPETITION,
 ) -> dict[str, Timing]:
     """Time functions in turn: each once, then each again.
@@ -165,7 +165,7 @@ def interleaved(
     results: dict[str, list] = {name: [] for name in calls}
     begin = time.perf_counter()
     for repetition in range(repetitions):
-        if repetition >= FEWEST_REPETITIONS and time.perf_counter() - begin > longest:
+        if repetition >= MIN_REPETITIONS and time.perf_counter() - begin > longest:
             break
         for name, call in calls.items():
             if repetition and name in once:

@@ -467,7 +467,7 @@ def _coverage_section(folder: Path) -> str:
     return (
         f'<section id="{COVERAGE}"><h2>{TITLES[COVERAGE]}</h2>\n{_about(module)}\n'
         f'<div class="wide"><table><caption>The mean coverage must lie between {low:.0%} and '
-        f"{high:.0%}, and no third below {module.LEAST_OF_THIRDS:.0%}</caption>"
+        f"{high:.0%}, and no third below {module.MIN_COVERAGE_OF_THIRDS:.0%}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
         f"<figure>{_drawn_coverage(rows, laws, module)}<figcaption>A dot is one output of one "
         "table, a bar the mean of its law. The spread is that of quantiles of a few "

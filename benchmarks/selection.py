@@ -56,9 +56,9 @@ EQUAL = 1e-10
 
 # The largest size at which the peer's whole search over mixtures is timed, once; above, it is timed
 # on one penalty and one width, and multiplied.
-LARGEST_WHOLE_PEER = 200
+MAX_WHOLE_PEER = 200
 # From this size on a peer, which takes minutes, is timed once.
-SMALLEST_TIMED_ONCE = 2000
+MIN_TIMED_ONCE = 2000
 
 KERNEL_RIDGE_GAINS = {200: 10, 500: 4, 1000: 3, 2000: 2.5}
 # Costs in units of one eigendecomposition for every width.
@@ -346,7 +346,7 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
     problem, warming = smooth_problem(n), smooth_problem(WARMING_SIZE)
     for call in _kernel_ridge_calls(warming).values():
         call()
-    once = ("peer",) if n >= SMALLEST_TIMED_ONCE else ()
+    once = ("peer",) if n >= MIN_TIMED_ONCE else ()
     timings = interleaved(_kernel_ridge_calls(problem), once)
     decomposition, chol = timings["eigendecomposition"], timings["cholesky"]
     units = Timing(decomposition.scaled(len(WIDTHS)).seconds)
@@ -427,10 +427,10 @@ def _kernel_ridge_calls(problem: Problem) -> dict[str, Callable]:
 def mixtures(n: int) -> list[dict[str, str]]:
     """Time the whole selection of OFER with a mixture."""
     problem, warming = smooth_problem(n), smooth_problem(WARMING_SIZE)
-    sample = {} if n <= LARGEST_WHOLE_PEER else {"widths": WIDTHS[2:3], "alphas": ALPHAS[5:6]}
+    sample = {} if n <= MAX_WHOLE_PEER else {"widths": WIDTHS[2:3], "alphas": ALPHAS[5:6]}
     for call in _mixture_calls(warming, {"widths": WIDTHS[:1], "alphas": ALPHAS[-1:]}).values():
         call()
-    once = ("peer",) if not sample or n >= SMALLEST_TIMED_ONCE else ()
+    once = ("peer",) if not sample or n >= MIN_TIMED_ONCE else ()
     timings = interleaved(_mixture_calls(problem, sample), once)
     theirs = timings["peer"].result
     points = len(COMPONENT_COUNTS) * len(WIDTHS) * len(ALPHAS)

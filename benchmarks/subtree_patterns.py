@@ -15,7 +15,7 @@ TITLE = "The Weisfeiler-Lehman kernel of graphs"
 
 DEPTH = 3
 NUMBERS = (200, 600)
-MOST_NODES, N_LABELS, SHARE_OF_EDGES = 40, 7, 0.1
+MAX_NODES, N_LABELS, SHARE_OF_EDGES = 40, 7, 0.1
 GAIN, EQUAL, GROWTH = 1.3, 1e-12, 1.2
 NOTE = "n is graphs, p is the largest number of nodes"
 
@@ -33,7 +33,7 @@ def measurements(quick: bool) -> list[Measurement]:
 def graphs_of(n: int) -> list[Graph]:
     """Return random graphs of 10 to 40 nodes."""
     random, graphs = np.random.default_rng(0), []
-    for size in random.integers(10, MOST_NODES + 1, n):
+    for size in random.integers(10, MAX_NODES + 1, n):
         edges = np.argwhere(np.triu(random.random((size, size)) < SHARE_OF_EDGES, 1))
         graphs.append(Graph(random.integers(N_LABELS, size=size), edges))
     return graphs
@@ -53,7 +53,7 @@ def patterns(n: int) -> list[dict[str, str]]:
     return [
         row(
             n,
-            MOST_NODES,
+            MAX_NODES,
             f"patterns of graphs to depth {DEPTH}",
             timings["ours"],
             "ten times those of a tenth of them",
@@ -92,7 +92,7 @@ def kernel(n: int) -> list[dict[str, str]]:
     return [
         row(
             n,
-            MOST_NODES,
+            MAX_NODES,
             f"kernel of graphs, patterns to depth {DEPTH}",
             timings["ours"],
             "grakel",

@@ -18,7 +18,7 @@ MEAN_LIMIT, WORST_LIMIT = 1.01, 1.03
 best single method, chosen in hindsight for each table."""
 
 
-FEWEST_ROWS = 20
+MIN_ROWS = 20
 """Least training rows of the cells for goals and means; with fewer, methods hardly differ."""
 
 
@@ -73,11 +73,11 @@ def error_chosen_elsewhere(
 
 
 def of_enough_rows(errors: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of at least `FEWEST_ROWS` training rows; all where none has so many.
+    """Return the cells of at least `MIN_ROWS` training rows; all where none has so many.
 
     Methods that ran on none of them are left out.
     """
-    enough = errors[errors.index.get_level_values("size") >= FEWEST_ROWS]
+    enough = errors[errors.index.get_level_values("size") >= MIN_ROWS]
     return (enough if len(enough) else errors).dropna(axis="columns", how="all")
 
 

@@ -469,7 +469,7 @@ def test_archive_of_other_members_at_the_address(tmp_path, destination, server, 
 @pytest.mark.parametrize("length", ["right", "none"])
 def test_endless_archive_is_given_up(destination, server, packed, monkeypatch, length):
     described, (_, _, whole) = packed
-    monkeypatch.setattr(acquisition, "LARGEST_ARCHIVE", 60)
+    monkeypatch.setattr(acquisition, "MAX_ARCHIVE", 60)
     with pytest.raises(UserError, match="sends more than 60 bytes"):
         acquire(answering(server, described, whole, length=length), destination, pause=0)
     assert other_files(destination) == []

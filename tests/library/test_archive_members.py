@@ -120,7 +120,7 @@ def test_folders_are_passed_over(tmp_path):
 
 
 def test_huge_members_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_members, "LARGEST_MEMBER", 3)
+    monkeypatch.setattr(archive_members, "MAX_MEMBER", 3)
     path = write_archive(tmp_path / "a.tar", TEXTS)
     assert "'data/b/text.txt' has 4 bytes. Expected plain files of at most 3" in refused(path)
 

@@ -82,7 +82,7 @@ def test_an_archive_that_ends_in_its_middle_is_damaged(tmp_path):
 def test_an_archive_that_would_become_too_large_is_refused(tmp_path, monkeypatch, mode):
     path = write_archive(tmp_path / "a", {"a": "x" * 50_000, "b": "y"}, mode)
     monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 70_000)
-    monkeypatch.setattr(archives, "LARGEST_RATIO", 1)
+    monkeypatch.setattr(archives, "MAX_RATIO", 1)
     assert set(read(path)) == {"a", "b"}
     monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 20_000)
     if mode == "w":
@@ -90,17 +90,17 @@ def test_an_archive_that_would_become_too_large_is_refused(tmp_path, monkeypatch
     else:
         with pytest.raises(tarfile.ReadError, match="more than 20000 bytes"):
             read(path)
-    monkeypatch.setattr(archives, "LARGEST_RATIO", 1000)
+    monkeypatch.setattr(archives, "MAX_RATIO", 1000)
     assert set(read(path)) == {"a", "b"}
 
 
 def test_members_beyond_the_limits_are_refused(tmp_path, monkeypatch):
     path = write_archive(tmp_path / "a.tar", {"a": "xxxx", "b": "y", "c": "z"})
-    monkeypatch.setattr(archives, "LARGEST_MEMBER", 3)
+    monkeypatch.setattr(archives, "MAX_MEMBER", 3)
     with pytest.raises(tarfile.ReadError, match="4 bytes"):
         read(path)
-    monkeypatch.setattr(archives, "LARGEST_MEMBER", 4)
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(archives, "MAX_MEMBER", 4)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
     with pytest.raises(tarfile.ReadError, match="more than 2 members"):
         read(path)
 
@@ -122,7 +122,7 @@ def test_a_zip_archive_is_refused_by_what_it_claims(tmp_path, monkeypatch):
         archive.writestr("b", b"1")
     with opened_zip(path) as archive:
         assert archive.read("b") == b"1"
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     with pytest.raises(zipfile.BadZipFile, match="more than 1 members"), opened_zip(path):
         pass
     monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 20_000)
@@ -141,7 +141,7 @@ def test_methods_of_zip_without_a_limit_are_refused(tmp_path, method):
 def test_what_gzip_holds_has_a_limit(monkeypatch):
     assert unpacked_gzip(gzip.compress(b"one") + gzip.compress(b"two")) == b"onetwo"
     monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1000)
-    monkeypatch.setattr(archives, "LARGEST_RATIO", 2)
+    monkeypatch.setattr(archives, "MAX_RATIO", 2)
     with pytest.raises(OSError, match="more than 1000 bytes"):
         unpacked_gzip(gzip.compress(bytes(1 << 16)))
     assert most_unpacked(10) == 1000 and most_unpacked(10_000) == 20_000

@@ -7,8 +7,8 @@ from each_case import each_case
 
 from workflow_lib.data.column_kinds import (
     KINDS,
-    LONGEST_NAME,
-    MOST_LEVELS,
+    MAX_LEVELS,
+    MAX_NAME_LENGTH,
     column_kinds,
     first_that_is_no_smiles,
     n_words,
@@ -80,14 +80,14 @@ def test_every_kind_is_reached():
 
 
 def test_a_category_has_few_levels_with_several_rows_each():
-    few = [f"l{row % MOST_LEVELS}" for row in range(400)]
+    few = [f"l{row % MAX_LEVELS}" for row in range(400)]
     assert kind_of(few).kind == "category"
     assert kind_of(few[:100]).kind == "strings"
-    assert kind_of([f"l{row % (MOST_LEVELS + 1)}" for row in range(400)]).kind == "strings"
+    assert kind_of([f"l{row % (MAX_LEVELS + 1)}" for row in range(400)]).kind == "strings"
 
 
 def test_names_are_short():
-    assert kind_of([f"{row:030d}x"[-LONGEST_NAME:] for row in range(ROWS)]).kind == "row name"
+    assert kind_of([f"{row:030d}x"[-MAX_NAME_LENGTH:] for row in range(ROWS)]).kind == "row name"
     assert kind_of([f"{row:040d}x" for row in range(ROWS)]).kind == "strings"
 
 

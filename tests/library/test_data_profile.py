@@ -11,10 +11,10 @@ from scipy.stats import spearmanr
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.table.data_profile import (
-    LARGEST_SHARE,
-    LARGEST_SIZE,
-    LEAST_FOLD_ROWS,
-    MOST_SIZES,
+    MAX_SHARE,
+    MAX_SIZE,
+    MAX_SIZES,
+    MIN_FOLD_ROWS,
     USUAL_SIZES,
     data_profile,
     n_test_rows,
@@ -158,15 +158,15 @@ def test_an_output_that_is_no_number_is_refused(columns):
 @each_case("pool", [1, 4, 5, 6, 11, 40, 160, 4000, 4001, 100_000])
 def test_training_sizes_grow_up_to_the_whole_pool(pool):
     sizes = training_sizes(pool)
-    if pool < LEAST_FOLD_ROWS:
+    if pool < MIN_FOLD_ROWS:
         assert sizes == []
         return
-    assert sizes[-1] == min(pool, LARGEST_SIZE)
+    assert sizes[-1] == min(pool, MAX_SIZE)
     assert sizes == sorted(set(sizes))
     assert set(sizes[:-1]) <= set(USUAL_SIZES)
-    assert len(sizes) <= MOST_SIZES + 1
-    below = [size for size in USUAL_SIZES if size <= LARGEST_SHARE * sizes[-1]]
-    assert sizes[:-1] == below[-MOST_SIZES:]
+    assert len(sizes) <= MAX_SIZES + 1
+    below = [size for size in USUAL_SIZES if size <= MAX_SHARE * sizes[-1]]
+    assert sizes[:-1] == below[-MAX_SIZES:]
 
 
 def test_sizes_of_a_learning_curve_are_apart():

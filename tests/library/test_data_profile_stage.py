@@ -11,7 +11,7 @@ from small_assay import assay_columns, write_table
 
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.table.data_profile import data_profile
-from workflow_lib.table.data_profile_stage import MOST_COMPONENTS, outputs_mixture, run
+from workflow_lib.table.data_profile_stage import MAX_COMPONENTS, outputs_mixture, run
 from workflow_lib.tabular.table_file import read_table
 
 
@@ -69,7 +69,7 @@ def test_the_criterion_is_that_of_one_gaussian(generator):
     density = multivariate_normal(np.zeros(2), np.cov(rows.T, bias=True))
     expected = -2 * density.logpdf(rows).sum() + 5 * np.log(80)
     assert found["bic"]["full"][0] == pytest.approx(expected)
-    assert len(found["bic"]["full"]) == len(found["bic"]["spherical"]) == MOST_COMPONENTS
+    assert len(found["bic"]["full"]) == len(found["bic"]["spherical"]) == MAX_COMPONENTS
 
 
 def test_incomplete_rows_do_not_count(generator):
@@ -89,7 +89,7 @@ def test_a_constant_output_and_huge_numbers_change_nothing(generator):
 
 
 def test_of_many_rows_a_seeded_sample_is_used(generator, monkeypatch):
-    monkeypatch.setattr("workflow_lib.table.data_profile_stage.MOST_ROWS", 50)
+    monkeypatch.setattr("workflow_lib.table.data_profile_stage.MAX_ROWS", 50)
     outputs = generator.normal(size=(300, 2))
     first, again, other = (outputs_mixture(outputs, seed) for seed in (1, 1, 2))
     assert first["n_rows"] == 50

@@ -133,7 +133,7 @@ def test_rows_handled_in_parts_give_the_same_result(monkeypatch):
     embedding, Y = make("spherical", 3, "full", "matrix")
     H = noisy(embedding.transform(Y))
     together = embedding.inverse_transform(H, "gradient")
-    monkeypatch.setattr(gradient, "LARGEST_BLOCK", 100)
+    monkeypatch.setattr(gradient, "MAX_BLOCK", 100)
     in_parts = embedding.inverse_transform(H, "gradient")
     np.testing.assert_allclose(in_parts, together, atol=1e-9)
 

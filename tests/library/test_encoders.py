@@ -25,7 +25,7 @@ from workflow_lib.inputs.encoded_columns import (
 from workflow_lib.inputs.encoder_names import encoder_module, encoder_names
 from workflow_lib.inputs.encoders import gamma_poisson
 from workflow_lib.inputs.encoders.gamma_poisson import SCALE, SHAPE, activations, n_grams_of
-from workflow_lib.inputs.encoders.target import MOST_CODES, Encoder, leading_outputs
+from workflow_lib.inputs.encoders.target import MAX_CODES, Encoder, leading_outputs
 from workflow_lib.protocol import features_stage
 
 LEVELS = ("a", "b", "c", "d", "never in training")
@@ -90,7 +90,7 @@ def test_many_outputs_are_represented_by_their_leading_components():
     generator = np.random.default_rng(1)
     outputs = generator.normal(size=(50, 3)) @ generator.normal(size=(3, 20)) * 7.0 + 2.0
     found = leading_outputs(outputs)
-    assert found.shape == (50, MOST_CODES)
+    assert found.shape == (50, MAX_CODES)
     standardised = (outputs - outputs.mean(axis=0)) / outputs.std(axis=0)
     np.testing.assert_allclose(found @ found.T, standardised @ standardised.T, atol=1e-9)
     assert (np.diff(found.var(axis=0)) <= 1e-12).all()
@@ -327,7 +327,7 @@ def test_activations_are_the_mode_of_the_posterior():
     steps = []
     for most in (1, 2, 5, 20, 3000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gamma_poisson, "MOST_STEPS", most)
+            patch.setattr(gamma_poisson, "MAX_STEPS", most)
             patch.setattr(gamma_poisson, "TOLERANCE", 1e-14)
             found = activations(rows, columns, counts[rows, columns], topics, 5, shape, scale)
         steps.append(posterior(found))

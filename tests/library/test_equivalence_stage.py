@@ -110,7 +110,7 @@ def test_a_second_run_gives_the_same_bytes(tmp_path):
 
 
 def test_no_more_rows_are_tried_than_take_seconds(tmp_path, monkeypatch):
-    monkeypatch.setattr(equivalence_stage, "MOST_ROWS", 11)
+    monkeypatch.setattr(equivalence_stage, "MAX_ROWS", 11)
     found = tried(small_stages(tmp_path))
     assert found["n_training"] == 11
     assert [statement["holds"] for statement in found["statements"]] == [True] * 4

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from workflow_lib.inputs.column_origins import ColumnOrigins
 from workflow_lib.inputs.preparation import (
-    LARGEST_STANDARD_VALUE,
+    MAX_STANDARD_VALUE,
     InputPreparation,
     fit_preparation,
     preparation_learns,
@@ -76,9 +76,7 @@ def test_extreme_values_are_clipped_only_where_most_rows_have_one_value():
     X[0, 0] = 1e-3
     far = X[:1] + 1e9
     prepared = fit_preparation(X, "standard").apply(far)
-    assert (
-        prepared[0, 0] == LARGEST_STANDARD_VALUE and prepared[0, 1:].min() > LARGEST_STANDARD_VALUE
-    )
+    assert prepared[0, 0] == MAX_STANDARD_VALUE and prepared[0, 1:].min() > MAX_STANDARD_VALUE
     np.testing.assert_array_equal(fit_preparation(X, "none").apply(far), far)
     # Half of the rows are not most of them.
     halves = np.repeat([0.0, 1.0], 4)[:, None]
@@ -142,7 +140,7 @@ def test_columns_are_weighted_after_clipping():
     weights = np.array([1.0, 0.5**0.5, 0.5**0.5]) * 1.5**0.5
     for rows in (X, far):
         np.testing.assert_allclose(weighted.apply(rows), plain.apply(rows) * weights)
-    assert weighted.apply(far)[0, 0] == pytest.approx(weights[0] * LARGEST_STANDARD_VALUE)
+    assert weighted.apply(far)[0, 0] == pytest.approx(weights[0] * MAX_STANDARD_VALUE)
     again = InputPreparation.from_tree(weighted.tree())
     np.testing.assert_array_equal(again.apply(X), weighted.apply(X))
     assert "weights" not in plain.tree()

@@ -14,7 +14,7 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.inputs.principal_coordinates import N_COORDINATES, principal_coordinates
-from workflow_lib.inputs.term_weights import FEWEST_TEXTS, fit_term_weights
+from workflow_lib.inputs.term_weights import MIN_TEXTS, fit_term_weights
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.solvers.gram import gram_from_products, gram_matrix
@@ -105,7 +105,7 @@ class TestTermWeights:
     def test_equal_those_of_scikit_learn(self):
         train, test = counts(), counts(seed=2)
         # scikit-learn keeps terms of a single text; the comparison is on terms of several texts.
-        kept = np.bincount(train.indices, minlength=30) >= FEWEST_TEXTS
+        kept = np.bincount(train.indices, minlength=30) >= MIN_TEXTS
         peer = TfidfTransformer(sublinear_tf=True).fit(train[:, kept])
         weights = fit_term_weights(train)
         for texts in (train, test):

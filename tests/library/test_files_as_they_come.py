@@ -183,7 +183,7 @@ def test_damaged_workbooks_and_bombs_end_in_one_message(tmp_path, monkeypatch):
         with contextlib.suppress(UserError):
             read_table(path)
     monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1000)
-    monkeypatch.setattr(archives, "LARGEST_RATIO", 1)
+    monkeypatch.setattr(archives, "MAX_RATIO", 1)
     with pytest.raises(UserError, match="would become more than"):
         read_table(tmp_path / "t.xlsx")
 

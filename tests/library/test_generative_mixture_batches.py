@@ -260,7 +260,7 @@ def test_passes_end_by_the_stated_rule(monkeypatch):
     assert rises[-1] < mixture_batches.PASS_TOLERANCE or len(rises) + 1 == 20
     assert len(in_batches(max_iter=2, tol=-10.0).fit(Y).log_likelihoods_) <= 2 + 1
     monkeypatch.setattr(mixture_batches, "PASS_TOLERANCE", -10.0)
-    monkeypatch.setattr(mixture_batches, "MOST_PASSES", 4)
+    monkeypatch.setattr(mixture_batches, "MAX_PASSES", 4)
     assert len(in_batches(tol=-10.0).fit(Y).log_likelihoods_) == 4 + 1
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.fitting.group_weights import MOST_ROWS, heldout_error_of
+from workflow_lib.fitting.group_weights import MAX_ROWS, heldout_error_of
 from workflow_lib.inputs.column_origins import ColumnOrigins
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.solvers.ridge import labelled_ridge
@@ -94,7 +94,7 @@ def test_the_error_is_that_of_ridge_regression_in_every_fold():
 def test_of_many_rows_some_of_every_fold_are_compared():
     """Folds of a chronological split are blocks of consecutive rows."""
     generator = np.random.default_rng(7)
-    n = 2 * MOST_ROWS + 3
+    n = 2 * MAX_ROWS + 3
     X, folds = generator.standard_normal((n, 62)), np.repeat(np.arange(3), [n - 800, 400, 400])
     targets = np.sin(X[:, 60:]) + 0.3 * generator.standard_normal((n, 2))
     origins = ColumnOrigins.of([(1, 1)] * 60 + [(1, 0)] * 2)

@@ -94,7 +94,7 @@ def test_light_changes_the_histograms_little():
 @pytest.fixture
 def every_patch(monkeypatch):
     """Keep patches of little contrast, too."""
-    monkeypatch.setattr(dense, "SMALLEST_GRADIENT", 0.0)
+    monkeypatch.setattr(dense, "MIN_GRADIENT", 0.0)
 
 
 def descriptor_by_loops(grey, centre_y, centre_x, size):

@@ -117,7 +117,7 @@ def test_every_form_of_a_collection_gives_the_same_images(tmp_path):
 def test_images_come_in_the_order_asked_for_however_few_are_held_at_once(
     tmp_path, held, monkeypatch
 ):
-    monkeypatch.setattr(images, "LARGEST_HELD", held)
+    monkeypatch.setattr(images, "MAX_HELD", held)
     for path in collections(tmp_path):
         entries = image_entries(path)[::-1]
         found = [(opened.entry, opened.pixels) for opened in open_images(path, entries)]
@@ -290,14 +290,14 @@ def test_files_that_cannot_be_read_are_reported_by_reason(tmp_path):
 def test_large_files_and_images_are_not_read(tmp_path, monkeypatch):
     content = encoded(picture(20, 20))
     path = write_archive(tmp_path / "a.tar.gz", {"ant/a.png": content})
-    monkeypatch.setattr(images, "LARGEST_FILE", len(content) - 1)
+    monkeypatch.setattr(images, "MAX_FILE", len(content) - 1)
     (opened,) = open_images(path, image_entries(path))
     assert (opened.pixels, opened.reason) == (None, TOO_LARGE)
-    monkeypatch.setattr(images, "LARGEST_FILE", len(content))
-    monkeypatch.setattr(images, "LARGEST_IMAGE", 399)
+    monkeypatch.setattr(images, "MAX_FILE", len(content))
+    monkeypatch.setattr(images, "MAX_IMAGE", 399)
     (opened,) = open_images(path, image_entries(path))
     assert (opened.pixels, opened.reason) == (None, TOO_LARGE)
-    monkeypatch.setattr(images, "LARGEST_IMAGE", 400)
+    monkeypatch.setattr(images, "MAX_IMAGE", 400)
     (opened,) = open_images(path, image_entries(path))
     assert opened.reason == ""
 

@@ -141,7 +141,7 @@ def run_stage(stages, kernels, widths):
 @pytest.mark.parametrize("most_kept", [0, 2**20])
 def test_widths_of_a_laplacian_kernel_share_distances(tmp_path, monkeypatch, most_kept):
     """Their Gram matrices are identical, whether distances are kept in memory or not."""
-    monkeypatch.setattr(module_of_inputs, "MOST_NUMBERS_KEPT", most_kept)
+    monkeypatch.setattr(module_of_inputs, "MAX_NUMBERS_KEPT", most_kept)
     stages = linear_problem(tmp_path)
     size = 20
     folds = stages.tree("split")["folds"][f"n-{size}"]

@@ -6,7 +6,7 @@ from scipy.special import gammaln
 
 from workflow_lib.uncertainty.joint_regions import (
     FORMS,
-    MOST_OF_ELLIPSOID,
+    MAX_ELLIPSOID_OUTPUTS,
     JointRegions,
     RegionsOfRows,
     second_moments,
@@ -111,7 +111,7 @@ def test_outputs_that_are_unknown_or_exact_and_too_few_rows():
 
 
 def test_many_outputs_have_a_box_alone():
-    tested = drawn(np.random.default_rng(6), 40, MOST_OF_ELLIPSOID + 1)
+    tested = drawn(np.random.default_rng(6), 40, MAX_ELLIPSOID_OUTPUTS + 1)
     _, regions = fitted(tested)
     assert regions.has_box and not regions.has_ellipsoid and regions.tree()["shape"].size == 0
     assert np.isnan(regions.held(tested)[:, 1]).all()

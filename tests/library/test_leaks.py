@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from workflow_lib.table.leaks import (
-    LEAST_COMMON_ROWS,
+    MIN_COMMON_ROWS,
     average_ranks,
     correlations,
     level_leaks,
@@ -45,9 +45,9 @@ def test_constant_columns_and_columns_with_few_common_rows_have_no_correlation(g
     values = generator.normal(size=(30, 1))
     assert correlations(np.full((30, 1), 0.1), values)[0, 0] == 0.0
     rare = np.full((30, 1), np.nan)
-    rare[: LEAST_COMMON_ROWS - 1] = values[: LEAST_COMMON_ROWS - 1]
+    rare[: MIN_COMMON_ROWS - 1] = values[: MIN_COMMON_ROWS - 1]
     assert correlations(rare, values)[0, 0] == 0.0
-    rare[LEAST_COMMON_ROWS - 1] = values[LEAST_COMMON_ROWS - 1]
+    rare[MIN_COMMON_ROWS - 1] = values[MIN_COMMON_ROWS - 1]
     assert correlations(rare, values)[0, 0] == pytest.approx(1.0)
 
 

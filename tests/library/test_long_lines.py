@@ -13,7 +13,7 @@ from workflow_lib.tabular.long_lines import lines_of, refuse_long_lines
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(long_lines, "LONGEST_LINE", 10)
+    monkeypatch.setattr(long_lines, "MAX_LINE_LENGTH", 10)
 
 
 def test_lines_are_read_with_their_ends():

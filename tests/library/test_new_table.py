@@ -16,7 +16,7 @@ from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.yaml_files import YamlLoader
 from workflow_lib.table import new_table
 from workflow_lib.table.new_table import run
-from workflow_lib.table.proposal_text import MOST_PATTERNS, comment, patterns_for, quoted, shown
+from workflow_lib.table.proposal_text import MAX_PATTERNS, comment, patterns_for, quoted, shown
 
 ODD_NAMES = [
     "yes",
@@ -275,7 +275,7 @@ def meant(patterns, all_names):
 )
 def test_patterns_mean_exactly_the_columns(names, others):
     patterns = patterns_for(names, [*names, *others])
-    assert len(patterns) <= MOST_PATTERNS
+    assert len(patterns) <= MAX_PATTERNS
     assert meant(patterns, [*names, *others]) == set(names)
 
 

@@ -145,7 +145,7 @@ def test_blocks_change_nothing(monkeypatch):
 def test_of_many_rows_a_sample_is_measured_against_all(tmp_path, monkeypatch):
     inputs, _ = prepared(tmp_path, regression_data(60)[0])
     everyone = distances_of_training_rows(inputs, "rbf", 0)
-    monkeypatch.setattr(novelty, "MOST_LEFT_OUT", 12)
+    monkeypatch.setattr(novelty, "MAX_LEFT_OUT", 12)
     some = distances_of_training_rows(inputs, "rbf", 0)
     assert len(some) == 12
     assert set(some) <= set(everyone)

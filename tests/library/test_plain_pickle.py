@@ -262,10 +262,10 @@ def test_large_pickles_and_numbers_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "large.pkl"
     path.write_bytes(pickle.dumps(2**9000))
     assert "a number has" in refused(path)
-    monkeypatch.setattr(plain_pickle, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(plain_pickle, "MAX_FILE", 1000)
     path.write_bytes(pickle.dumps("x" * 1000))
     assert "more than 1000 bytes" in refused(path)
-    monkeypatch.setattr(plain_pickle, "MOST_VALUES", 100)
+    monkeypatch.setattr(plain_pickle, "MAX_VALUES", 100)
     path.write_bytes(pickle.dumps(list(range(101))))
     assert "more than 100 values" in refused(path)
 

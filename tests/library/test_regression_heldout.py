@@ -295,7 +295,7 @@ def test_ridges_that_are_too_small_for_float32_are_solved_in_float64(
             assert relative_difference(predictions, expected, index) < 1e-6
         for index in (0, -1):
             assert relative_difference(predictions, expected, index) < 1e-2
-    monkeypatch.setattr(heldout, "SMALLEST_RELATIVE_RIDGE_FLOAT32", 0.0)
+    monkeypatch.setattr(heldout, "MIN_RELATIVE_RIDGE_FLOAT32", 0.0)
     # The error that this avoids.
     assert relative_difference(found()[0], expected, 1) > 1e-2
 

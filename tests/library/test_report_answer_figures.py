@@ -274,5 +274,5 @@ def test_no_name_or_number_of_the_classes_is_crossed(name, n_classes):
     dataset = {"classes": {}, "names": {"classes": json.dumps(names)}}
     figure, _ = answer.draw_outputs({"split-0": split}, dataset, {"label": LONG}, "calibration.h5")
     shown = {label.get_text() for label in figure.axes[0].get_yticklabels()}
-    assert len(shown) == min(n_classes, answer.MOST_CLASSES)
+    assert len(shown) == min(n_classes, answer.MAX_CLASSES)
     assert overlaps(figure) == []

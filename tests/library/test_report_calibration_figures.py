@@ -112,8 +112,8 @@ def test_of_many_outputs_those_from_the_lowest_to_the_highest_error_are_drawn(tm
 
 def test_only_so_many_points_are_drawn(tmp_path, monkeypatch):
     paths = write_calibration(tmp_path, n_test=200)
-    monkeypatch.setattr(predicted_true, "MOST_POINTS", 100)
-    monkeypatch.setattr(residuals_novelty, "MOST_POINTS", 100)
+    monkeypatch.setattr(predicted_true, "MAX_POINTS", 100)
+    monkeypatch.setattr(residuals_novelty, "MAX_POINTS", 100)
     figure = predicted_true.draw(*paths, title="Toy", methods=METHODS)
     for axis in figure.axes:
         assert 25 < sum(map(len, points(axis).values())) <= 50

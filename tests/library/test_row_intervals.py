@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from workflow_lib.uncertainty.conformal import coverage_by_thirds, half_widths, row_weights
 from workflow_lib.uncertainty.output_ranges import OutputRanges
 from workflow_lib.uncertainty.row_intervals import (
-    FEWEST_ROWS,
+    MIN_ROWS,
     N_FEATURES,
     HeldOutRows,
     RowIntervals,
@@ -55,7 +55,7 @@ def test_residuals_of_one_size_have_one_width():
 
 
 def test_few_rows_have_the_quantile_of_all_and_too_few_have_none():
-    for n_rows in (9, FEWEST_ROWS - 1):
+    for n_rows in (9, MIN_ROWS - 1):
         tested = made(np.random.default_rng(1), n_rows, growing)
         residuals = tested.truth - tested.predicted
         intervals = fitted(tested)

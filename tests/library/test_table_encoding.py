@@ -10,7 +10,7 @@ import pytest
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.table_encoding import (
-    MOST_TERMS,
+    MAX_TERMS,
     N_BITS,
     STRING_COLUMNS,
     TableEncoding,
@@ -141,9 +141,9 @@ def test_the_most_frequent_words_are_kept(monkeypatch):
     letters = np.array(list("abcdefgh"))
     texts = ["".join(generator.choice(letters, 2)) for _ in range(3000)]
     texts = [" ".join(texts[start : start + 60]) for start in range(0, 3000, 60)]
-    assert MOST_TERMS >= 64
+    assert MAX_TERMS >= 64
     counted = {word: sum(text.split().count(word) for text in texts) for word in _words(texts)}
-    monkeypatch.setattr("workflow_lib.data.table_encoding.MOST_TERMS", 10)
+    monkeypatch.setattr("workflow_lib.data.table_encoding.MAX_TERMS", 10)
     terms = TableEncoding.fit(table_of(notes=texts), text="notes").terms
     assert list(terms) == sorted(terms) and len(terms) == 10
     assert min(counted[word] for word in terms) >= sorted(counted.values())[-10]

@@ -533,7 +533,7 @@ def test_a_compressed_table_that_would_become_too_large_is_refused(tmp_path, mon
 
 
 def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(long_lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(long_lines, "MAX_LINE_LENGTH", 1000)
     message = refused(written(tmp_path, "a,b\n1,2\n" + "3," * 600))
     assert "line 3: the line has more than 1000 bytes" in message
 
@@ -586,7 +586,7 @@ def test_parquet_of_more_cells_than_its_size_allows_is_refused(tmp_path, monkeyp
     parquet.write_table(arrow.table({"zero": np.zeros(100_000)}), tmp_path / "t.parquet")
     read_table(tmp_path / "t.parquet")
     monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1000)
-    monkeypatch.setattr(archives, "LARGEST_RATIO", 2)
+    monkeypatch.setattr(archives, "MAX_RATIO", 2)
     assert "100000 cells" in refused(tmp_path / "t.parquet")
 
 

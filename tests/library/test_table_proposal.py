@@ -393,7 +393,7 @@ def test_a_slow_method_waits_for_the_rows_from_which_a_stack_takes_it(proposed):
 
 
 def test_methods_that_are_slow_with_many_rows_are_left_out(proposed, monkeypatch):
-    monkeypatch.setattr(proposed_methods, "MOST_ROWS_OF_SLOW_METHODS", 59)
+    monkeypatch.setattr(proposed_methods, "MAX_ROWS_OF_SLOW_METHODS", 59)
     proposal = proposed()
     assert not {"ofer-density", "ofer-stack"} & set(names_of(proposal))
     reasons = dict(proposal.methods_left_out)
@@ -567,9 +567,9 @@ def test_classes_that_cannot_be_learned_are_refused(proposed, classes, message):
 
 def test_as_many_splits_are_made_as_fit_into_the_time(proposed, monkeypatch):
     usual = proposed()
-    assert usual.n_splits == 10 and usual.minutes < run_costs.MOST_MINUTES
+    assert usual.n_splits == 10 and usual.minutes < run_costs.MAX_MINUTES
     assert proposed(splits="3").n_splits == 3
-    monkeypatch.setattr(run_costs, "MOST_MINUTES", usual.minutes * 0.7)
+    monkeypatch.setattr(run_costs, "MAX_MINUTES", usual.minutes * 0.7)
     fewer = proposed()
     assert 3 <= fewer.n_splits < 10
     assert fewer.minutes <= usual.minutes * 0.7

@@ -48,10 +48,10 @@ def test_the_likelihood_is_greatest_where_scores_sum_to_zero(monkeypatch):
     counts = texts()
     likelihoods = []
     for most in range(1, 30):
-        monkeypatch.setattr("workflow_lib.inputs.term_scores.MOST_ITERATIONS", most)
+        monkeypatch.setattr("workflow_lib.inputs.term_scores.MAX_ITERATIONS", most)
         likelihoods.append(dirichlet_log_likelihood(counts, fit_dirichlet(csr_array(counts))))
     assert (np.diff(likelihoods) >= -1e-9).all()
-    monkeypatch.setattr("workflow_lib.inputs.term_scores.MOST_ITERATIONS", 5000)
+    monkeypatch.setattr("workflow_lib.inputs.term_scores.MAX_ITERATIONS", 5000)
     monkeypatch.setattr("workflow_lib.inputs.term_scores.TOLERANCE", 1e-12)
     alpha = fit_dirichlet(csr_array(counts))
     scores = dirichlet_scores(counts, alpha)

@@ -17,7 +17,7 @@ from workflow_lib.data import wikipedia
 from workflow_lib.data.class_texts import read_class_texts
 from workflow_lib.data.wikipedia import (
     DISAMBIGUATION,
-    MOST_TITLES,
+    MAX_TITLES,
     NO_INTRODUCTION,
     NO_PAGE,
     TIMEOUT,
@@ -155,15 +155,15 @@ def test_redirects_and_other_writings_of_a_title_lead_to_its_page(output):
 
 
 def test_titles_are_asked_for_in_batches_and_once_for_several_classes(output, sleeps):
-    pages = [page(f"P{row:02}", f"Text {row}.", row + 1) for row in range(MOST_TITLES + 3)]
+    pages = [page(f"P{row:02}", f"Text {row}.", row + 1) for row in range(MAX_TITLES + 3)]
     opener = Encyclopedia(*pages)
     titles = {f"class {row}": content["title"] for row, content in enumerate(pages)}
     titles["twin"] = "P00"
     fetch_introductions(titles, output, opener, pause=0.5)
-    assert [len(batch) for batch in opener.asked] == [MOST_TITLES, 3]
+    assert [len(batch) for batch in opener.asked] == [MAX_TITLES, 3]
     assert sleeps == [0.5]
     assert kept(output)["twin"] == kept(output)["class 0"]
-    assert len(kept(output)) == MOST_TITLES + 4
+    assert len(kept(output)) == MAX_TITLES + 4
 
 
 def test_an_answer_in_parts_is_put_together(output):
@@ -250,18 +250,18 @@ class TestResuming:
         assert list(kept(output)) == ["bee"]
 
     def test_what_arrived_before_a_failure_is_kept(self, output, sleeps):
-        pages = [page(f"P{row:02}", f"Text {row}.", row + 1) for row in range(MOST_TITLES + 3)]
+        pages = [page(f"P{row:02}", f"Text {row}.", row + 1) for row in range(MAX_TITLES + 3)]
         titles = {content["title"]: content["title"] for content in pages}
         opener = Encyclopedia(*pages)
         sound = json.dumps(
-            opener.answer({"titles": "|".join(sorted(titles)[:MOST_TITLES]), "exlimit": "20"})
+            opener.answer({"titles": "|".join(sorted(titles)[:MAX_TITLES]), "exlimit": "20"})
         )
         opener.faults = [sound.encode(), refused(404)]
         message_of(titles, output, opener)
-        assert len(kept(output)) == MOST_TITLES
+        assert len(kept(output)) == MAX_TITLES
         fetch_introductions(titles, output, opener)
-        assert len(kept(output)) == MOST_TITLES + 3
-        assert opener.asked[-1] == sorted(titles)[MOST_TITLES:]
+        assert len(kept(output)) == MAX_TITLES + 3
+        assert opener.asked[-1] == sorted(titles)[MAX_TITLES:]
 
     @pytest.mark.parametrize(
         ("content", "words"),
@@ -362,7 +362,7 @@ class TestFailures:
         assert not output.exists()
 
     def test_an_answer_that_is_too_large_is_given_up(self, output, monkeypatch):
-        monkeypatch.setattr(wikipedia, "LARGEST_ANSWER", 1000)
+        monkeypatch.setattr(wikipedia, "MAX_ANSWER", 1000)
         large = Encyclopedia(page("Ant", "x" * 2000))
         assert "more than 1000 bytes" in message_of({"ant": "Ant"}, output, large)
 

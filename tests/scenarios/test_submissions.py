@@ -9,7 +9,7 @@ import pytest
 import yaml
 from small_run import ROOT, SNAKEMAKE
 
-MOST_SUBMISSIONS = 2000
+MAX_SUBMISSIONS = 2000
 
 
 @pytest.mark.parametrize("data", ["the paper's own", "stand-ins"])
@@ -29,6 +29,6 @@ def test_the_paper_is_few_submissions(tmp_path, data):
     (counts,) = re.findall(r"^jobs +([\d,]+), on a scheduler ([\d,]+) submissions$", text, re.M)
     n_jobs, n_submissions = (int(count.replace(",", "")) for count in counts)
     assert n_jobs > 1900
-    assert 100 < n_submissions <= MOST_SUBMISSIONS
+    assert 100 < n_submissions <= MAX_SUBMISSIONS
     # A line for each stage, not for each job.
     assert len(text.splitlines()) < 100

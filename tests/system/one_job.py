@@ -27,7 +27,7 @@ SECONDS = 60
 MEMORY = 4 << 30
 """Limit of the address space of the process, in bytes."""
 
-LARGEST_WRITTEN = 1 << 30
+MAX_WRITTEN = 1 << 30
 """Bytes of the largest file that the process may write."""
 
 
@@ -105,7 +105,7 @@ def _run(job: Mapping[str, Any]) -> None:
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_WRITTEN, LARGEST_WRITTEN))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_WRITTEN, MAX_WRITTEN))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
     for described in json.loads(sys.argv[1]):

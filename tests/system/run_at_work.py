@@ -20,7 +20,7 @@ from small_run import Outcome
 LIMIT = 240.0
 """Seconds after which a run is taken to hang."""
 
-LONGEST_STEP = 1.5
+MAX_STEP = 1.5
 """Seconds within which a run finishes its next job, on a machine that does little else."""
 
 
@@ -88,7 +88,7 @@ class RunAtWork:
         # The number of finished jobs and not the time alone: the machine may do other work.
         n_finished = random.randrange(self.n_jobs - 1)
         self.wait_until(lambda: self.n_finished >= n_finished)
-        time.sleep(random.uniform(0, LONGEST_STEP))
+        time.sleep(random.uniform(0, MAX_STEP))
 
     def kill_snakemake(self) -> None:
         """Kill Snakemake alone; its jobs continue."""

@@ -13,7 +13,7 @@ from one_job import Ended, run_jobs
 from sample_runs import arrays_of, dataset_of, jobs_of, run, source_of
 from small_run import snakemake, write_yaml
 
-LONGEST_ERROR = 6500
+MAX_ERROR_LENGTH = 6500
 """Largest number of characters of an error that is readable on a terminal."""
 
 
@@ -39,7 +39,7 @@ def assert_reported(ended: Ended, sample: Sample) -> None:
     assert " Expected " in error and " To fix it: " in error, error
     assert any(name in error for name in names_of_files(sample)), error
     assert error.isprintable(), repr(error)
-    assert len(error) <= LONGEST_ERROR, error[:LONGEST_ERROR]
+    assert len(error) <= MAX_ERROR_LENGTH, error[:MAX_ERROR_LENGTH]
 
 
 def names_of_files(sample: Sample) -> set[str]:

@@ -80,7 +80,7 @@ LIMITED_JOBS = [
 ]
 """Rules, the last of the modules that their jobs load, and what these make."""
 
-FEWEST_MIB = (8, 20, 40, 60, 100, 130, 160, 200, 300, 450)
+MIN_MIB = (8, 20, 40, 60, 100, 130, 160, 200, 300, 450)
 """With these limits no job can load its libraries."""
 
 
@@ -144,11 +144,11 @@ def test_a_missing_temporary_folder_does_no_harm(number, finished, expected, tmp
 
 
 @pytest.mark.fault("a job past its memory limit")
-@pytest.mark.trials(short=1, full=len(FEWEST_MIB) * len(LIMITED_JOBS) // 2)
+@pytest.mark.trials(short=1, full=len(MIN_MIB) * len(LIMITED_JOBS) // 2)
 def test_a_memory_limit_too_low_for_the_libraries_is_reported(number, finished, expected):
     rule, _, made = LIMITED_JOBS[number % len(LIMITED_JOBS)]
     remove(finished, made)
-    mib = FEWEST_MIB[(number + number // len(LIMITED_JOBS)) % len(FEWEST_MIB)]
+    mib = MIN_MIB[(number + number // len(LIMITED_JOBS)) % len(MIN_MIB)]
     refused(finished, expected, NO_MEMORY, **limited(rule, "adapter", mib))
     ends_well(finished, expected)
 

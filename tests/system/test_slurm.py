@@ -23,7 +23,7 @@ PROFILE = ["--profile", "profiles/slurm"]
 # Short intervals, because this scheduler has no other jobs.
 SOON = ["--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"]
 LIMIT = 600
-MOST_SUBMISSIONS = 15
+MAX_SUBMISSIONS = 15
 """Of a run with some forty jobs; they are few, because jobs of one split are given as one."""
 
 
@@ -123,7 +123,7 @@ def test_slurm_runs_everything_to_the_same_bytes(unrun, expected, queue):
     assert smoke.results(unrun) == expected
     ended = set(jobs("COMPLETED")) - before
     assert len(ended) == stated_submissions(run.text) == run.text.count("submitted as ")
-    assert len(ended) < MOST_SUBMISSIONS
+    assert len(ended) < MAX_SUBMISSIONS
 
 
 @pytest.mark.fault("a job that is cancelled, a node that goes away")
@@ -166,4 +166,4 @@ def test_another_scheduler_by_commands_of_its_own(unrun, expected, queue):
     )
     assert run.end() == 0, run.text
     assert smoke.results(unrun) == expected
-    assert stated_submissions(run.text) == run.text.count("submitted as ") < MOST_SUBMISSIONS
+    assert stated_submissions(run.text) == run.text.count("submitted as ") < MAX_SUBMISSIONS

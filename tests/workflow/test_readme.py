@@ -10,7 +10,7 @@ from test_rules import ALIKE, OF_SPLITS, RULES_WITH_JOBS
 
 README = (ROOT / "README.md").read_text()
 DESIGN = (ROOT / "docs" / "design.md").read_text()
-MOST_LINES, MOST_BOXES = 150, 10
+MAX_LINES, MAX_BOXES = 150, 10
 
 
 def drawn_edges(text: str, kind: str, arrow: str) -> set[tuple[str, str]]:
@@ -55,8 +55,8 @@ def test_the_picture_of_the_design_leaves_no_rule_out():
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= MOST_LINES
-    assert 1 < len({node for edge in SHORT for node in edge}) <= MOST_BOXES
+    assert len(README.splitlines()) <= MAX_LINES
+    assert 1 < len({node for edge in SHORT for node in edge}) <= MAX_BOXES
 
 
 def test_files_that_the_readme_names_exist():

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from workflow_lib.core.archives import (
-    LARGEST_MEMBER,
+    MAX_MEMBER,
     content_of,
     members_of,
     opened_tar,
@@ -72,7 +72,7 @@ def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     UserError
         When the file cannot be read, is damaged or not a tar archive (plain or compressed with
         gzip, bzip2 or xz), when no member matches, or when a matching member is a link, a device
-        or larger than LARGEST_MEMBER.
+        or larger than MAX_MEMBER.
     """
     found = False
     remedy = f"rm -f {path} and run the same snakemake command again"
@@ -107,13 +107,13 @@ def path_from_pattern(name: str, pattern: str) -> str | None:
 
 
 def _refuse_unreadable(path: Path, member: tarfile.TarInfo) -> None:
-    if member.isreg() and not member.issparse() and member.size <= LARGEST_MEMBER:
+    if member.isreg() and not member.issparse() and member.size <= MAX_MEMBER:
         return
-    large = member.size > LARGEST_MEMBER
+    large = member.size > MAX_MEMBER
     raise UserError(
         place=str(path),
         found=f"the member '{member.name}' "
         + (f"has {member.size} bytes" if large else "is a link or a device, not a plain file"),
-        expected=f"plain files of at most {LARGEST_MEMBER} bytes",
+        expected=f"plain files of at most {MAX_MEMBER} bytes",
         remedy="do not use this archive unless you trust where it comes from",
     )

@@ -24,20 +24,20 @@ from typing import Any, BinaryIO
 
 from workflow_lib.core.errors import UserError
 
-LARGEST_RATIO = 100
+MAX_RATIO = 100
 """Largest ratio of unpacked and packed size of a large file. It is 3 to 30 for tables and texts,
 and 1000 or more for compressed zeros."""
 
 ALWAYS_ALLOWED = 1 << 28
 """Unpacked bytes that are allowed for every file."""
 
-LARGEST_MEMBER = 1 << 28
+MAX_MEMBER = 1 << 28
 """Bytes of a member that is read into memory whole."""
 
-MOST_MEMBERS = 200_000
+MAX_MEMBERS = 200_000
 """Files and folders of an archive; listing so many takes some seconds."""
 
-LARGEST_HEADER = 1 << 20
+MAX_HEADER = 1 << 20
 """Bytes of the header of a member, including its name."""
 
 DAMAGE = (
@@ -65,7 +65,7 @@ _ZIP_BEGINS = (b"PK\x03\x04", b"PK\x05\x06")
 
 def most_unpacked(n_packed: int) -> int:
     """Return the largest allowed unpacked size in bytes of a file of `n_packed` bytes."""
-    return max(ALWAYS_ALLOWED, LARGEST_RATIO * n_packed)
+    return max(ALWAYS_ALLOWED, MAX_RATIO * n_packed)
 
 
 def printable_name(name: str) -> str:
@@ -142,8 +142,8 @@ def members_of(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """
     stream = archive.fileobj
     for number in itertools.count():
-        if number > MOST_MEMBERS:
-            raise tarfile.ReadError(f"it has more than {MOST_MEMBERS} members")
+        if number > MAX_MEMBERS:
+            raise tarfile.ReadError(f"it has more than {MAX_MEMBERS} members")
         stream.in_header = True
         member = archive.next()
         stream.in_header = False
@@ -161,7 +161,7 @@ def members_of(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     """Return the bytes of the plain member that `members_of` has just yielded."""
-    if member.size > LARGEST_MEMBER:
+    if member.size > MAX_MEMBER:
         raise tarfile.ReadError(f"a member has {member.size} bytes")
     return archive.extractfile(member).read()
 
@@ -179,8 +179,8 @@ def opened_zip(file: Path | BinaryIO) -> Iterator[zipfile.ZipFile]:
     with zipfile.ZipFile(file) as archive:
         if sum(member.file_size for member in archive.infolist()) > most:
             raise zipfile.BadZipFile(_swells(most))
-        if len(archive.infolist()) > MOST_MEMBERS:
-            raise zipfile.BadZipFile(f"it has more than {MOST_MEMBERS} members")
+        if len(archive.infolist()) > MAX_MEMBERS:
+            raise zipfile.BadZipFile(f"it has more than {MAX_MEMBERS} members")
         for member in archive.infolist():
             # For other methods the library unpacks whole blocks of unlimited size.
             if member.compress_type not in _METHODS:
@@ -198,7 +198,7 @@ class _Forward:
         self.in_header = True
 
     def read(self, size: int) -> bytes:
-        if not 0 <= size <= (LARGEST_HEADER if self.in_header else LARGEST_MEMBER):
+        if not 0 <= size <= (MAX_HEADER if self.in_header else MAX_MEMBER):
             raise tarfile.ReadError(f"a piece claims {size} bytes")
         data = self.source.read(size)
         self._advance(len(data))

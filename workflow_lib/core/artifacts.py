@@ -38,7 +38,7 @@ _FORMAT = ("v110", "v110")
 _STORED_AS_ITEMS = (Mapping, np.ndarray)
 """Types of the values that become groups and datasets; the others become attributes."""
 
-DEEPEST = 32
+MAX_DEPTH = 32
 """Groups within groups that are read; artifacts have fewer than ten."""
 
 _GROUP = object()
@@ -319,8 +319,8 @@ def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, 
 
     def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
         nonlocal remaining
-        if name.count("/") >= DEEPEST:
-            raise ValueError(f"over {DEEPEST} groups within groups")
+        if name.count("/") >= MAX_DEPTH:
+            raise ValueError(f"over {MAX_DEPTH} groups within groups")
         if isinstance(item, h5py.Dataset):
             remaining -= item.nbytes
         if not isinstance(item, h5py.Dataset):

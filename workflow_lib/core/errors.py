@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-LONGEST_PART = 1500
+MAX_PART_LENGTH = 1500
 """Characters of a part of a message; the middle of a longer part is left out."""
 
 
@@ -50,8 +50,8 @@ def readable(text: str) -> str:
     Messages quote files, and files may hold anything: characters that move the cursor, invisible
     characters, a million letters in one cell.
     """
-    if len(text) > LONGEST_PART:
-        half = LONGEST_PART // 2
+    if len(text) > MAX_PART_LENGTH:
+        half = MAX_PART_LENGTH // 2
         text = f"{text[:half]} [...] {text[-half:]}"
     return "".join(
         letter

@@ -10,7 +10,7 @@ GRAMS_IN_MEMORY = 3
 SHARE_OF_MEMORY = 0.25
 """Of the machine's memory, for one job: others run at the same time."""
 
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 """With more, an eigendecomposition takes minutes, and selection needs one for every kernel
 width."""
 
@@ -28,8 +28,8 @@ def default_max_gram_rows(memory: float | None = None) -> int:
     """
     memory = _memory() if memory is None else memory
     if memory is None:
-        return MOST_ROWS
-    return min(MOST_ROWS, int((SHARE_OF_MEMORY * memory / (8 * GRAMS_IN_MEMORY)) ** 0.5))
+        return MAX_ROWS
+    return min(MAX_ROWS, int((SHARE_OF_MEMORY * memory / (8 * GRAMS_IN_MEMORY)) ** 0.5))
 
 
 def _memory() -> int | None:

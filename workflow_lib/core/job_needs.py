@@ -27,7 +27,7 @@ COPIES = 8
 """Copies of a dataset in memory: as read, scaled and split, and the results for each row."""
 
 
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 """Classes that a dataset may have."""
 
 ROWS_OF_ALL = 2000
@@ -102,7 +102,7 @@ def most_gram_rows(
         is not known either, but the largest training size is above half of it.
     """
     largest = max(ROWS_OF_ALL if size == ALL else size for size in training_sizes)
-    rows = largest * (MOST_CLASSES if per_class else 2 if is_own else 1)
+    rows = largest * (MAX_CLASSES if per_class else 2 if is_own else 1)
     return min(rows + max(weak_sizes, default=0), limit)
 
 

@@ -14,20 +14,20 @@ from typing import Any
 
 from workflow_lib.core.errors import UserError
 
-LARGEST_FILE = 1 << 25
+MAX_FILE = 1 << 25
 """Bytes of the largest pickle that is read."""
 
-LARGEST_WHOLE_NUMBER = 1 << 10
+MAX_WHOLE_NUMBER = 1 << 10
 """Bytes of the largest whole number."""
 
-MOST_VALUES = 5_000_000
+MAX_VALUES = 5_000_000
 """Values that a pickle may hold, repeated references counted each time. A pickle of a hundred bytes
 can exceed the memory by containers that refer to each other twice."""
 
-DEEPEST = 50
+MAX_DEPTH = 50
 """Levels of nested containers."""
 
-LARGEST_KEY = 1 << 60
+MAX_KEY = 1 << 60
 """Largest number that may be a key: larger numbers can be chosen to have equal hashes."""
 
 PROTOCOL = 5
@@ -67,11 +67,11 @@ def read_plain_pickle(path: Path) -> Any:
     ------
     UserError
         When the file cannot be read, is damaged or not a pickle, holds other than plain values, or
-        exceeds MOST_VALUES or DEEPEST.
+        exceeds MAX_VALUES or MAX_DEPTH.
     """
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise _Refused(f"it has more than {LARGEST_FILE} bytes")
+        if path.stat().st_size > MAX_FILE:
+            raise _Refused(f"it has more than {MAX_FILE} bytes")
         value = _value_of(path.read_bytes())
         _check_extent(value)
         return value
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:
     """Return the argument of an instruction; refuse long numbers and texts that are not UTF-8."""
     if isinstance(value, str):
         value.encode("utf-8")
-    elif isinstance(value, int) and value.bit_length() > 8 * LARGEST_WHOLE_NUMBER:
+    elif isinstance(value, int) and value.bit_length() > 8 * MAX_WHOLE_NUMBER:
         raise _Refused(f"a number has {value.bit_length() // 8 + 1} bytes")
     return value
 
@@ -208,8 +208,10 @@ def _check_extent(value: Any) -> None:
         elif not isinstance(container, (list, tuple, set, frozenset)):
             continue
         n_values += len(container)
-        if n_values > MOST_VALUES or depth > DEEPEST:
-            raise _Refused(f"it holds more than {MOST_VALUES} values, or containers {DEEPEST} deep")
+        if n_values > MAX_VALUES or depth > MAX_DEPTH:
+            raise _Refused(
+                f"it holds more than {MAX_VALUES} values, or containers {MAX_DEPTH} deep"
+            )
         containers += [(inner, depth + 1) for inner in container if not _is_single(inner)]
 
 
@@ -219,7 +221,7 @@ def _is_single(value: Any) -> bool:
 
 def _as_key(value: Any) -> Any:
     """Return `value`; raise when it may not be a key."""
-    is_large = isinstance(value, (int, float)) and not abs(value) < LARGEST_KEY
+    is_large = isinstance(value, (int, float)) and not abs(value) < MAX_KEY
     if is_large or not _is_single(value):
         raise _Refused(f"a {'large number' if is_large else type(value).__name__} is a key")
     return value

@@ -18,13 +18,13 @@ NAME = r"^[a-z0-9][a-z0-9_-]*$"
 
 NO_FORMULA = r"^[^$]+$"
 
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 """Characters; the name of a file has at most 255 and includes up to three names."""
 
-MOST = 1_000_000_000
+MAX_COUNT = 1_000_000_000
 """Of counts; a larger number is a mistake, and might not fit the machine's integers."""
 
-MOST_REPEATS = 1000
+MAX_REPEATS = 1000
 """Of the splits of an experiment."""
 
 ALL = "all"
@@ -68,7 +68,7 @@ def strictly_increasing(values: tuple) -> tuple:
 
 def check_training_size(value: Any) -> int | str:
     """Return `value` when it is a whole number from 1, or `ALL`; raise otherwise."""
-    whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST
+    whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_COUNT
     if not whole and value != ALL:
         raise PydanticCustomError("setting", TRAINING_SIZE_IN_WORDS)
     return value
@@ -121,12 +121,12 @@ _FLAGS = {"true": True, "false": False}
 
 Text = Annotated[str, Field(min_length=1)]
 TextInFigures = Annotated[str, Field(pattern=NO_FORMULA)]
-Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
+Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME_LENGTH)]
 Flag = Annotated[bool, Strict()]
 # Snakemake leaves `--config KEY=false` a text.
 TypedFlag = Annotated[bool, Strict(), BeforeValidator(lambda v: _FLAGS.get(str(v).lower(), v))]
-Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
-Repeats = Annotated[int, Strict(), Field(ge=1, le=MOST_REPEATS)]
+Count = Annotated[int, Strict(), Field(ge=1, le=MAX_COUNT)]
+Repeats = Annotated[int, Strict(), Field(ge=1, le=MAX_REPEATS)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
@@ -155,7 +155,7 @@ TrainingSizes = Annotated[
             int | str,
             PlainValidator(check_training_size),
             WithJsonSchema(
-                {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST}, {"const": ALL}]}
+                {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_COUNT}, {"const": ALL}]}
             ),
         ],
         ...,

@@ -28,17 +28,17 @@ from workflow_lib.core.web import FAILURES, SCHEMES, failure, open_address
 from workflow_lib.core.whole_files import TEMPORARY
 
 _CHUNK = 1 << 16
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE = 30.0
 _NO_SUCH_RANGE = 416
 
-LARGEST_ARCHIVE = 1 << 32
+MAX_ARCHIVE = 1 << 32
 """Bytes after which the download of an archive of unknown size is stopped."""
 
-LONGEST_NAME, LONGEST_PATH = 255, 2000
+MAX_NAME_LENGTH, MAX_PATH_LENGTH = 255, 2000
 """Bytes of the name of a file or folder, and of its path. Usual file systems allow no longer names,
 and paths twice as long."""
 
-LEAST_SPEED = 100
+MIN_SPEED = 100
 """Bytes per second below which a download is stopped as too slow."""
 
 Progress = Callable[[int, int], None]
@@ -70,7 +70,7 @@ def acquire(
     mirrors : sequence of paths, default=()
         Folders to search for ``path`` before anything is downloaded.
     timeout : float, default=60
-        Seconds without an answer, or with fewer than LEAST_SPEED bytes per second since the
+        Seconds without an answer, or with fewer than MIN_SPEED bytes per second since the
         beginning, after which an attempt is stopped.
     retries : int, default=4
         Number of further attempts after a download that failed for a temporary reason (no answer,
@@ -183,7 +183,7 @@ def _download(
     reason = ""
     for attempt in range(retries + 1):
         if attempt:
-            time.sleep(min(pause * 2 ** (attempt - 1), _LONGEST_PAUSE))
+            time.sleep(min(pause * 2 ** (attempt - 1), _MAX_PAUSE))
         try:
             if size is None:
                 part.unlink(missing_ok=True)
@@ -252,7 +252,7 @@ def _fetch(
                 f"the server announces {response.length} bytes ({kind}) instead of {size - start}"
             )
         total = size or response.length or 0
-        most = size or min(total or LARGEST_ARCHIVE, LARGEST_ARCHIVE)
+        most = size or min(total or MAX_ARCHIVE, MAX_ARCHIVE)
         with _writing(part):
             if not start:
                 part.unlink(missing_ok=True)
@@ -273,7 +273,7 @@ def _fetch(
                 if progress is not None:
                     progress(done, total)
                 spent = time.monotonic() - begin
-                if spent > timeout and done - start < LEAST_SPEED * spent:
+                if spent > timeout and done - start < MIN_SPEED * spent:
                     raise TimeoutError(f"only {done - start} bytes came in {spent:.0f} seconds")
     if done > most:
         part.unlink()
@@ -327,13 +327,13 @@ def _searched(mirrors: Sequence[Path]) -> str:
 def _refuse_escape(name: str, place: str) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     leads_out = path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name)
-    too_long = any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts)
-    too_long |= len(os.fsencode(name)) > LONGEST_PATH
+    too_long = any(len(os.fsencode(part)) > MAX_NAME_LENGTH for part in path.parts)
+    too_long |= len(os.fsencode(name)) > MAX_PATH_LENGTH
     if leads_out or too_long or re.search(r"[\0-\x1f\x7f]", name):
         raise UserError(
             place=place,
             found=f"{name[:300]!r} leads out of its folder" if leads_out else f"{name[:300]!r}",
             expected="a relative path without '..' and without control characters, of at most "
-            f"{LONGEST_PATH} bytes, with names of at most {LONGEST_NAME}",
+            f"{MAX_PATH_LENGTH} bytes, with names of at most {MAX_NAME_LENGTH}",
             remedy="do not use this file unless you trust where it comes from",
         )

@@ -35,31 +35,31 @@ NUMBER, CATEGORY, STRINGS, TEXT, SMILES, DATE, ROW_NAME, CONSTANT, EMPTY = KINDS
 )
 """Every kind of column, in the order in which they are reported."""
 
-MOST_LEVELS = 20
+MAX_LEVELS = 20
 """Largest number of levels of a category; each becomes an input of its own."""
 
-LEAST_ROWS_PER_LEVEL = 5
+MIN_ROWS_PER_LEVEL = 5
 """Mean number of rows per level above which a column is a category: rarer levels cannot be
 learned."""
 
-LEAST_WORDS = 4.0
+MIN_WORDS = 4.0
 """Mean number of words of a cell from which on a column is a text, of which words are counted."""
 
-LONGEST_NAME = 30
+MAX_NAME_LENGTH = 30
 """Largest mean number of characters of the names of rows. Longer distinct texts, such as sequences,
 are informative about their rows."""
 
-LEAST_BONDED = 0.1
+MIN_BONDED = 0.1
 """Smallest share of texts with a branch, a double bond or an aromatic ring in a column of
 molecules: sample numbers such as C12 never have them."""
 
 MOSTLY = 0.8
 """Smallest share of numbers for which a column of texts is reported as damaged numbers."""
 
-MOST_MARKS = 3
+MAX_MARKS = 3
 """Largest number of different texts among many numbers with decimals that are reported."""
 
-LARGEST_WHOLE = 2**53
+MAX_WHOLE = 2**53
 """Largest whole number up to which all are exact in double precision."""
 
 _ROW_NAMES = re.compile(
@@ -110,15 +110,15 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
 
     - ``number``: every value is a number, also whole numbers with few distinct values;
     - ``smiles``: with the name of such a column, and only characters of SMILES; or with any name,
-      and only atoms and bonds of organic molecules, where at least `LEAST_BONDED` of the texts have
+      and only atoms and bonds of organic molecules, where at least `MIN_BONDED` of the texts have
       bonds that other texts do not have;
     - ``date``: days such as 2024-05-31 or 31/05/2024, with or without a time;
     - ``row name``: a different value in every row that only identifies it: texts shorter than
-      `LONGEST_NAME` or columns named like an identifier, and whole numbers that count the rows or
-      are named like an identifier;
-    - ``category``: at most `MOST_LEVELS` different texts, each in more than `LEAST_ROWS_PER_LEVEL`
+      `MAX_NAME_LENGTH` or columns named like an identifier, and whole numbers that count the rows
+      or are named like an identifier;
+    - ``category``: at most `MAX_LEVELS` different texts, each in more than `MIN_ROWS_PER_LEVEL`
       rows on average;
-    - ``text``: more different texts, of `LEAST_WORDS` words or more on average;
+    - ``text``: more different texts, of `MIN_WORDS` words or more on average;
     - ``strings``: all other texts;
     - ``constant`` (a single value) and ``empty``, from which nothing can be learned.
 
@@ -167,7 +167,7 @@ def _kind_of_numbers(name: str, table: Table) -> ColumnKind:
     if not len(present):
         return ColumnKind(EMPTY, n_missing, 0)
     n_distinct, warning = len(np.unique(present)), ""
-    if np.abs(present).max() > LARGEST_WHOLE and (
+    if np.abs(present).max() > MAX_WHOLE and (
         n_distinct < (n_exact := len(set(table.strings(name)) - {""}))
     ):
         n_distinct = n_exact
@@ -175,7 +175,7 @@ def _kind_of_numbers(name: str, table: Table) -> ColumnKind:
             return ColumnKind(ROW_NAME, 0, n_exact, "a different whole number in every row")
         warning = (
             f"as numbers some of its {n_exact} different values are equal, since only whole "
-            f"numbers up to {LARGEST_WHOLE} are exact; leave identifiers out (exclude={name}), or "
+            f"numbers up to {MAX_WHOLE} are exact; leave identifiers out (exclude={name}), or "
             f"take them as names (categories={name})"
         )
     if n_distinct == 1:
@@ -187,7 +187,7 @@ def _kind_of_numbers(name: str, table: Table) -> ColumnKind:
         if (np.diff(values) == 1).all():
             return ColumnKind(ROW_NAME, 0, n_distinct, "it counts the rows")
     note = ""
-    if whole and n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(present):
+    if whole and n_distinct <= MAX_LEVELS and n_distinct * MIN_ROWS_PER_LEVEL < len(present):
         note = f"{n_distinct} different whole numbers, taken as numbers"
     return ColumnKind(NUMBER, n_missing, n_distinct, note, warning)
 
@@ -219,12 +219,12 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
     if unique and named_like_an_identity(name):
         return kind(ROW_NAME, "a different text in every row")
     warning = _spoiled_numbers(values, table)
-    if n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(values):
+    if n_distinct <= MAX_LEVELS and n_distinct * MIN_ROWS_PER_LEVEL < len(values):
         return kind(CATEGORY, warning=warning)
-    if n_words(values) >= LEAST_WORDS:
+    if n_words(values) >= MIN_WORDS:
         return kind(TEXT, warning=warning)
     mean_length = sum(map(len, present)) / len(present)
-    if unique and not warning and mean_length <= LONGEST_NAME:
+    if unique and not warning and mean_length <= MAX_NAME_LENGTH:
         return kind(ROW_NAME, "a different text in every row")
     return kind(STRINGS, warning=warning)
 
@@ -233,7 +233,7 @@ def _are_molecules(texts: list[str]) -> bool:
     """Return whether texts, in a column of any name, are very likely SMILES."""
     if not all(map(_SMILES_ATOMS.fullmatch, texts)):
         return False
-    return sum(bool(_SMILES_BONDS.search(text)) for text in texts) >= LEAST_BONDED * len(texts)
+    return sum(bool(_SMILES_BONDS.search(text)) for text in texts) >= MIN_BONDED * len(texts)
 
 
 def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
@@ -268,11 +268,11 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
     marks = list(dict.fromkeys(values[others]))
     numbers = {text for text in texts if is_measured(text)}
     are_known = all(is_limit(mark) or is_no_result(mark) for mark in marks)
-    are_few = len(marks) <= MOST_MARKS and any("." in text or "," in text for text in numbers)
+    are_few = len(marks) <= MAX_MARKS and any("." in text or "," in text for text in numbers)
     if len(numbers) > 1 and (
         len(others) <= (1 - MOSTLY) * len(present)
         or are_known
-        or (are_few and len(numbers) > MOST_MARKS)
+        or (are_few and len(numbers) > MAX_MARKS)
     ):
         # Snakemake takes # for a comment.
         key = f"missing='\\{marks[0]}'" if marks[0][0] == "#" else f'missing="{marks[0]}"'

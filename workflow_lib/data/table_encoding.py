@@ -14,7 +14,7 @@ import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.json_text import from_json_bytes, json_bytes
-from workflow_lib.data.column_kinds import MOST_LEVELS
+from workflow_lib.data.column_kinds import MAX_LEVELS
 from workflow_lib.data.molecules import read_molecules
 from workflow_lib.data.table_bags import bag_counts
 from workflow_lib.data.table_sequences import table_sequences
@@ -34,10 +34,10 @@ STRING_COLUMNS = 32
 STRING_LENGTHS = (2, 4)
 """Shortest and longest n-gram, in characters, within the words of a string."""
 
-FEWEST_ROWS = 2
+MIN_ROWS = 2
 """Smallest number of rows with a word: a word of a single row relates no two rows."""
 
-MOST_TERMS = 20_000
+MAX_TERMS = 20_000
 """Largest number of words of a column of texts that are kept, the most frequent ones."""
 
 RADIUS, N_BITS = 2, 2048
@@ -186,7 +186,7 @@ class TableEncoding:
         Raises
         ------
         UserError
-            When there is no such column, when no word occurs in FEWEST_ROWS rows, or where folds
+            When there is no such column, when no word occurs in MIN_ROWS rows, or where folds
             learn codes besides a text or molecules.
         """
         encoders = {
@@ -242,14 +242,14 @@ class TableEncoding:
 
         An indicator of missing values is a property of its own, since several numbers that are
         missing together may share it. Numbers are a group but for runs of channels
-        (`channel_groups`), categories of at most `MOST_LEVELS` levels are one, and every other
+        (`channel_groups`), categories of at most `MAX_LEVELS` levels are one, and every other
         column of names is one of its own.
         """
         of_numbers = channel_groups(self.numbers, first=2)
         properties = [(1, group) for group in of_numbers] + [(1, 0)] * len(self.missing_indicators)
         last = max(of_numbers, default=1)
         for levels in self.categories.values():
-            is_own_group = levels.n_columns > MOST_LEVELS
+            is_own_group = levels.n_columns > MAX_LEVELS
             last = max(last, 1) + is_own_group
             properties.append((levels.n_columns, last if is_own_group else 1))
         first = max(last, 1) + 1
@@ -368,16 +368,16 @@ class TableEncoding:
 
 
 def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
-    """Return the words of a column in at least FEWEST_ROWS rows, the MOST_TERMS most frequent."""
+    """Return the words of a column in at least MIN_ROWS rows, the MAX_TERMS most frequent."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    vectorizer = CountVectorizer(analyzer=words_of, min_df=FEWEST_ROWS, max_features=MOST_TERMS)
+    vectorizer = CountVectorizer(analyzer=words_of, min_df=MIN_ROWS, max_features=MAX_TERMS)
     try:
         vectorizer.fit(table.strings(name))
     except ValueError as error:
         raise UserError(
             place=f"{table.place}, column '{name}'",
-            found=f"no word occurs in {FEWEST_ROWS} rows or more",
+            found=f"no word occurs in {MIN_ROWS} rows or more",
             expected="texts that share words, of two or more letters each",
             remedy="make it a column of strings instead of the text, or leave it out",
         ) from error

@@ -20,7 +20,7 @@ ALPHABETS = ("ACGT", "ACGU", "ACDEFGHIKLMNPQRSTVWY")
 KNOWN_SHARE = 0.95
 """Smallest share of letters that are known, for a sequence to be of DNA or RNA."""
 
-LEAST_LETTERS = 2
+MIN_LETTERS = 2
 """Known letters in a row that a sequence must have: one letter follows no other."""
 
 
@@ -73,7 +73,7 @@ def with_usable_sequences(
             expected="the class of each sequence",
             remedy="fix the columns",
         )
-    kept, excluded = usable_records(records, letters, LEAST_LETTERS, table.place)
+    kept, excluded = usable_records(records, letters, MIN_LETTERS, table.place)
     stays = np.ones(table.n_rows, dtype=bool)
     stays[[record.group for record in records]] = False
     stays[[record.group for record in kept]] = True

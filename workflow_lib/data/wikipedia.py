@@ -29,14 +29,14 @@ ADDRESS = "https://en.wikipedia.org/w/api.php"
 USER_AGENT = "output-fisher-regression/0.1 (research workflow; Python urllib)"
 """Name of this program: Wikimedia refuses programs without a name."""
 
-MOST_TITLES = 20
+MAX_TITLES = 20
 """Pages of a request: the largest number of introductions that the API sends at once."""
 
 NO_PAGE = "there is no page with this title"
 DISAMBIGUATION = "the page only lists the meanings of its title"
 NO_INTRODUCTION = "the page has no text before its first heading"
 
-LARGEST_ANSWER = 1 << 24
+MAX_ANSWER = 1 << 24
 """Largest size of an answer in bytes; the introductions of a request have some thousand."""
 
 TIMEOUT = 30.0
@@ -46,8 +46,8 @@ RETRIES = 4
 """Number of further attempts after one that failed for a temporary reason: no answer, a broken
 connection, an overloaded server."""
 
-_LONGEST_PAUSE = 60.0
-_MOST_ANSWERS = 100
+_MAX_PAUSE = 60.0
+_MAX_ANSWERS = 100
 _PASSING_ERRORS = ("maxlag", "ratelimited", "readonly")
 
 Opener = Callable[..., Any]
@@ -116,10 +116,10 @@ def fetch_introductions(
     reasons: dict[str, str] = {}
     open_titles = sorted(set(titles.values()) - pages.keys())
     _keep(output, kept, titles, pages)
-    for start in range(0, len(open_titles), MOST_TITLES):
+    for start in range(0, len(open_titles), MAX_TITLES):
         if start:
             time.sleep(pause)
-        batch = open_titles[start : start + MOST_TITLES]
+        batch = open_titles[start : start + MAX_TITLES]
         answers = _answers(batch, opener, address, pause)
         try:
             found = _pages_by_title(batch, answers, address)
@@ -244,7 +244,7 @@ def _answers(
         "prop": "extracts|revisions|pageprops",
         "exintro": "1",
         "explaintext": "1",
-        "exlimit": str(MOST_TITLES),
+        "exlimit": str(MAX_TITLES),
         "rvprop": "ids",
         "ppprop": "disambiguation",
         "redirects": "1",
@@ -252,7 +252,7 @@ def _answers(
     }
     parts: list[dict[str, Any]] = []
     rest: dict[str, str] = {}
-    for _ in range(_MOST_ANSWERS):
+    for _ in range(_MAX_ANSWERS):
         query = urllib.parse.urlencode({**question, **rest})
         request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": USER_AGENT})
         answer = _answer(request, opener, address, pause)
@@ -260,7 +260,7 @@ def _answers(
         rest = answer.get("continue", {})
         if not rest or not isinstance(rest, dict):
             return parts
-    raise _no_sound_answer(address, f"its answer has more than {_MOST_ANSWERS} parts")
+    raise _no_sound_answer(address, f"its answer has more than {_MAX_ANSWERS} parts")
 
 
 def _answer(
@@ -271,12 +271,12 @@ def _answer(
     requested_pause = 0.0
     for attempt in range(RETRIES + 1):
         if attempt:
-            time.sleep(min(max(pause * 2 ** (attempt - 1), requested_pause), _LONGEST_PAUSE))
+            time.sleep(min(max(pause * 2 ** (attempt - 1), requested_pause), _MAX_PAUSE))
         try:
             with opener(request, timeout=TIMEOUT) as response:
-                content = response.read(LARGEST_ANSWER + 1)
-            if len(content) > LARGEST_ANSWER:
-                reason = f"the answer has more than {LARGEST_ANSWER} bytes"
+                content = response.read(MAX_ANSWER + 1)
+            if len(content) > MAX_ANSWER:
+                reason = f"the answer has more than {MAX_ANSWER} bytes"
                 break
             answer = parsed_json(content.decode("utf-8"))
         except (JsonFault, UnicodeDecodeError):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.measures.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.measures.metrics import MIN_GAIN, reference_errors, relative_error
 
 N_SAMPLES = 30
 """Bootstrap samples, each of which costs one row of a product of matrices for each grid point."""
@@ -68,7 +68,7 @@ class BootstrapChoices:
         for alpha, predicted in zip(alphas, heldout, strict=True):
             squares = np.nan_to_num((self._outputs - predicted) ** 2, nan=0.0)
             scores = relative_error(self._counts @ squares, self._reference, self._metric)
-            is_better = scores < self._scores * (1.0 - SMALLEST_GAIN)
+            is_better = scores < self._scores * (1.0 - MIN_GAIN)
             # Where all outputs are constant no error is defined, and the first point is chosen.
             is_better |= np.array([point is None for point in self._points])
             if is_better.any():

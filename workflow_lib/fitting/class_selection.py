@@ -11,7 +11,7 @@ import numpy as np
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.solvers.principal_components import first_least
 
 # Scores of a row that differ by less, relative to their size, differ by rounding only.
@@ -186,7 +186,7 @@ def _best_scores(
         curves.add_penalties(kernel, {}, alphas, errors, error_rates=rates)
         for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
-            if best is None or error < best.score * (1.0 - SMALLEST_GAIN):
+            if best is None or error < best.score * (1.0 - MIN_GAIN):
                 best = ScoreChoice(kernel, alpha, error, scores)
     return best
 
@@ -231,4 +231,4 @@ def heldout_class_scores(
 
 def least_error(errors: Sequence[float]) -> int:
     """Return the number of the least error, the first of those that are equal but for rounding."""
-    return int(first_least(np.asarray(errors)[:, None], SMALLEST_GAIN)[0])
+    return int(first_least(np.asarray(errors)[:, None], MIN_GAIN)[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workflow_lib.items.group_names import SELECTED, item_group
 
-LARGEST_COMPONENT_SHARE = 0.6
+MAX_COMPONENT_SHARE = 0.6
 """Of several mixtures, one with more components than this share of the training rows is left
 out."""
 
@@ -52,7 +52,7 @@ def counts_of_size(counts: Sequence[int | None], size: int) -> tuple[int | None,
     """Return the component counts that a number of training rows allows, or else the first."""
     if len(counts) < 2 or counts[0] is None:
         return tuple(counts)
-    most = max(LARGEST_COMPONENT_SHARE * size, counts[0])
+    most = max(MAX_COMPONENT_SHARE * size, counts[0])
     return tuple(count for count in counts if count <= most)
 
 

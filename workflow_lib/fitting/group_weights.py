@@ -22,10 +22,10 @@ WIDTHS = (None, 1.0)
 PENALTIES = tuple(10.0**power for power in range(-6, 2))
 """Relative to the mean of the diagonal."""
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """Most training rows that are compared, so that the comparison takes seconds."""
 
-LEAST_GAIN = 0.01
+MIN_GAIN = 0.01
 """Share by which the error has to be lower with equal weights of groups: smaller differences are
 chance."""
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 
 WITH_WIDTH = ("rbf", "laplacian")
 """Kernels that have a width."""
@@ -155,7 +155,7 @@ class KernelGrid:
         if extension:
             for key, choice in select(extension).items():
                 # Choices equal by algebra differ by rounding; that of the grid is kept.
-                if choice.score < found[key].score * (1.0 - SMALLEST_GAIN):
+                if choice.score < found[key].score * (1.0 - MIN_GAIN):
                     found[key] = choice
         return found, extension
 

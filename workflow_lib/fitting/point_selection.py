@@ -18,7 +18,7 @@ from workflow_lib.fitting.input_kernels import (
     kernel_without_selection,
 )
 from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 
 Point = tuple[dict[str, Any], np.ndarray]
 """A grid point, and what it predicts for rows without their fold: outputs, or scores of classes."""
@@ -57,7 +57,7 @@ def select_point(
         axes = {name: [value] for name, value in point.items()}
         curves.add(point.get("kernel", kernel), axes, error, error_rates=rates)
         # Points that are equal by algebra differ by rounding.
-        if best is None or error < best_error * (1.0 - SMALLEST_GAIN):
+        if best is None or error < best_error * (1.0 - MIN_GAIN):
             best, best_error = (point, heldout), error
     point, heldout = best
     chosen = curves.entry(point.get("kernel", kernel), point)

@@ -29,7 +29,7 @@ from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
 from workflow_lib.solvers.weak import WeakGrams
 
 # 256 MB of eigenvectors of weak rows, and as much of distances.
-MOST_NUMBERS_KEPT = 2**25
+MAX_NUMBERS_KEPT = 2**25
 
 Grams = tuple[np.ndarray, np.ndarray]
 
@@ -122,7 +122,7 @@ class PreparedInputs(ABC):
             decomposition=None if self.learns else known.get(key),
         )
         kept = sum(rows**2 for _, _, rows in known)
-        if not self.learns and key not in known and kept + weak_size**2 <= MOST_NUMBERS_KEPT:
+        if not self.learns and key not in known and kept + weak_size**2 <= MAX_NUMBERS_KEPT:
             known[key] = solver.decomposition
         return solver
 
@@ -286,7 +286,7 @@ class PreparedRows(PreparedInputs):
         if distances is None:
             distances = absolute_distances(X, Z)
             kept = sum(known.size for known in self._distances.values())
-            if kept + distances.size <= MOST_NUMBERS_KEPT:
+            if kept + distances.size <= MAX_NUMBERS_KEPT:
                 self._distances[key] = distances
         return laplacian_of(distances, gamma)
 

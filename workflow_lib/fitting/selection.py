@@ -18,7 +18,7 @@ from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.validation_curves import ValidationCurves
-from workflow_lib.measures.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.measures.metrics import MIN_GAIN, reference_errors, relative_error
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def best_of(choices: Iterable[Choice]) -> Choice:
 
 def is_better(choice: Choice, than: Choice) -> bool:
     """Return whether a choice has a lower score than another, by more than rounding."""
-    return choice.score < than.score * (1.0 - SMALLEST_GAIN)
+    return choice.score < than.score * (1.0 - MIN_GAIN)
 
 
 def select_each(

@@ -26,7 +26,7 @@ indicators towards each other; too large a factor makes soft pseudo-classes hard
 
 KINDS = ("hard", "soft")
 
-SMALLEST_SHARE = 0.1
+MIN_SHARE = 0.1
 """Share of the greatest agreement under which a class cannot be that of a weak row."""
 
 
@@ -34,7 +34,7 @@ def allowed_classes(memberships: np.ndarray, class_memberships: np.ndarray) -> n
     """Return which classes a weak label leaves: an indicator (w, K), at least one class a row.
 
     A class agrees with a weak label by the probability sum_c q_c Q_kc that both are of the same
-    component. Left are the classes with at least `SMALLEST_SHARE` of the greatest agreement of the
+    component. Left are the classes with at least `MIN_SHARE` of the greatest agreement of the
     row, and those whose most probable component is the most probable one of the label: an annotator
     without errors gave the label for one of these.
 
@@ -46,7 +46,7 @@ def allowed_classes(memberships: np.ndarray, class_memberships: np.ndarray) -> n
         Memberships Q of the class vectors.
     """
     agreement = memberships @ class_memberships.T
-    is_near = agreement >= SMALLEST_SHARE * agreement.max(axis=1, keepdims=True)
+    is_near = agreement >= MIN_SHARE * agreement.max(axis=1, keepdims=True)
     is_same = memberships.argmax(axis=1)[:, None] == class_memberships.argmax(axis=1)
     return (is_near | is_same).astype(np.float64)
 

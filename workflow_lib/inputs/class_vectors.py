@@ -38,7 +38,7 @@ STOP_WORDS = frozenset(
 """Function words: articles, pronouns, prepositions, conjunctions, auxiliary verbs and adverbs of
 degree. Texts repeat them so often that their small weights add up to most of the mean."""
 
-SMALLEST_SINGULAR_VALUE = 1e-10
+MIN_SINGULAR_VALUE = 1e-10
 """Relative to the largest; a smaller singular value is a rounding error."""
 
 _SHORTEST_SINGULAR = 3
@@ -253,7 +253,7 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     if not with_words.size:
         return np.full((len(texts), 1), np.nan)
     left, singular_values, right = np.linalg.svd(rows[with_words], full_matrices=False)
-    kept = singular_values > SMALLEST_SINGULAR_VALUE * singular_values[0]
+    kept = singular_values > MIN_SINGULAR_VALUE * singular_values[0]
     n_kept = min(dimension, int(kept.sum()))
     sizes = np.abs(right[:n_kept])
     # The first of those that are equally large up to rounding: words that co-occur tie.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FEWEST_CHANNELS = 10
+MIN_CHANNELS = 10
 """Numbers in a row whose names differ by a rising or falling number alone, from which on they are
 a group of their own, such as a spectrum."""
 
@@ -86,7 +86,7 @@ def channel_groups(names: Sequence[str], first: int) -> list[int]:
             if around[end] != around[end - 1] or step == 0 or step == -direction:
                 break
             end, direction = end + 1, step
-        if end - begin >= FEWEST_CHANNELS:
+        if end - begin >= MIN_CHANNELS:
             groups[begin:end] = [first] * (end - begin)
             first += 1
         begin = end

@@ -10,7 +10,7 @@ import numpy as np
 from workflow_lib.inputs.column_origins import ColumnOrigins
 from workflow_lib.items.scales import ROW_SCALES
 
-LARGEST_STANDARD_VALUE = 8.0
+MAX_STANDARD_VALUE = 8.0
 """Standardised values of rare features are cut there: where most training rows have one value, the
 standard deviation can be tiny, and one test value would dominate every distance. Other columns are
 not cut: a row far out may be what a linear relation is learned from."""
@@ -27,7 +27,7 @@ class InputPreparation:
     offset, scale : array (q,)
         Prepared value = (value - offset) / scale; a scale of zero marks a column that is dropped.
     is_cut : bool array (q,)
-        Whether prepared values are cut at `LARGEST_STANDARD_VALUE`: of standardised columns of
+        Whether prepared values are cut at `MAX_STANDARD_VALUE`: of standardised columns of
         which more than half of the training rows have the same value.
     weights : array (q,) or None, default=None
         Factors of the prepared values, after the cut; None for 1.
@@ -68,7 +68,7 @@ class InputPreparation:
         X = np.where(np.isnan(X), self.fill, X)[:, kept]
         prepared = (X - self.offset[kept]) / self.scale[kept]
         if self.is_cut.any():
-            limits = np.where(self.is_cut[kept], LARGEST_STANDARD_VALUE, np.inf)
+            limits = np.where(self.is_cut[kept], MAX_STANDARD_VALUE, np.inf)
             prepared = np.clip(prepared, -limits, limits)
         return prepared if self.weights is None else prepared * self.weights[kept]
 

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 N_COORDINATES = 60
 
 # Relative to the largest eigenvalue; a smaller eigenvalue is a rounding error.
-SMALLEST_EIGENVALUE = 1e-10
+MIN_EIGENVALUE = 1e-10
 
 
 def principal_coordinates(products: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
@@ -40,7 +40,7 @@ def principal_directions(
     n_rows = len(products)
     first = max(n_rows - n_coordinates, 0)
     eigenvalues, eigenvectors = eigh(products, subset_by_index=(first, n_rows - 1))
-    kept = eigenvalues > SMALLEST_EIGENVALUE * max(eigenvalues[-1], np.finfo(float).tiny)
+    kept = eigenvalues > MIN_EIGENVALUE * max(eigenvalues[-1], np.finfo(float).tiny)
     if not kept.any():
         return np.zeros((n_rows, 1)), np.ones(1)
     # Largest first, each with its largest entry positive: eigenvectors have no sign of their own.

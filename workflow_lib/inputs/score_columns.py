@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SMALLEST_DEVIATION = 1e-10
+MIN_DEVIATION = 1e-10
 """Standard deviation of a column, relative to its largest value, below which it is constant."""
 
 
@@ -46,7 +46,7 @@ class ScoreColumns(NamedTuple):
         if not standardise:
             return cls(np.arange(p), np.zeros(p), np.ones(p), np.empty((p, 0)), 1.0)
         deviation = columns.std(axis=0)
-        kept = np.flatnonzero(deviation > SMALLEST_DEVIATION * np.abs(columns).max(axis=0))
+        kept = np.flatnonzero(deviation > MIN_DEVIATION * np.abs(columns).max(axis=0))
         mean, scale = columns[:, kept].mean(axis=0), deviation[kept]
         m = len(kept)
         if m <= l_rows:

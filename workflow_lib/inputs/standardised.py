@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from workflow_lib.core.parameters import ParameterMixin
-from workflow_lib.inputs.score_columns import SMALLEST_DEVIATION
+from workflow_lib.inputs.score_columns import MIN_DEVIATION
 
 
 class Standardised(ParameterMixin):
@@ -42,7 +42,7 @@ class Standardised(ParameterMixin):
         columns = self.columns(X)
         self.mean_ = columns.mean(axis=0)
         deviation = columns.std(axis=0)
-        varies = deviation > SMALLEST_DEVIATION * np.abs(columns).max(axis=0)
+        varies = deviation > MIN_DEVIATION * np.abs(columns).max(axis=0)
         self.scale_ = np.where(varies, deviation, np.inf)
         self._n_features_out = len(self.mean_)
         return self

@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-SMALLEST_EIGENVALUE = 1e-10
+MIN_EIGENVALUE = 1e-10
 """Smallest eigenvalue of a covariance after shrinkage, relative to its mean eigenvalue."""
 
 
@@ -124,7 +124,7 @@ class TangentSpace(TransformerMixin, BaseEstimator):
         scale = np.trace(found, axis1=1, axis2=2)[:, None, None] / p
         found = (1.0 - self.shrinkage) * found + self.shrinkage * scale * np.eye(p)
         smallest = np.linalg.eigvalsh(found)[:, 0]
-        wrong = np.flatnonzero(smallest <= SMALLEST_EIGENVALUE * scale[:, 0, 0])
+        wrong = np.flatnonzero(smallest <= MIN_EIGENVALUE * scale[:, 0, 0])
         if len(wrong):
             raise ValueError(
                 f"The covariance of row {wrong[0]} is not positive definite (smallest eigenvalue "

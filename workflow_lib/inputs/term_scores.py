@@ -30,7 +30,7 @@ of the last nodes on the way to it) to a symbol (the label of a child, or the en
     c_sb over the training trees. With one state it is ``multinomial``. In a Markov
     chain every node but the last has one child, and no end is drawn.
 
-Terms of fewer than FEWEST_TEXTS training texts are left out, and rows have unit length, as those of
+Terms of fewer than MIN_TEXTS training texts are left out, and rows have unit length, as those of
 `workflow_lib.inputs.term_weights`, which has the same interface.
 """
 
@@ -42,16 +42,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workflow_lib.inputs.term_weights import FEWEST_TEXTS, TermWeights, fit_term_weights
+from workflow_lib.inputs.term_weights import MIN_TEXTS, TermWeights, fit_term_weights
 from workflow_lib.items.scales import MARKOV_SCALE
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_ITERATIONS, TOLERANCE = 200, 1e-6
+MAX_ITERATIONS, TOLERANCE = 200, 1e-6
 """Of the parameters of the Dirichlet law: iterations, and relative change at which they stop."""
 
-SMALLEST_ALPHA = 1e-6
+MIN_ALPHA = 1e-6
 """Smallest parameter of the Dirichlet law, where a term is so rare that it tends to zero."""
 
 
@@ -196,11 +196,11 @@ def fit_dirichlet(counts: csr_array) -> np.ndarray:
     counts = counts[np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel() > 0)]
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     alpha = np.asarray(counts.sum(axis=0)).ravel() / counts.sum() * counts.shape[1] * 0.1
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         of_terms = digamma(counts.data + alpha[counts.indices]) - digamma(alpha[counts.indices])
         sums = np.bincount(counts.indices, of_terms, minlength=len(alpha))
         total = (digamma(lengths + alpha.sum()) - digamma(alpha.sum())).sum()
-        new = np.maximum(alpha * sums / total, SMALLEST_ALPHA)
+        new = np.maximum(alpha * sums / total, MIN_ALPHA)
         change = np.abs(new - alpha).sum() / alpha.sum()
         alpha = new
         if change < TOLERANCE:
@@ -224,7 +224,7 @@ def fit_terms(counts: csr_array, scale: str, states: np.ndarray | None = None) -
     if scale == "tf-idf":
         return fit_term_weights(counts)
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    kept = np.flatnonzero(frequency >= FEWEST_TEXTS)
+    kept = np.flatnonzero(frequency >= MIN_TEXTS)
     known = counts[:, kept]
     if scale == MARKOV_SCALE:
         mean_counts = np.zeros(counts.shape[1])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 # A term of a single training text relates no two texts: it only shortens the others.
-FEWEST_TEXTS = 2
+MIN_TEXTS = 2
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class TermWeights:
     ----------
     inverse_document_frequency : array (q,)
         ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for a term in fewer
-        than FEWEST_TEXTS.
+        than MIN_TEXTS.
     """
 
     inverse_document_frequency: np.ndarray
@@ -61,4 +61,4 @@ def fit_term_weights(counts: csr_array) -> TermWeights:
     n_texts, n_terms = counts.shape
     frequency = np.bincount(counts.indices, minlength=n_terms)
     weights = np.log((1.0 + n_texts) / (1.0 + frequency)) + 1.0
-    return TermWeights(np.where(frequency >= FEWEST_TEXTS, weights, 0.0))
+    return TermWeights(np.where(frequency >= MIN_TEXTS, weights, 0.0))

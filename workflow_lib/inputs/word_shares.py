@@ -7,7 +7,7 @@ import numpy as np
 from workflow_lib.inputs.standardised import Standardised
 from workflow_lib.items.item_rows import sequences_in
 
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 """Columns of `WordShares` above which they would not fit into memory for a few thousand rows."""
 
 
@@ -22,7 +22,7 @@ class WordShares(Standardised):
     word_length : int, default=3
         Letters of a word k.
     n_symbols : int or None, default=None
-        Number of letters V; there are V to the power of k columns, at most `MOST_WORDS`. None: as
+        Number of letters V; there are V to the power of k columns, at most `MAX_WORDS`. None: as
         the dataset says.
 
     Examples
@@ -38,10 +38,10 @@ class WordShares(Standardised):
 
     def columns(self, rows):
         k, n_words = self.word_length, self.n_symbols**self.word_length
-        if n_words > MOST_WORDS:
+        if n_words > MAX_WORDS:
             raise ValueError(
                 f"There are {n_words} words of {k} of {self.n_symbols} letters; at most "
-                f"{MOST_WORDS} can be columns."
+                f"{MAX_WORDS} can be columns."
             )
         weights = self.n_symbols ** np.arange(k)[::-1]
         sequences = sequences_in(rows)

@@ -55,15 +55,15 @@ TOO_LARGE = "an image that is absurdly large"
 REASONS = (EMPTY, NOT_AN_IMAGE, DAMAGED, TOO_LARGE)
 """Why an image cannot be read."""
 
-LARGEST_FILE = 1 << 26
+MAX_FILE = 1 << 26
 """Bytes of the largest file that is read; a larger one is TOO_LARGE."""
 
-LARGEST_IMAGE = 50_000_000
+MAX_IMAGE = 50_000_000
 """Pixels of the largest image that is decoded; a larger one is TOO_LARGE."""
 
 # Compressed archives can only be read from their beginning, so images are held in memory, up to
 # this many bytes at a time, in order to yield them sorted.
-LARGEST_HELD = 1 << 27
+MAX_HELD = 1 << 27
 
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
@@ -369,8 +369,8 @@ def _runs(members: Sequence[_Member]) -> Iterator[list[_Member]]:
     run: list[_Member] = []
     held = 0
     for member in members:
-        size = min(member.size, LARGEST_FILE)
-        if run and held + size > LARGEST_HELD:
+        size = min(member.size, MAX_FILE)
+        if run and held + size > MAX_HELD:
             yield run
             run, held = [], 0
         run.append(member)
@@ -380,9 +380,9 @@ def _runs(members: Sequence[_Member]) -> Iterator[list[_Member]]:
 
 
 def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | None]:
-    """Return the bytes of `members`; None for those larger than LARGEST_FILE."""
+    """Return the bytes of `members`; None for those larger than MAX_FILE."""
     contents: dict[_Member, bytes | None] = dict.fromkeys(members)
-    wanted = {member for member in members if member.size <= LARGEST_FILE}
+    wanted = {member for member in members if member.size <= MAX_FILE}
     with _readable(path):
         # Of a repeated name the last counts, as when an archive is unpacked.
         for member, read in _members(path):
@@ -410,7 +410,7 @@ def _decoded(content: bytes | None) -> tuple[np.ndarray | None, str]:
         warnings.simplefilter("error", image_module.DecompressionBombWarning)
         try:
             with image_module.open(io.BytesIO(content), formats=FORMATS) as image:
-                if image.width * image.height > LARGEST_IMAGE:
+                if image.width * image.height > MAX_IMAGE:
                     return None, TOO_LARGE
                 image.load()
                 return _rgb(_upright(image)), ""

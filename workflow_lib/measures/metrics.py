@@ -68,7 +68,7 @@ def pooled_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarr
     return np.sqrt(errors.sum(axis=-1) / total)
 
 
-SMALLEST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 """Relative improvement of an error under which a later grid point counts as equal to the best."""
 
 

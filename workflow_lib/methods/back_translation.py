@@ -17,7 +17,7 @@ from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selec
 from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.items.group_names import fold_group
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.back_translation import JointRidge, drawn_inputs
 from workflow_lib.solvers.gram import gram_matrix
@@ -80,7 +80,7 @@ class Method(base.Method):
             by_weight = self._heldout(data, choice.kernel, choice.alpha_rest, weights)
             for weight, predicted in zip(weights, by_weight, strict=True):
                 error = heldout_error(data.outputs, predicted, data.folds, self.metric)
-                if error < score * (1.0 - SMALLEST_GAIN):
+                if error < score * (1.0 - MIN_GAIN):
                     best, score, heldout = weight, error, predicted
         entries = {
             "kernel": choice.kernel.name,

@@ -17,7 +17,7 @@ from workflow_lib.fitting.member_results import stored_members, summed
 from workflow_lib.items.group_names import SELECTED, item_group
 from workflow_lib.methods.contract import base
 from workflow_lib.methods.contract.saved_method import SavedMethod
-from workflow_lib.solvers.class_calibration import LEAST_PROBABILITY, Calibration, pool_weights
+from workflow_lib.solvers.class_calibration import MIN_PROBABILITY, Calibration, pool_weights
 
 REGRESSORS = ("class_stack",)
 TASKS = ("classes",)
@@ -141,7 +141,7 @@ def _calibration(entries: Mapping, place: int) -> Calibration:
 
 
 def _logarithms(probabilities: np.ndarray) -> np.ndarray:
-    return np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+    return np.log(np.maximum(probabilities, MIN_PROBABILITY))
 
 
 def _scores_of(name: str, member: Any, data: FitData) -> np.ndarray:

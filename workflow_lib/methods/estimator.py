@@ -35,7 +35,7 @@ from workflow_lib.fitting.fit_spec import (
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
 from workflow_lib.items.group_names import SELECTED
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.methods.contract import base
 from workflow_lib.models.fisher import FisherEmbedding
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
@@ -137,7 +137,7 @@ class Method(base.Method):
         if self.combine == "best" or len(choices) == 1:
             least = choices[0]
             for choice in choices[1:]:
-                if choice.score < least.score * (1.0 - SMALLEST_GAIN):
+                if choice.score < least.score * (1.0 - MIN_GAIN):
                     least = choice
             entries = least.entries() | {"score": None if is_fixed else least.score}
             entries |= search.curves.entry(NO_KERNEL, entries)
@@ -309,7 +309,7 @@ class _Search:
             axes = {name: [value] for name, value in tried.settings().items()}
             rate = self.targets.error_rate(heldout)
             self.curves.add(NO_KERNEL, axes, score, used_inputs=n_used, error_rates=rate)
-            if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+            if best is None or score < best.score * (1.0 - MIN_GAIN):
                 best = tried
         if best is None:
             raise self._refusal(failures[0])

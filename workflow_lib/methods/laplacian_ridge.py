@@ -15,7 +15,7 @@ from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import (
-    SMALLEST_GAIN,
+    MIN_GAIN,
     reference_errors,
     relative_error,
     sum_of_observed,
@@ -177,9 +177,9 @@ def select(
             scores = np.where(np.isfinite(scores), scores, np.inf)
             graph = {"laplacian_weight": [weight], "neighbours": [count]}
             curves.add_penalties(InputKernel(kernel, width), graph, alphas, scores)
-            (index,) = first_least(scores, SMALLEST_GAIN)
+            (index,) = first_least(scores, MIN_GAIN)
             score = float(scores[index, 0])
-            if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+            if best is None or score < best.score * (1.0 - MIN_GAIN):
                 heldout = np.empty_like(outputs)
                 for rows, predicted in zip(solver.heldout, predictions, strict=True):
                     heldout[rows] = predicted[index]

@@ -21,7 +21,7 @@ from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.items.group_names import item_kernel
 from workflow_lib.measures.metrics import (
-    SMALLEST_GAIN,
+    MIN_GAIN,
     reference_errors,
     relative_error,
     squared_error_sums,
@@ -248,7 +248,7 @@ def select(
             curves.add_penalties(kernel, {"output_width": [output_width]}, alphas, scores)
             index = int(scores.argmin())
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
-            if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):
+            if best is None or scores[index] < best.score * (1.0 - MIN_GAIN):
                 best = OutputKernelChoice(
                     kernel, float(alphas[index]), output_width, float(scores[index])
                 )

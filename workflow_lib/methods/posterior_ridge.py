@@ -14,7 +14,7 @@ from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selection
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.methods.contract import base
 from workflow_lib.models.output_density import OutputDensity, fit_output_density
 from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling
@@ -114,7 +114,7 @@ class Method(base.Method):
                 factors,
                 lambda predicted: heldout_error(outputs, predicted, data.folds, self.metric),
             )
-            if best is None or noise.error < best[1].error * (1.0 - SMALLEST_GAIN):
+            if best is None or noise.error < best[1].error * (1.0 - MIN_GAIN):
                 best = prior, noise
         prior, noise = best
         fitted = self._fitted(prior, data, None) if noise.factor else None

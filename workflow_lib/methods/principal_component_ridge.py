@@ -14,7 +14,7 @@ from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, si
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.principal_components import (
     fit_component_ridge,
@@ -127,9 +127,9 @@ def select(
     best = None
     for kernel, alphas in grid.items():
         solver = inputs.heldout_solver(*kernel, center)
-        chosen, heldout = select_component_penalties(outputs_by_fold, solver, alphas, SMALLEST_GAIN)
+        chosen, heldout = select_component_penalties(outputs_by_fold, solver, alphas, MIN_GAIN)
         score = heldout_error(outputs, heldout, folds, metric)
         curves.add(kernel.name, {"width": [kernel.width]}, score)
-        if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+        if best is None or score < best.score * (1.0 - MIN_GAIN):
             best = ComponentChoice(kernel, chosen, score, heldout)
     return best

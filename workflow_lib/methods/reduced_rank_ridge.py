@@ -13,7 +13,7 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.measures.metrics import MIN_GAIN, reference_errors, relative_error
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.principal_components import first_least
 from workflow_lib.solvers.reduced_rank import (
@@ -141,9 +141,9 @@ def select(
         scores = relative_error(errors, reference, metric).reshape(-1, 1)
         scores = np.where(np.isfinite(scores), scores, np.inf)
         curves.add_penalties(InputKernel(kernel, width), {"rank": ranks}, alphas, scores)
-        (index,) = first_least(scores, SMALLEST_GAIN)
+        (index,) = first_least(scores, MIN_GAIN)
         score = float(scores[index, 0])
-        if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+        if best is None or score < best.score * (1.0 - MIN_GAIN):
             rank_index, penalty_index = divmod(int(index), len(alphas))
             rank, alpha = int(ranks[rank_index]), float(alphas[penalty_index])
             heldout = heldout_outputs(outputs_by_fold, solver, alpha, rank)

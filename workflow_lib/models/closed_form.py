@@ -18,7 +18,7 @@ from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.simplex import project_on_simplex
 
 # A vote total this close to zero (relative to the components' own precisions) cannot be divided by.
-SMALLEST_VOTE = 1e-12
+MIN_VOTE = 1e-12
 
 # Numbers in one block of systems, which stay in the cache of a processor.
 BLOCK_SIZE = 2**17
@@ -88,7 +88,7 @@ def _votes(model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if model.covariance_type != "diag":
         precision = np.broadcast_to(precision, (len(model.means_),))[:, None]
     votes = q @ precision
-    smallest = SMALLEST_VOTE * precision.min(axis=0)
+    smallest = MIN_VOTE * precision.min(axis=0)
     votes = np.where(np.abs(votes) < smallest, smallest, votes)
     return votes, q @ (precision * model.means_)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-LEAST_LOG = -600.0
+MIN_LOG = -600.0
 """Of less, the exponential is 0: it is below 1e-260, beside a largest value of 1."""
 
 
 def exp_in_place(logs: np.ndarray) -> np.ndarray:
-    """Return exp(logs), which replaces `logs`; exactly 0 for logs below `LEAST_LOG`.
+    """Return exp(logs), which replaces `logs`; exactly 0 for logs below `MIN_LOG`.
 
     numpy takes twenty times as long where results underflow, and products with numbers below 1e-308
     (subnormal ones) take twice as long.
@@ -19,9 +19,9 @@ def exp_in_place(logs: np.ndarray) -> np.ndarray:
     logs : float64 array
         Relative to the largest of those that are compared, so at most 0.
     """
-    is_kept = logs >= LEAST_LOG
+    is_kept = logs >= MIN_LOG
     if is_kept.all():
         return np.exp(logs, out=logs)
-    np.maximum(logs, LEAST_LOG, out=logs)
+    np.maximum(logs, MIN_LOG, out=logs)
     np.exp(logs, out=logs)
     return np.multiply(logs, is_kept, out=logs)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 # With less damping than this, nearly singular normal equations would become exactly singular.
-SMALLEST_DAMPING = 1e-12
+MIN_DAMPING = 1e-12
 
 # A row is also finished when an accepted step lowers its loss by less than this fraction: where the
 # residual stays large, steps shrink slowly and the last digits of y cost most of the time.
-SMALLEST_DECREASE = 1e-10
+MIN_DECREASE = 1e-10
 
 # Rows handled together: bounds the memory of a step at about 64 MB.
-LARGEST_BLOCK = 8_000_000
+MAX_BLOCK = 8_000_000
 
 
 def minimise_distance(
@@ -54,7 +54,7 @@ def minimise_distance(
     array (n, d)
         Never further from `H` than `start` is.
     """
-    rows_at_once = max(1, LARGEST_BLOCK // max(numbers_per_row, 1))
+    rows_at_once = max(1, MAX_BLOCK // max(numbers_per_row, 1))
     result = np.array(start, dtype=np.float64)
     for begin in range(0, len(H), rows_at_once):
         part = slice(begin, begin + rows_at_once)
@@ -83,13 +83,13 @@ def _minimise_part(transform, normal_equations, H, Y, max_iter, tol):
         trial_loss = (trial_residual**2).sum(axis=1)
         better = trial_loss < loss[active]
         decrease = loss[active] - trial_loss
-        finished = better & (decrease <= SMALLEST_DECREASE * loss[active])
+        finished = better & (decrease <= MIN_DECREASE * loss[active])
         accepted = active[better]
         Y[accepted] = trial[better]
         residual[accepted] = trial_residual[better]
         loss[accepted] = trial_loss[better]
         damping[active] *= np.where(better, 0.2, 5.0)
-        damping[active] = np.maximum(damping[active], SMALLEST_DAMPING)
+        damping[active] = np.maximum(damping[active], MIN_DAMPING)
         small = np.linalg.norm(step, axis=1) <= tol * (1.0 + np.linalg.norm(trial, axis=1))
         active = active[~(small | finished)]
     return Y

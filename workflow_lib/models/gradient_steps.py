@@ -19,7 +19,7 @@ RMSPROP_DECAY = 0.9
 MOMENTUM = 0.9
 """Share of the last step that is repeated."""
 
-SMALLEST_ROOT = 1e-8
+MIN_ROOT = 1e-8
 """Added to roots of squared gradients, so that a gradient of zero has a step of zero."""
 
 
@@ -73,6 +73,6 @@ class GradientSteps:
                 memory = memory + squared
             else:
                 memory = RMSPROP_DECAY * memory + (1.0 - RMSPROP_DECAY) * squared
-            step = self.learning_rate * gradient / (np.sqrt(memory) + SMALLEST_ROOT)
+            step = self.learning_rate * gradient / (np.sqrt(memory) + MIN_ROOT)
         self.state[name] = memory
         return step

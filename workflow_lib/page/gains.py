@@ -26,7 +26,7 @@ from workflow_lib.table.verdict import Verdict
 ANCHOR = "where-ofer-helps"
 HEADING = "Where OFER helps, and where it is kernel ridge"
 
-MOST_SHOWN = 3
+MAX_SHOWN = 3
 """Gains and losses are named up to this number, the largest effects first."""
 
 WORDS = {
@@ -201,7 +201,7 @@ def _outcomes(
         rows = rows.sort_values("effect", ascending=outcome == "lower", kind="stable")
         text = f"OFER is {side} in {len(rows)} {of_all}"
         if len(rows):
-            shown = rows.head(MOST_SHOWN).itertuples()
+            shown = rows.head(MAX_SHOWN).itertuples()
             largest = f"the largest {word}: " if len(rows) > 1 else ""
             named = "; ".join(where_words(row, by_name[row.experiment]) for row in shown)
             text += f"; {largest}{named}"

@@ -29,7 +29,7 @@ from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.state_spaces.state_space import StateSpaceModel
 from workflow_lib.solvers.kernel_ridge import KernelRidgeRegressor
 
-MOST_ROWS = 300
+MAX_ROWS = 300
 """Most training rows that are used, the first of the split, so that the check takes seconds."""
 
 PENALTY = 0.01
@@ -70,7 +70,7 @@ def run(dataset: Path, split: Path, features: Path, output: Path, kernel: str, s
     inputs = prepared_inputs(read_artifact(features, "features"), folds, size)
     width = 1.0 if kernel == "rbf" else None
     training, test = inputs.refit_grams(kernel, width)
-    outputs = data["outputs"][training_output_rows(partition)][:size][:MOST_ROWS]
+    outputs = data["outputs"][training_output_rows(partition)][:size][:MAX_ROWS]
     training, test = training[: len(outputs), : len(outputs)], test[:, : len(outputs)]
     # An output without any known value in the training rows counts as constant.
     Y = standardised(np.nan_to_num(impute_mean(outputs)))

@@ -196,10 +196,10 @@ def _have_equal_weights(
     known_by_fold: Mapping, targets: np.ndarray, folds: np.ndarray, metric: str
 ) -> bool:
     """Return whether groups of inputs with equal weights have a lower error of held-out rows."""
-    from workflow_lib.fitting.group_weights import LEAST_GAIN, MOST_ROWS, heldout_error_of
+    from workflow_lib.fitting.group_weights import MAX_ROWS, MIN_GAIN, heldout_error_of
 
     # Evenly spaced, as consecutive rows can be of one fold.
-    compared = np.arange(0, len(folds), -(-len(folds) // MOST_ROWS))
+    compared = np.arange(0, len(folds), -(-len(folds) // MAX_ROWS))
     present, folds = np.unique(folds[compared], return_inverse=True)
     errors = {}
     for equal_groups in (False, True):
@@ -210,7 +210,7 @@ def _have_equal_weights(
             known, others = compared[rows[compared]], compared[~rows[compared]]
             rows_by_fold.append((prepare(values[known]), prepare(values[others])))
         errors[equal_groups] = heldout_error_of(rows_by_fold, targets[compared], folds, metric)
-    is_better = errors[True] < errors[False] * (1.0 - LEAST_GAIN)
+    is_better = errors[True] < errors[False] * (1.0 - MIN_GAIN)
     print(
         f"{len(known_by_fold[0][1])} training rows: {'equal' if is_better else 'no equal'} weights "
         f"of groups of inputs (error {errors[True]:.3f}, without {errors[False]:.3f})"

@@ -71,7 +71,7 @@ VARIANCE_FLOOR = 1e-3
 
 # More iterations cost time and raise the likelihood of the descriptors; in one comparison they did
 # not make the Fisher vectors more informative about the classes.
-MOST_ITERATIONS = 15
+MAX_ITERATIONS = 15
 TOLERANCE = 1e-3
 
 Extractor = Callable[[Iterator[np.ndarray]], np.ndarray]
@@ -455,7 +455,7 @@ def _learned_codebook(
             "diag",
             VARIANCE_FLOOR,
             n_init=1,
-            max_iter=MOST_ITERATIONS,
+            max_iter=MAX_ITERATIONS,
             tol=TOLERANCE,
             random_state=model_seed,
         ).fit(rows[:])

@@ -38,7 +38,7 @@ BASES = {
 }
 
 # Most orders of the groups in which a test set with every class is looked for.
-MOST_ORDERS = 20
+MAX_ORDERS = 20
 
 # The kind of split whose test rows are one fold of a partition of the rows.
 K_FOLD = "k_fold"
@@ -453,7 +453,7 @@ def stratified_groups(
     Groups are taken in a random order, while there are at most `most_test_rows` test rows: a group
     with a class that is not tested yet, or by which the shares of the classes that are tested come
     nearer to that of all rows. No group is taken without which a class has no training row. Of up
-    to `MOST_ORDERS` orders the first that tests every class is used, otherwise the one that tests
+    to `MAX_ORDERS` orders the first that tests every class is used, otherwise the one that tests
     most classes.
 
     Parameters
@@ -476,7 +476,7 @@ def stratified_groups(
         raise ValueError("every group holds all rows of a class, which would have no training row")
     n_classes = int((counts[is_testable].sum(axis=0) > 0).sum())
     best, most_classes = np.zeros(len(counts), dtype=bool), 0
-    for _ in range(MOST_ORDERS):
+    for _ in range(MAX_ORDERS):
         chosen, tested = np.zeros(len(counts), dtype=bool), np.zeros_like(totals)
         for group in generator.permutation(np.flatnonzero(is_testable)):
             after, is_in = tested + counts[group], counts[group] > 0

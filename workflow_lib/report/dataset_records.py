@@ -13,7 +13,7 @@ from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.report.labels import count_of, format_share
 from workflow_lib.report.reproduced_tables import RECIPE, data_kind
 
-MOST_NAMES = 20
+MAX_NAMES = 20
 """Rows that were left out for one reason are named up to this number, and only counted above."""
 
 
@@ -57,7 +57,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         "excluded_names": {
             reason: names
             for reason, names in report.get("excluded_names", {}).items()
-            if report["exclusions"][reason] <= MOST_NAMES
+            if report["exclusions"][reason] <= MAX_NAMES
         },
         "n_inputs": inputs_of(data).shape[1],
         "n_outputs": outputs.shape[1],

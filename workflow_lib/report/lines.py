@@ -20,10 +20,10 @@ from workflow_lib.report.style import (
 )
 from workflow_lib.report.variants import Variant
 
-MOST_IN_COLOR = 8
+MAX_IN_COLOR = 8
 OTHER_LOOK = {"color": "#9a9a9a", "linewidth": 0.9, "markersize": 5, "zorder": 1.5}
 
-LONGEST_BAR = 2.0
+MAX_BAR_LENGTH = 2.0
 """The axis leaves room for bars up to this multiple of a length that three quarters of them do not
 exceed; longer ones may be cut at its edge."""
 
@@ -92,7 +92,7 @@ def row_style(
 
 def panel_size(n_lines: int) -> tuple[float, float]:
     """Return the size in inches of a figure of one panel, higher where a legend is needed."""
-    return WIDTH, 4.2 + 0.2 * max(n_lines - MOST_IN_COLOR, 0)
+    return WIDTH, 4.2 + 0.2 * max(n_lines - MAX_IN_COLOR, 0)
 
 
 def level_line(axis, label: str, level: float, **look) -> Line:
@@ -112,10 +112,10 @@ def draw_panels(
 ) -> None:
     """Draw lines in one or several axes of equal limits, name them, and write the title.
 
-    The limits follow the bulk of the data (`LONGEST_BAR`); a bar that is cut has a triangle at the
-    edge. At most `MOST_IN_COLOR` lines of a panel are in color, others in grey, without bars, with
-    a legend of their own. In a single panel, names are at the ends of the lines, else in a legend.
-    Lines that differ by less than their width are named together.
+    The limits follow the bulk of the data (`MAX_BAR_LENGTH`); a bar that is cut has a triangle at
+    the edge. At most `MAX_IN_COLOR` lines of a panel are in color, others in grey, without bars,
+    with a legend of their own. In a single panel, names are at the ends of the lines, else in a
+    legend. Lines that differ by less than their width are named together.
 
     The `axes` have their horizontal limits, and several share their vertical axis; one more than
     panels is for the legend. A label means the same in every panel. The axis is logarithmic where
@@ -129,7 +129,7 @@ def draw_panels(
     for line in lines:
         values[line.label] = min(line.value, values.get(line.label, np.inf))
     ranked = sorted(values, key=lambda label: (label not in reference, values[label]))
-    others = ranked[MOST_IN_COLOR:]
+    others = ranked[MAX_IN_COLOR:]
     has_baseline = _set_limits(axes[0], lines, baseline, is_error)
     is_cut = False
     for axis, panel in zip(axes, panels, strict=False):
@@ -185,7 +185,7 @@ def _set_limits(axis, lines: Sequence[Line], baseline: Line | None, is_error: bo
         scale_errors(axis, means)
     is_log = axis.get_yscale() == "log"
     if any(bars):
-        bars = np.minimum(bars, LONGEST_BAR * np.quantile(bars[bars > 0], 0.75))
+        bars = np.minimum(bars, MAX_BAR_LENGTH * np.quantile(bars[bars > 0], 0.75))
     lowest = np.min(np.maximum(means - bars, means / 2) if is_log else means - bars)
     forward, back = (np.log, np.exp) if is_log else (float, np.array)
     low, high = forward(lowest), forward(np.max(means + bars))

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from workflow_lib.report.labels import count_of, format_p_value, join_words, method_label
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.ranks import (
-    LEAST_DATASETS,
-    LEAST_FOR_A_TEST,
-    LEAST_METHODS,
+    MIN_DATASETS,
+    MIN_TESTED_DATASETS,
+    MIN_METHODS,
     RISK,
     Place,
     Ranking,
@@ -18,14 +18,14 @@ from workflow_lib.report.ranks import (
 from workflow_lib.report.table_markup import Block, Layout
 
 NOTHING_RANKED = (
-    f"Nothing is ranked: fewer than {LEAST_METHODS} methods that use no weak rows ran together on "
-    f"{LEAST_DATASETS} datasets or more."
+    f"Nothing is ranked: fewer than {MIN_METHODS} methods that use no weak rows ran together on "
+    f"{MIN_DATASETS} datasets or more."
 )
 
 TITLE = "Ranks of the methods by dataset, 1 for the lowest mean error"
 NO_RANKING = "Too few methods ran on too few datasets, so that there are no ranks"
 
-MOST_NAMES = 8
+MAX_NAMES = 8
 """Names in a list; further names are only counted."""
 
 
@@ -44,10 +44,10 @@ def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
         f"the lowest has rank 1.",
         _test_sentence(ranking),
     ]
-    if n_datasets < LEAST_FOR_A_TEST:
+    if n_datasets < MIN_TESTED_DATASETS:
         sentences.append(
-            f"With fewer than {LEAST_FOR_A_TEST} datasets the ranks describe these datasets only, "
-            f"and imply nothing about others."
+            f"With fewer than {MIN_TESTED_DATASETS} datasets the ranks describe these datasets only, "
+            "and imply nothing about others."
         )
     sentences += _against_reference(ranking, methods)
     return sentences
@@ -178,7 +178,7 @@ def _place_in_words(place: Place) -> str:
 def _listed(names: Sequence[str]) -> str:
     """Return names in words; of many the first, and how many more there are."""
     shown = list(names)
-    if len(shown) > MOST_NAMES + 1:
-        shown[MOST_NAMES:] = [f"{len(shown) - MOST_NAMES} more"]
+    if len(shown) > MAX_NAMES + 1:
+        shown[MAX_NAMES:] = [f"{len(shown) - MAX_NAMES} more"]
     # Names may contain commas.
     return "; ".join(shown) if any("," in name for name in shown) else join_words(shown)

@@ -30,12 +30,12 @@ from workflow_lib.report.variants import SELECTED
 RISK = 0.05
 """The risk of the Friedman test and of the critical difference."""
 
-LEAST_METHODS = 3
+MIN_METHODS = 3
 """Two methods are compared by the paired tests over splits instead."""
 
-LEAST_DATASETS = 2
+MIN_DATASETS = 2
 
-LEAST_FOR_A_TEST = 5
+MIN_TESTED_DATASETS = 5
 """With fewer datasets the ranks describe these datasets alone."""
 
 
@@ -112,7 +112,7 @@ def rank_methods(
     """Return the ranking over the largest block of datasets and methods without a gap.
 
     Of all sets of methods that ran together, the set with the most cells is taken, its number of
-    methods times the number of datasets on which all of them ran; but sets on `LEAST_FOR_A_TEST`
+    methods times the number of datasets on which all of them ran; but sets on `MIN_TESTED_DATASETS`
     datasets or more are preferred to the others. Errors of numbers and accuracies of classes are
     not mixed: the kind with more datasets is ranked. The error of a method on a dataset is its mean
     over the splits, at the training size at which most methods have every split, the largest of
@@ -123,7 +123,7 @@ def rank_methods(
     share it have the same rows), ``stand_in_for``, ``is_made`` and ``metric``. `method_order` is
     the order of methods of equal rank.
 
-    Returns None where fewer than `LEAST_METHODS` methods ran together on `LEAST_DATASETS` datasets.
+    Returns None where fewer than `MIN_METHODS` methods ran together on `MIN_DATASETS` datasets.
     Raises UserError if the scores of an experiment lack its metric.
     """
     kind, others = _kinds(scores, experiments)
@@ -254,12 +254,12 @@ def _largest_block(
         for name, own in methods_of.items():
             if methods <= own:
                 chosen.setdefault(dataset_of[name], name)
-        if len(methods) >= LEAST_METHODS and len(chosen) >= LEAST_DATASETS:
+        if len(methods) >= MIN_METHODS and len(chosen) >= MIN_DATASETS:
             blocks.append((methods, list(chosen.values())))
 
     def preference(block: tuple[frozenset[str], list[str]]) -> tuple:
         methods, chosen = block
-        is_enough = len(chosen) >= LEAST_FOR_A_TEST
+        is_enough = len(chosen) >= MIN_TESTED_DATASETS
         return (not is_enough, -len(chosen) * len(methods), -len(chosen), sorted(methods))
 
     return min(blocks, key=preference, default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-LEAST_REGRESSORS = 2
+MIN_REGRESSORS = 2
 """With a single pair, the differences from the reference method say the same."""
 
 SAME_CLASSES = {
@@ -50,4 +50,4 @@ def pairs_of(
         for learner, roles in found.items()
         if {"raw", "embedded"} <= set(roles)
     }
-    return pairs if len(pairs) >= LEAST_REGRESSORS else {}
+    return pairs if len(pairs) >= MIN_REGRESSORS else {}

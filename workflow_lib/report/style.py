@@ -47,7 +47,7 @@ BASE_COLOR = "#0072B2"
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 """Line styles of the rows of one method, as numbers of components or of weak rows, in order."""
 
-LARGEST_LINEAR_RATIO = 3.0
+MAX_LINEAR_RATIO = 3.0
 """Largest ratio of the means drawn on a linear axis of errors."""
 
 
@@ -79,13 +79,13 @@ def plain_name(name: str) -> str:
 def scale_errors(axis, means: Sequence[float]) -> None:
     """Make the error axis logarithmic where the other methods could not be distinguished.
 
-    That is where the largest of the `means` drawn is above `LARGEST_LINEAR_RATIO` times the
+    That is where the largest of the `means` drawn is above `MAX_LINEAR_RATIO` times the
     smallest. Errors are then written as plain numbers at 1, 2 and 5 times powers of ten, and
     more where they span less than one.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    if min(means) <= 0 or max(means) <= LARGEST_LINEAR_RATIO * min(means):
+    if min(means) <= 0 or max(means) <= MAX_LINEAR_RATIO * min(means):
         return
     axis.set_yscale("log")
     ratio = max(means) / min(means)

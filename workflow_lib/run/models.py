@@ -44,7 +44,7 @@ from workflow_lib.tasks.found import all_measures, alternatives, tasks, usual_me
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
 LaggedValues = Literal["none", "separate", "added"]
-LONGEST_TOPIC = 36
+MAX_TOPIC_LENGTH = 36
 """Characters of the topic of a study: a column of the list of studies."""
 
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
@@ -223,7 +223,7 @@ class StudyDescription(Settings):
     """What `snakemake studies` shows of a run beside its tables and its data, which follow from its
     experiments. It changes no result."""
 
-    topic: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC)] = ""
+    topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)] = ""
     """What the run studies, in a few words."""
 
     paper: Name | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.errors import UserError, key_place, unknown_name
-from workflow_lib.core.values import LONGEST_NAME, NAME, PATTERNS_IN_WORDS
+from workflow_lib.core.values import MAX_NAME_LENGTH, NAME, PATTERNS_IN_WORDS
 from workflow_lib.run.problems import written
 from workflow_lib.run.yaml_files import read_yaml, shown
 
@@ -170,13 +170,13 @@ class SettingsFolder:
         )
 
     def _may_be_name(self, name: object, place: str, remedy: str) -> bool:
-        if isinstance(name, str) and re.fullmatch(NAME, name) and len(name) <= LONGEST_NAME:
+        if isinstance(name, str) and re.fullmatch(NAME, name) and len(name) <= MAX_NAME_LENGTH:
             return True
         self.errors.append(
             UserError(
                 place,
                 f"'{name}' cannot be the name of a {self.kind}",
-                expected=f"{PATTERNS_IN_WORDS[NAME]}, of {LONGEST_NAME} characters at most",
+                expected=f"{PATTERNS_IN_WORDS[NAME]}, of {MAX_NAME_LENGTH} characters at most",
                 remedy=remedy,
             )
         )

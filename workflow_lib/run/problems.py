@@ -13,7 +13,7 @@ from workflow_lib.core.errors import UserError, key_place, nearest_name
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import NAME, PATTERNS_IN_WORDS, possible_name
 
-MAXIMAL_REPORTED = 10
+MAX_REPORTED = 10
 
 EXPECTED = {
     "bool_type": "true or false",
@@ -51,9 +51,9 @@ class ConfigurationError(UserError):
 
     def __str__(self) -> str:
         lines = [f"The configuration has {len(self.errors)} errors:"]
-        lines += [f"- {error}" for error in self.errors[:MAXIMAL_REPORTED]]
-        if len(self.errors) > MAXIMAL_REPORTED:
-            lines.append(f"... and {len(self.errors) - MAXIMAL_REPORTED} more.")
+        lines += [f"- {error}" for error in self.errors[:MAX_REPORTED]]
+        if len(self.errors) > MAX_REPORTED:
+            lines.append(f"... and {len(self.errors) - MAX_REPORTED} more.")
         return "\n".join(lines)
 
 

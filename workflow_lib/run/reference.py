@@ -17,7 +17,7 @@ from pydantic.json_schema import models_json_schema
 
 from workflow_lib.core.plugins import READERS
 from workflow_lib.core.settings import Settings
-from workflow_lib.core.values import ADDRESS, COLOR, MOST, NAME, RELATIVE_PATH, SHA256
+from workflow_lib.core.values import ADDRESS, COLOR, MAX_COUNT, NAME, RELATIVE_PATH, SHA256
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
 from workflow_lib.run.files import SETTINGS_OF_KIND
@@ -265,7 +265,9 @@ def type_in_words(field: dict[str, Any]) -> str:
     bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     # The upper bound of all counts is left out: it is irrelevant in practice.
     limits = [
-        f"{sign} {field[name]:g}" for name, sign in bounds.items() if field.get(name, MOST) != MOST
+        f"{sign} {field[name]:g}"
+        for name, sign in bounds.items()
+        if field.get(name, MAX_COUNT) != MAX_COUNT
     ]
     return f"{words} {' and '.join(limits)}".strip()
 

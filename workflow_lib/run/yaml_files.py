@@ -39,10 +39,10 @@ class YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             ) from error
 
 
-MOST_LEVELS = 50
+MAX_LEVELS = 50
 """Of nested blocks in a file; thousands overflow the stack of the parser."""
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """In a file, with its aliases expanded; ten lines of aliases of aliases can expand to billions."""
 
 
@@ -113,8 +113,8 @@ def _check_extent(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             sizes[event.anchor] = math.inf
             blocks.append((event.anchor, 1))
-            problem = f"more than {MOST_LEVELS} blocks or brackets are nested"
-            is_too_much = len(blocks) > MOST_LEVELS
+            problem = f"more than {MAX_LEVELS} blocks or brackets are nested"
+            is_too_much = len(blocks) > MAX_LEVELS
         else:
             size = 1
             if isinstance(event, yaml.AliasEvent):
@@ -124,7 +124,7 @@ def _check_extent(text: str) -> None:
                 sizes[anchor] = size
             anchor, total = blocks[-1]
             blocks[-1] = (anchor, total + size)
-            problem = f"with its aliases (*name) expanded, it holds over {MOST_VALUES} values"
-            is_too_much = total + size > MOST_VALUES
+            problem = f"with its aliases (*name) expanded, it holds over {MAX_VALUES} values"
+            is_too_much = total + size > MAX_VALUES
         if is_too_much:
             raise yaml.composer.ComposerError(None, None, problem, event.start_mark)

@@ -30,7 +30,7 @@ ALPHAS = (*np.logspace(-5.0, 1.0, 10).tolist(), float("inf"))
 """Penalties of the regression of inputs on outputs, relative to the diagonal of its kernel."""
 
 # Under this fraction of the largest eigenvalue, rounding would be most of a feature.
-SMALLEST_RELATIVE_EIGENVALUE = 1e-10
+MIN_RELATIVE_EIGENVALUE = 1e-10
 
 
 def drawn_inputs(
@@ -113,7 +113,7 @@ class JointRidge:
     ) -> None:
         decomposition = Decomposition(K)
         eigenvalues = decomposition.eigenvalues
-        kept = eigenvalues > SMALLEST_RELATIVE_EIGENVALUE * eigenvalues[-1]
+        kept = eigenvalues > MIN_RELATIVE_EIGENVALUE * eigenvalues[-1]
         roots = np.sqrt(eigenvalues[kept])
         # z(x) = P' k(X, x) with the inner products z'z = k in the span of the labelled rows.
         self._projection = decomposition.eigenvectors[:, kept] / roots

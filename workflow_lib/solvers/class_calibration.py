@@ -24,17 +24,17 @@ from scipy.special import log_softmax
 LOG_TEMPERATURES = (-8.0, 8.0)
 """Range of the logarithm of the inverse temperature, in units of the spread of the scores."""
 
-LEAST_SHARE = 1e-3
+MIN_SHARE = 1e-3
 """Smaller scores count as this much where logarithms are taken: no tree of a few hundred that votes
 for a class does not make it impossible."""
 
-LEAST_PROBABILITY = 1e-12
+MIN_PROBABILITY = 1e-12
 """Smallest probability in a log loss."""
 
 N_STEPS = 200
 """Steps of EM; the loss then changes by rounding, or by weights that do not matter."""
 
-SMALLEST_WEIGHT = 1e-3
+MIN_WEIGHT = 1e-3
 """Weight under which a method is left out: EM reaches zero never."""
 
 
@@ -89,7 +89,7 @@ def pool_weights(probabilities: Sequence[np.ndarray], classes: np.ndarray) -> np
     """Return the weights (k,) of k methods whose pooled probabilities have the least log loss.
 
     They are not negative and sum to one; methods that predict the same have equal weights, and
-    those with less than `SMALLEST_WEIGHT` none.
+    those with less than `MIN_WEIGHT` none.
 
     Parameters
     ----------
@@ -99,17 +99,17 @@ def pool_weights(probabilities: Sequence[np.ndarray], classes: np.ndarray) -> np
         The true classes.
     """
     own = np.column_stack([each[np.arange(len(classes)), classes] for each in probabilities])
-    own = np.maximum(own, LEAST_PROBABILITY)
+    own = np.maximum(own, MIN_PROBABILITY)
     weights = np.full(own.shape[1], 1.0 / own.shape[1])
     for _ in range(N_STEPS):
         parts = weights * own
         weights = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=0)
-    weights[weights < SMALLEST_WEIGHT] = 0.0
+    weights[weights < MIN_WEIGHT] = 0.0
     return weights / weights.sum()
 
 
 def _units(scores: np.ndarray, of_logarithms: bool) -> np.ndarray:
-    return np.log(np.maximum(scores, LEAST_SHARE)) if of_logarithms else scores
+    return np.log(np.maximum(scores, MIN_SHARE)) if of_logarithms else scores
 
 
 def _most_likely(

@@ -21,7 +21,7 @@ from workflow_lib.solvers.machines import SupportVectorMachines
 HIDDEN_UNITS = 100
 """Units of the hidden layer, the default of scikit-learn."""
 
-MOST_ITERATIONS = 100
+MAX_ITERATIONS = 100
 """Steps of L-BFGS after which the fit of a perceptron ends."""
 
 # scikit-learn warns that labels of many classes may be continuous; here classes have few examples.
@@ -81,7 +81,7 @@ def fit_perceptron(X: np.ndarray, labels: np.ndarray, l2_penalty: float, seed: i
         hidden_layer_sizes=(HIDDEN_UNITS,),
         alpha=l2_penalty,
         solver="lbfgs",
-        max_iter=MOST_ITERATIONS,
+        max_iter=MAX_ITERATIONS,
         random_state=seed,
     )
     with warnings.catch_warnings():

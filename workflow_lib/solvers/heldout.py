@@ -34,7 +34,7 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotri, sposv
 from workflow_lib.solvers.ridge import labelled_ridge, not_positive_definite
 
 # Under this fraction of the largest eigenvalue, held-out predictions keep fewer than six digits.
-SMALLEST_RELATIVE_RIDGE = 1e-10
+MIN_RELATIVE_RIDGE = 1e-10
 
 PRECISIONS = ("float64", "float32")
 
@@ -45,9 +45,9 @@ PRECISIONS = ("float64", "float32")
 # worst, and it is inverse to the fraction. Scores, which are sums of squares, changed by 1e-4 at
 # most, and the chosen grid point by none. Above the largest eigenvalue, ridges make predictions
 # small: then errors are 1e-6 of the targets.
-SMALLEST_RELATIVE_RIDGE_FLOAT32 = 1e-4
+MIN_RELATIVE_RIDGE_FLOAT32 = 1e-4
 # An eigendecomposition costs as much as four to five inverses.
-MOST_INVERSES = 4
+MAX_INVERSES = 4
 
 # Products of half a matrix with its own transpose, and solutions with a half matrix.
 _ROUTINES = {"d": (dsyrk, dposv), "f": (ssyrk, sposv)}
@@ -92,9 +92,9 @@ class Decomposition:
 
     def check_ridge(self, ridge: float) -> None:
         """Warn when a ridge is too small for trustworthy held-out predictions."""
-        if ridge < SMALLEST_RELATIVE_RIDGE * self.eigenvalues[-1]:
+        if ridge < MIN_RELATIVE_RIDGE * self.eigenvalues[-1]:
             warnings.warn(
-                f"The ridge {ridge:.2g} is under {SMALLEST_RELATIVE_RIDGE:g} of the largest "
+                f"The ridge {ridge:.2g} is under {MIN_RELATIVE_RIDGE:g} of the largest "
                 f"eigenvalue {self.eigenvalues[-1]:.2g}; its scores are not reliable. "
                 "Leave such penalties out of the grid.",
                 RuntimeWarning,
@@ -164,7 +164,7 @@ class RoughDecomposition(Decomposition):
     def is_precise(self, ridge: float) -> bool:
         """Return whether predictions with a ridge are good to two digits or more."""
         smallest, largest = self.eigenvalues[[0, -1]]
-        return smallest + ridge >= SMALLEST_RELATIVE_RIDGE_FLOAT32 * largest
+        return smallest + ridge >= MIN_RELATIVE_RIDGE_FLOAT32 * largest
 
     def inverse(self, ridge: float) -> np.ndarray:
         """Return (K + ridge I)^-1 in float64, without the part of the constant vector if centred.
@@ -217,7 +217,7 @@ class SharedGram:
     precision : {"float64", "float32"}, default="float64"
         ``float32``: decompose and multiply in float32, which is enough to rank the points of a
         grid, but not to fit with. Predictions are good to two digits or more: ridges that leave
-        fewer (`SMALLEST_RELATIVE_RIDGE_FLOAT32`) take an inverse in float64 each; and if there are
+        fewer (`MIN_RELATIVE_RIDGE_FLOAT32`) take an inverse in float64 each; and if there are
         many of them, everything is decomposed anew in float64. Without `center` and `overwrite`,
         `K` must not change until the last prediction. `SeparateGrams` and `WeakGrams` always
         work in float64.
@@ -299,7 +299,7 @@ class SharedGram:
             [decomposition.is_precise(self._ridge(sizes[max(sizes)], alpha)) for alpha in alphas]
         )
         n_inverses = np.count_nonzero(~precise) * len(sizes)
-        if not decomposition.valid or n_inverses > MOST_INVERSES:
+        if not decomposition.valid or n_inverses > MAX_INVERSES:
             return None
         found = self._predict(targets, np.asarray(alphas)[precise])
         if not n_inverses:

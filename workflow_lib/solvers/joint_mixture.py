@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.models.covariance import squared_distances
-from workflow_lib.models.mixtures.mixture_batches import SMALLEST_COUNT
+from workflow_lib.models.mixtures.mixture_batches import MIN_COUNT
 from workflow_lib.solvers.ridge import RidgeSystem, labelled_ridge, weak_ridge
 
 MAX_ITER = 30
@@ -154,7 +154,7 @@ class _State:
         memberships = self._memberships[: self._n_labelled]
         counts = memberships.sum(axis=0)
         # The mean of a component without rows does not change J, and stays where it is.
-        present = counts > SMALLEST_COUNT
+        present = counts > MIN_COUNT
         sums = memberships.T @ self._Y
         self._means = self._means.copy()
         self._means[present] = sums[present] / counts[present, None]

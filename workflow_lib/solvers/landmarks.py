@@ -21,7 +21,7 @@ from workflow_lib.solvers.gram import gram_matrix
 METHODS = ("uniform", "k_means", "leverage")
 
 # Under this fraction of the largest eigenvalue of k(L, L), rounding would be most of a feature.
-SMALLEST_RELATIVE_EIGENVALUE = 1e-10
+MIN_RELATIVE_EIGENVALUE = 1e-10
 
 # Rows that k-means and leverage scores use, in multiples of the number of landmarks: the cost
 # is then that of the landmarks squared, whatever the number of rows.
@@ -110,7 +110,7 @@ def leverage_scores(
     K = gram_matrix(sketch, None, kernel, gamma)
     eigenvalues = np.maximum(eigh(K, eigvals_only=True), 0.0)
     smaller_half = eigenvalues[: (len(K) + 1) // 2]
-    floor = SMALLEST_RELATIVE_EIGENVALUE * eigenvalues[-1]
+    floor = MIN_RELATIVE_EIGENVALUE * eigenvalues[-1]
     ridge = max(smaller_half.mean(), floor)
     factor, lower = cho_factor(K + ridge * np.eye(len(K)), lower=True)
     scores = np.empty(len(X))
@@ -169,7 +169,7 @@ class LandmarkFeatures:
         eigenvalues, eigenvectors = eigh(K, driver="evd")
         if not eigenvalues[-1] > 0:
             raise ValueError("The kernel is zero on all landmarks; choose other landmarks.")
-        kept = eigenvalues > SMALLEST_RELATIVE_EIGENVALUE * eigenvalues[-1]
+        kept = eigenvalues > MIN_RELATIVE_EIGENVALUE * eigenvalues[-1]
         return eigenvectors[:, kept] / np.sqrt(eigenvalues[kept])
 
     def transform(self, X: np.ndarray) -> np.ndarray:

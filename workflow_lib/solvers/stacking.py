@@ -26,7 +26,7 @@ N_DRAWS = 20
 """Bootstrap samples of the rows over which the weights of outputs are averaged."""
 
 # Weights under which a member counts as left out: those of rounding.
-SMALLEST_WEIGHT = 1e-12
+MIN_WEIGHT = 1e-12
 
 
 def stack_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray) -> np.ndarray:
@@ -161,5 +161,5 @@ def _nearest_to_zero(points: np.ndarray) -> np.ndarray:
     unit = np.linalg.norm(points, axis=0).max(initial=0.0) or 1.0
     system = np.vstack([points / unit, np.ones(n_points)])
     weights, _ = nnls(system, np.eye(len(system))[-1])
-    weights[weights < SMALLEST_WEIGHT * weights.sum()] = 0.0
+    weights[weights < MIN_WEIGHT * weights.sum()] = 0.0
     return weights / weights.sum()

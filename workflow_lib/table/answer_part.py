@@ -35,10 +35,10 @@ from workflow_lib.table.replicates import AGAIN, replicates_remedy, replicates_s
 from workflow_lib.table.terminal_summary import HOLDS_ROWS
 from workflow_lib.uncertainty.class_sets import ClassSets
 
-MOST_OUTPUTS = 20
+MAX_OUTPUTS = 20
 """A table of outputs with more rows is folded."""
 
-MOST_NAMES = 12
+MAX_NAMES = 12
 """Columns are named up to this number, and only counted above."""
 
 METHODS = "Colored: mean and standard deviation over the splits; each grey point is a split."
@@ -287,7 +287,7 @@ def data_profile_section(facts: Mapping) -> Section:
 
 def _folded(n_outputs: int) -> str:
     """Return the words under which a table of so many outputs is folded, none where it is not."""
-    return f"All {n_outputs} outputs" if n_outputs > MOST_OUTPUTS else ""
+    return f"All {n_outputs} outputs" if n_outputs > MAX_OUTPUTS else ""
 
 
 def next_section(answer: Mapping, name: str) -> Section:
@@ -635,8 +635,8 @@ def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
 
 def _names(names: Sequence) -> str:
     """Return names as words; of many, only the first."""
-    if len(names) > MOST_NAMES:
-        names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]
+    if len(names) > MAX_NAMES:
+        names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
     return join_words(names)
 
 

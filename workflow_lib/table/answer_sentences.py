@@ -26,7 +26,7 @@ FLAT = 0.01
 """A learning curve whose error changes by less than this part of it counts as flat; that of an
 accuracy, by less than this share of the rows."""
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Methods that are not distinguishable are named up to this number, and only counted above."""
 
 USUAL_SPLITS = 10
@@ -325,10 +325,10 @@ def _tied_sentence(board: Leaderboard) -> str:
     if others:
         listed = [
             f"{row.label} ({_value(board, row)}, {format_p_value(row.versus_best.p_corrected)})"
-            for row in others[:MOST_NAMED]
+            for row in others[:MAX_NAMED]
         ]
-        if len(others) > MOST_NAMED:
-            listed.append(f"{len(others) - MOST_NAMED} more")
+        if len(others) > MAX_NAMED:
+            listed.append(f"{len(others) - MAX_NAMED} more")
         parts.append(f"Not distinguishable from {winner.label}: {join_words(listed)}.")
     cheapest = board.cheapest
     if cheapest is winner:

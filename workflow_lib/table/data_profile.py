@@ -51,14 +51,14 @@ OTHER_COLUMNS = ("row_name", "group", "time", "same_group", "classes")
 USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Numbers of training rows of a learning curve, in steps of about a factor of two."""
 
-MOST_SIZES = 4
+MAX_SIZES = 4
 """Largest number of sizes of a learning curve below its largest size."""
 
-LARGEST_SHARE = 0.8
+MAX_SHARE = 0.8
 """Upper bound of the other sizes, as a share of the largest: closer sizes give little new
 information."""
 
-LARGEST_SIZE = 4000
+MAX_SIZE = 4000
 """Largest number of training rows: the time of kernel methods grows with its third power."""
 
 KEEP, DROP = "keep", "drop"
@@ -68,9 +68,9 @@ TEST_SHARE = 0.2
 """Share of test rows among the labelled rows; in five numbered splits about every row is then a
 test row once."""
 
-LEAST_TEST_ROWS = 5
+MIN_TEST_ROWS = 5
 
-LEAST_FOLD_ROWS = 5
+MIN_FOLD_ROWS = 5
 """Smallest number of training rows: one for each of the five folds of the selection."""
 
 ORDERED = 0.3
@@ -79,8 +79,8 @@ ORDERED = 0.3
 ORDERED_DEVIATIONS = 4.0
 """Smallest distance of this correlation from 0 in standard deviations, to exclude chance."""
 
-MOST_PAIRS = 5
-MOST_OUTPUTS_IN_MATRIX = 30
+MAX_PAIRS = 5
+MAX_OUTPUTS_IN_MATRIX = 30
 
 
 def data_profile(
@@ -234,21 +234,21 @@ def _rows_by_kind(table: Table, columns: Mapping[str, Any]) -> dict[str, int]:
 
 
 def n_test_rows(n_labelled: int) -> int:
-    """Return the number of test rows: `TEST_SHARE` of the labelled, at least `LEAST_TEST_ROWS`."""
-    return max(round(TEST_SHARE * n_labelled), LEAST_TEST_ROWS)
+    """Return the number of test rows: `TEST_SHARE` of the labelled, at least `MIN_TEST_ROWS`."""
+    return max(round(TEST_SHARE * n_labelled), MIN_TEST_ROWS)
 
 
 def training_sizes(n_pool: int) -> list[int]:
     """Return the training sizes of a learning curve over a pool of `n_pool` rows.
 
-    The `MOST_SIZES` largest of `USUAL_SIZES` up to `LARGEST_SHARE` of the pool, and the whole pool
-    (at most `LARGEST_SIZE` rows); none when the pool cannot fill the folds.
+    The `MAX_SIZES` largest of `USUAL_SIZES` up to `MAX_SHARE` of the pool, and the whole pool
+    (at most `MAX_SIZE` rows); none when the pool cannot fill the folds.
     """
-    if n_pool < LEAST_FOLD_ROWS:
+    if n_pool < MIN_FOLD_ROWS:
         return []
-    largest = min(n_pool, LARGEST_SIZE)
-    below = [size for size in USUAL_SIZES if size <= LARGEST_SHARE * largest]
-    return below[-MOST_SIZES:] + [largest]
+    largest = min(n_pool, MAX_SIZE)
+    below = [size for size in USUAL_SIZES if size <= MAX_SHARE * largest]
+    return below[-MAX_SIZES:] + [largest]
 
 
 def row_groups(table: Table, names: Sequence[str]) -> np.ndarray:
@@ -358,7 +358,7 @@ def _sorted_outputs(outputs: np.ndarray, names: Sequence[str]) -> list[dict[str,
     found = []
     for name, values in zip(names, outputs.T):
         rows = np.flatnonzero(~np.isnan(values))
-        if len(rows) < LEAST_TEST_ROWS:
+        if len(rows) < MIN_TEST_ROWS:
             continue
         value = rank_correlation(rows.astype(np.float64), values[rows])
         if abs(value) >= ORDERED and abs(value) * math.sqrt(len(rows) - 1) >= ORDERED_DEVIATIONS:
@@ -369,7 +369,7 @@ def _sorted_outputs(outputs: np.ndarray, names: Sequence[str]) -> list[dict[str,
 def _output_correlations(outputs: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
     values = correlations(outputs, outputs)
     first, second = np.triu_indices(len(names), k=1)
-    order = np.argsort(-np.abs(values[first, second]), kind="stable")[:MOST_PAIRS]
+    order = np.argsort(-np.abs(values[first, second]), kind="stable")[:MAX_PAIRS]
     largest = [
         {
             "first": names[first[pair]],
@@ -378,7 +378,7 @@ def _output_correlations(outputs: np.ndarray, names: Sequence[str]) -> dict[str,
         }
         for pair in order
     ]
-    shown = len(names) <= MOST_OUTPUTS_IN_MATRIX
+    shown = len(names) <= MAX_OUTPUTS_IN_MATRIX
     return {"largest": largest, "matrix": values.tolist() if shown else None}
 
 

@@ -19,15 +19,15 @@ from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.table.data_profile import data_profile
 from workflow_lib.tabular.table_file import MISSING_VALUES, read_table
 
-MOST_COMPONENTS = 8
+MAX_COMPONENTS = 8
 
-LEAST_ROWS_PER_COMPONENT = 5
+MIN_ROWS_PER_COMPONENT = 5
 """Complete rows required per component: fewer do not make a group."""
 
-MOST_ROWS = 5000
+MAX_ROWS = 5000
 """Most rows that the mixtures are fitted to, a random sample of larger tables."""
 
-MOST_FULL_OUTPUTS = 20
+MAX_FULL_OUTPUTS = 20
 """Most outputs for which full covariances are compared with spherical ones."""
 
 
@@ -69,8 +69,8 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
 def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
     """Return the number of groups in outputs (n, d), according to Gaussian mixtures.
 
-    Mixtures of 1 to `MOST_COMPONENTS` components, with spherical and (with at most
-    `MOST_FULL_OUTPUTS` outputs) full covariances, are fitted to the complete rows, standardised.
+    Mixtures of 1 to `MAX_COMPONENTS` components, with spherical and (with at most
+    `MAX_FULL_OUTPUTS` outputs) full covariances, are fitted to the complete rows, standardised.
     The mixture with the lowest Bayesian information criterion, BIC = -2 log L + p log n (Schwarz
     1978) with p free parameters, is reported. It describes the data; no method uses it.
 
@@ -82,11 +82,11 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
         fewer complete rows than two components need, or where no output varies.
     """
     complete = outputs[~np.isnan(outputs).any(axis=1)]
-    if len(complete) < 2 * LEAST_ROWS_PER_COMPONENT:
+    if len(complete) < 2 * MIN_ROWS_PER_COMPONENT:
         return None
-    if len(complete) > MOST_ROWS:
+    if len(complete) > MAX_ROWS:
         generator = np.random.default_rng(derive_seed(seed, "rows"))
-        complete = complete[np.sort(generator.choice(len(complete), MOST_ROWS, replace=False))]
+        complete = complete[np.sort(generator.choice(len(complete), MAX_ROWS, replace=False))]
     # Relative to the largest, because squares of huge numbers overflow.
     largest = np.abs(complete).max(axis=0)
     scaled = complete / np.where(largest > 0, largest, 1.0)
@@ -96,8 +96,8 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
         return None
     rows = ((scaled - scaled.mean(axis=0)) / np.where(varying, deviations, 1.0))[:, varying]
     n_rows, dimension = rows.shape
-    shapes = ("spherical", "full") if dimension <= MOST_FULL_OUTPUTS else ("spherical",)
-    largest_count = min(MOST_COMPONENTS, n_rows // LEAST_ROWS_PER_COMPONENT)
+    shapes = ("spherical", "full") if dimension <= MAX_FULL_OUTPUTS else ("spherical",)
+    largest_count = min(MAX_COMPONENTS, n_rows // MIN_ROWS_PER_COMPONENT)
     criteria: dict[str, list[float]] = {}
     best: tuple[float, GaussianMixtureModel] | None = None
     for shape in shapes:

@@ -20,10 +20,10 @@ EQUAL = 0.9999
 NEARLY_EQUAL = 0.995
 """Correlation of two outputs from which on they are reported; with two digits it is 1.00."""
 
-LEAST_COMMON_ROWS = 6
+MIN_COMMON_ROWS = 6
 """Rows in which both columns are known; with fewer a high correlation can be chance."""
 
-LEAST_ROWS_PER_LEVEL = 3
+MIN_ROWS_PER_LEVEL = 3
 """Mean number of rows per level from which on it is not chance that a level determines the
 output."""
 
@@ -56,7 +56,7 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Pearson's correlations (q, d) of the columns of (n, q) and (n, d) matrices.
 
     Each pair is compared in the rows where both are known (NaN marks a missing value). The
-    correlation is 0 with fewer than `LEAST_COMMON_ROWS` such rows, or if a column does not vary.
+    correlation is 0 with fewer than `MIN_COMMON_ROWS` such rows, or if a column does not vary.
     """
     known_first, values_first = standardised(first)
     known_second, values_second = standardised(second)
@@ -69,7 +69,7 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         variance_second = known_first.T @ (values_second**2) - sums_second**2 / counts
         found = covariance / np.sqrt(variance_first * variance_second)
     usable = (
-        (counts >= LEAST_COMMON_ROWS)
+        (counts >= MIN_COMMON_ROWS)
         & (variance_first > 1e-12 * counts)
         & (variance_second > 1e-12 * counts)
     )
@@ -135,7 +135,7 @@ def level_leaks(
         NaN where missing.
     output_names : sequence of d str
 
-    Columns with fewer than `LEAST_ROWS_PER_LEVEL` rows per level are skipped.
+    Columns with fewer than `MIN_ROWS_PER_LEVEL` rows per level are skipped.
     """
     import pandas
 
@@ -146,8 +146,8 @@ def level_leaks(
             known = ~np.isnan(column)
             n_rows = int(known.sum())
             present, groups = np.unique(codes[known], return_inverse=True)
-            many = len(present) * LEAST_ROWS_PER_LEVEL <= n_rows
-            if n_rows < LEAST_COMMON_ROWS or len(present) < 2 or not many:
+            many = len(present) * MIN_ROWS_PER_LEVEL <= n_rows
+            if n_rows < MIN_COMMON_ROWS or len(present) < 2 or not many:
                 continue
             # Divided by the largest, because squares of huge numbers can overflow.
             values = column[known] / (np.abs(column[known]).max() or 1.0)

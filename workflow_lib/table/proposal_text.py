@@ -33,18 +33,18 @@ WIDTH = 98
 MANY_COLUMNS = 50
 """Number of columns of a kind above which patterns are written, if a few match exactly these."""
 
-MOST_PATTERNS = 12
+MAX_PATTERNS = 12
 
-MOST_COORDINATES = 12
+MAX_COORDINATES = 12
 """Largest number of outputs for which a figure of coordinates shows every method."""
 
-FEWEST_MATCHED = 4
+MIN_MATCHED = 4
 """Smallest number of columns that a pattern matches: fewer are named."""
 
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 """Characters of the name of a column in the summary."""
 
-MOST_SUMMARY_ITEMS = 4
+MAX_SUMMARY_ITEMS = 4
 """Largest number of warnings, and of notes, in the summary; the files have all of them."""
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -81,7 +81,7 @@ def experiment_text(proposal: Proposal) -> str:
         proposal,
         duration=_minutes(proposal),
         cores=CORES,
-        most_coordinates=MOST_COORDINATES,
+        most_coordinates=MAX_COORDINATES,
         questions=asked_questions([name for name, _ in proposal.methods]),
         selecting=selecting_methods(proposal.task, [name for name, _ in proposal.methods]),
     )
@@ -173,7 +173,7 @@ def comment(text: str, indent: str = "") -> str:
 
 
 def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | None:
-    """Return at most `MOST_PATTERNS` patterns that match exactly `names`, or None if impossible.
+    """Return at most `MAX_PATTERNS` patterns that match exactly `names`, or None if impossible.
 
     A pattern is a beginning that several of these names but no other names share, followed by
     ``*``; other names are patterns themselves.
@@ -183,9 +183,9 @@ def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | 
 
     def cover(group: Sequence[str]) -> None:
         chosen = sum(name in wanted for name in group)
-        if not chosen or len(patterns) > MOST_PATTERNS:
+        if not chosen or len(patterns) > MAX_PATTERNS:
             return
-        if chosen == len(group) < FEWEST_MATCHED:
+        if chosen == len(group) < MIN_MATCHED:
             patterns.extend(group)
             return
         beginning = os.path.commonprefix(group)
@@ -203,7 +203,7 @@ def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | 
     matched = {pattern for pattern in patterns if pattern in all_names}
     for pattern in set(patterns) - matched:
         matched |= set(fnmatch.filter(all_names, pattern))
-    return patterns if len(patterns) <= MOST_PATTERNS and matched == wanted else None
+    return patterns if len(patterns) <= MAX_PATTERNS and matched == wanted else None
 
 
 def _escaped(letter: str) -> str:
@@ -258,7 +258,7 @@ def _ranges(proposal: Proposal) -> list[tuple[str, str, list[str]]]:
         alike.setdefault((in_words(limits, facts[name]["n_known"]), written), []).append(name)
     found = []
     for (reason, written), names in alike.items():
-        patterns = patterns_for(names, proposal.columns) if len(names) > FEWEST_MATCHED else None
+        patterns = patterns_for(names, proposal.columns) if len(names) > MIN_MATCHED else None
         found.append((reason, written, patterns or names))
     return found
 
@@ -270,7 +270,7 @@ def _left_out(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
-    return _cut([f"'{_short(name, LONGEST_NAME)}'" for name in names], most)
+    return _cut([f"'{_short(name, MAX_NAME_LENGTH)}'" for name in names], most)
 
 
 def _cut(items: Sequence[str], most: int) -> str:
@@ -296,7 +296,7 @@ def _left_out_summary(left_out: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _shortened(lines: list[str]) -> list[str]:
-    if len(lines) <= MOST_SUMMARY_ITEMS:
+    if len(lines) <= MAX_SUMMARY_ITEMS:
         return lines
-    n_more = len(lines) - MOST_SUMMARY_ITEMS + 1
-    return [*lines[: MOST_SUMMARY_ITEMS - 1], f"... and {n_more} more in the files below"]
+    n_more = len(lines) - MAX_SUMMARY_ITEMS + 1
+    return [*lines[: MAX_SUMMARY_ITEMS - 1], f"... and {n_more} more in the files below"]

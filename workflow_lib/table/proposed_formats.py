@@ -19,7 +19,7 @@ from workflow_lib.tabular.written_numbers import (
     shown_number,
 )
 
-MOST_COMPARED = 50
+MAX_COMPARED = 50
 """Largest number of columns of usual numbers whose cells are read for evidence."""
 
 
@@ -68,7 +68,7 @@ def proposed_formats(
         usual = [name for name in table.names if name not in {*others, *table.unreadable}]
         usual = (name for name in usual if table.is_numeric(name))
         fractional = (name for name in usual if np.nan_to_num(table.numbers(name) % 1).any())
-        for name in islice(fractional, MOST_COMPARED):
+        for name in islice(fractional, MAX_COMPARED):
             present = [text for text in dict.fromkeys(table.strings(name)) if text]
             if len(found := formats_of(present)) > 1:
                 texts[name], readings[name] = present, found

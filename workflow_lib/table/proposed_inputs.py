@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from workflow_lib.table.proposal import Proposal
     from workflow_lib.tabular.table_file import Table
 
-INDICATOR_SHARE, LEAST_KNOWN = 0.05, 5
+INDICATOR_SHARE, MIN_KNOWN = 0.05, 5
 """Smallest share and number of rows in which a value must be missing for an indicator, and in which
 it must be known for an input: effects in a few rows can be chance."""
 
@@ -136,7 +136,7 @@ def treat_missing(
     """Remove inputs that are almost always missing, or constant, in the rows `used` (a mask).
 
     Numbers that are missing in many rows, at least in `INDICATOR_SHARE` of them and in
-    `LEAST_KNOWN`, are put into ``missing_indicators``: that a value is missing is often
+    `MIN_KNOWN`, are put into ``missing_indicators``: that a value is missing is often
     informative. Of those that are missing in the same rows only the first is. Inputs that are known
     in fewer rows than that are removed, unless they are among those `insisted` on.
     """
@@ -170,7 +170,7 @@ def treat_missing(
 
 def least_marked(n_rows: int) -> float:
     """Return in how many of the rows a value must be missing, or known, to be informative."""
-    return max(INDICATOR_SHARE * n_rows, LEAST_KNOWN)
+    return max(INDICATOR_SHARE * n_rows, MIN_KNOWN)
 
 
 def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) -> None:

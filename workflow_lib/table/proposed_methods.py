@@ -40,11 +40,11 @@ METHODS = {name: task.methods for name, task in tasks().items()} | {
 """Methods to compare, by task, and of sequences, bags of rows or of words that belong to classes:
 those of the library, good other methods, and the mean."""
 
-SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
+SLOW_METHODS, MAX_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
 """Methods whose components are all training rows, and the largest number of rows for which they
 run: with twice as many they take minutes per split."""
 
-FEWEST_MEMBERS = 2
+MIN_MEMBERS = 2
 """Smallest number of methods that a stack combines: a stack of one equals that method."""
 
 METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candidates")
@@ -77,7 +77,7 @@ NOT_REQUESTED = "as requested"
 NOT_SELECTING = ("ofer-stack", "ofer-density", "m-mean")
 """Of the usual methods those without the errors of a grid, or with those of others."""
 
-MOST_CURVES = 4
+MAX_CURVES = 4
 """Methods in a figure of validation curves."""
 
 
@@ -104,7 +104,7 @@ def asked_questions(methods: Sequence[str]) -> list[tuple[str, str, str]]:
 def selecting_methods(task: str, methods: Sequence[str]) -> list[str]:
     """Return the first usual ones of `methods` that select by the errors of a grid."""
     usual = [name for name in METHODS[task] if name not in NOT_SELECTING]
-    return [name for name in methods if name in usual][:MOST_CURVES]
+    return [name for name in methods if name in usual][:MAX_CURVES]
 
 
 def runnable_methods(
@@ -168,9 +168,9 @@ def runnable_methods(
         if not files.has("method", name):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
             continue
-        is_large = proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
+        is_large = proposal.facts["rows_labelled"] > MAX_ROWS_OF_SLOW_METHODS
         if is_large and name in SLOW_METHODS and name not in requested:
-            left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
+            left_out.append((name, f"slow with more than {MAX_ROWS_OF_SLOW_METHODS} rows"))
             continue
         fewest = fewest_rows.get(name, 0)
         if max(proposal.training_sizes) < fewest and name in SLOW_METHODS and name not in requested:
@@ -203,7 +203,7 @@ def runnable_methods(
             kept[name] = method
     for name, method in list(kept.items()):
         missing = [member for member in method.members if member not in kept]
-        if missing and len(method.members) - len(missing) < FEWEST_MEMBERS:
+        if missing and len(method.members) - len(missing) < MIN_MEMBERS:
             del kept[name]
             left_out.append((name, f"it combines {', '.join(missing)}, which do not run"))
     if not kept:

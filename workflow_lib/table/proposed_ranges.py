@@ -16,13 +16,13 @@ import numpy as np
 if TYPE_CHECKING:
     from workflow_lib.tabular.table_file import Table
 
-FEWEST_ROWS = 30
+MIN_ROWS = 30
 """Smallest number of known values for a bound."""
 
-FEWEST_WHOLE = 10
+MIN_WHOLE = 10
 """Smallest number of known values, all whole, from which on this is not considered chance."""
 
-FEWEST_AT_BOUND = 2
+MIN_VALUES_AT_BOUND = 2
 """Smallest number of values equal to an upper bound: in a column that was scaled to [0, 1] a single
 value is, and new values can be above it."""
 
@@ -55,10 +55,10 @@ def proposed_ranges(table: Table, outputs: Sequence[str]) -> dict[str, dict[str,
 def _range(name: str, values: np.ndarray) -> dict[str, Any]:
     values = values[~np.isnan(values)]
     limits: dict[str, Any] = {}
-    is_whole = len(values) >= FEWEST_WHOLE and bool((values == np.rint(values)).all())
-    if len(values) >= FEWEST_ROWS and values.min() >= 0 and values.min() <= np.ptp(values):
+    is_whole = len(values) >= MIN_WHOLE and bool((values == np.rint(values)).all())
+    if len(values) >= MIN_ROWS and values.min() >= 0 and values.min() <= np.ptp(values):
         limits["least"] = 0
-        fewest = max(FEWEST_AT_BOUND, SHARE_AT_BOUND * len(values) if is_whole else 0)
+        fewest = max(MIN_VALUES_AT_BOUND, SHARE_AT_BOUND * len(values) if is_whole else 0)
         is_share = _SHARE.search(name.lower()) is not None
         for bound in UPPER_BOUNDS:
             at_bound = np.count_nonzero(values == bound)

@@ -11,14 +11,14 @@ import numpy as np
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.table_encoding import N_BITS, STRING_COLUMNS
 from workflow_lib.table.data_profile import (
-    LEAST_FOLD_ROWS,
+    MIN_FOLD_ROWS,
     TEST_SHARE,
     n_test_rows,
     training_sizes,
 )
 from workflow_lib.table.run_costs import (
     CORES,
-    MOST_MINUTES,
+    MAX_MINUTES,
     answer_minutes,
     split_seconds,
     splits_that_fit,
@@ -47,13 +47,13 @@ them, splits would not differ."""
 FEW_GROUPS = 5
 
 SPLITS_UP_TO = ((500, 10), (2000, 5))
-"""Largest number of splits by the number of labelled rows; `FEWEST_SPLITS` for more rows."""
+"""Largest number of splits by the number of labelled rows; `MIN_SPLITS` for more rows."""
 
-MOST_UNPAIRED = 1000
+MAX_UNPAIRED = 1000
 """Largest number of outputs without inputs: the time of a density of single outputs grows with it,
 and no benefit of more was measured."""
 
-FEWEST_SPLITS = 3
+MIN_SPLITS = 3
 
 
 def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: np.ndarray) -> None:
@@ -66,7 +66,7 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
     """
     options, n_labelled = proposal.options, int(labelled.sum())
     proposal.n_splits = next(
-        (splits for most, splits in SPLITS_UP_TO if n_labelled <= most), FEWEST_SPLITS
+        (splits for most, splits in SPLITS_UP_TO if n_labelled <= most), MIN_SPLITS
     )
     if proposal.task == "classes":
         used = _classes_with_vectors(proposal)
@@ -100,7 +100,7 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
             place=f"{table.place}, column '{column}'",
             found=f"{pool} of {n_labelled} labelled rows are left for training besides the test "
             "rows",
-            expected=f"at least {LEAST_FOLD_ROWS}",
+            expected=f"at least {MIN_FOLD_ROWS}",
             remedy=f"leave out {'group' if groups is not None else 'time'}={column}, or choose a "
             "column with more different values",
         )
@@ -132,7 +132,7 @@ def choose_unpaired_sizes(
     if proposal.split == "chronological":
         order = proposal.options.get("date_order")
         row_times(table.selected(kinds.unpaired), columns["time"], order)
-    proposal.unpaired_sizes = [min(n_unpaired, MOST_UNPAIRED)]
+    proposal.unpaired_sizes = [min(n_unpaired, MAX_UNPAIRED)]
 
 
 def choose_splits(proposal: Proposal) -> None:
@@ -144,7 +144,7 @@ def choose_splits(proposal: Proposal) -> None:
     sizes = (methods, proposal.training_sizes, n_inputs(proposal))
     most = proposal.n_splits
     requested = proposal.request.get("splits")
-    proposal.n_splits = requested or splits_that_fit(*sizes, most, FEWEST_SPLITS)
+    proposal.n_splits = requested or splits_that_fit(*sizes, most, MIN_SPLITS)
     proposal.minutes = answer_minutes(*sizes, proposal.n_splits)
     if requested:
         return
@@ -154,7 +154,7 @@ def choose_splits(proposal: Proposal) -> None:
             f"cores: {proposal.n_splits} are made, which makes the comparison less precise. "
             f"splits={most} makes all."
         )
-    if proposal.minutes > MOST_MINUTES:
+    if proposal.minutes > MAX_MINUTES:
         slowest = max(methods, key=lambda name: split_seconds([name], *sizes[1:]))
         proposal.notes.append(
             f"'answer' takes about {proposal.minutes:.0f} minutes on {CORES} cores. Most of that "

@@ -17,14 +17,14 @@ import numpy as np
 
 from workflow_lib.table.leaks import rank_correlation, standardised
 
-LEAST_SHARE, FEWEST_ROWS = 0.05, 4
+MIN_SHARE, MIN_ROWS = 0.05, 4
 """Smallest share and number of labelled rows that share their outputs with others."""
 
 BEYOND_CHANCE = 10.0
 """Smallest number of pairs of rows that share all outputs, relative to that expected by chance. Of
 a sample only twice the median number of rows count: many rows may share a limit of detection."""
 
-FEWEST_NAMED, FEWEST_SAMPLES, FEWEST_OF_ONE_OUTPUT = 3, 5, 8
+MIN_NAMED, MIN_SAMPLES, MIN_ROWS_OF_OUTPUT = 3, 5, 8
 """Smallest number of samples with several rows: where a column names them, where none does, and
 where none does and there is one output."""
 
@@ -37,7 +37,7 @@ CHANCE = 1e-4
 FILLED = 0.3
 """Smallest gap between values, relative to the mean gap, of a scale of which most are used."""
 
-MOST_COMPARED, MOST_OUTPUTS = 300, 4
+MAX_COMPARED, MAX_OUTPUTS = 300, 4
 """Rows whose nearest row is searched, and outputs that are combined to a probability."""
 
 _ENDINGS = (re.compile(r"[ _.\-/:#]+[^ _.\-/:#]*$"), re.compile(r"(?<=\d)[A-Za-z]$"))
@@ -89,13 +89,13 @@ def find_replicates(
     samples = equal_outputs(outputs)
     n_rows, sizes = len(samples), np.bincount(samples)
     repeated = sizes[sizes > 1]
-    if repeated.sum() < max(FEWEST_ROWS, LEAST_SHARE * n_rows):
+    if repeated.sum() < max(MIN_ROWS, MIN_SHARE * n_rows):
         return None
     first = np.unique(samples, return_index=True)[1]
     counted = np.minimum(repeated, 2 * np.median(repeated))
     chance = 1.0 if is_class else chance_of_sharing(outputs[first])
     expected = n_rows * (n_rows - 1) / 2 * chance
-    is_beyond = len(repeated) >= FEWEST_NAMED and (
+    is_beyond = len(repeated) >= MIN_NAMED and (
         (counted * (counted - 1) / 2).sum() >= BEYOND_CHANCE * expected
     )
     values = outputs[~np.isnan(outputs)]
@@ -122,7 +122,7 @@ def find_replicates(
             return None
         samples = known[best].codes
         repeated = (sizes := np.bincount(samples))[sizes > 1]
-    fewest = FEWEST_OF_ONE_OUTPUT if outputs.shape[1] == 1 else FEWEST_SAMPLES
+    fewest = MIN_ROWS_OF_OUTPUT if outputs.shape[1] == 1 else MIN_SAMPLES
     if best is None and (len(repeated) < fewest or not _are_alike(outputs, inputs, samples)):
         return None
     return {
@@ -146,7 +146,7 @@ def equal_outputs(outputs: np.ndarray) -> np.ndarray:
     numbers = np.unique(np.hstack([values, known]), axis=0, return_inverse=True)[1].reshape(-1)
     full, partial = known.all(axis=1), known.any(axis=1) & ~known.all(axis=1)
     patterns = np.unique(known[partial], axis=0)
-    for has in patterns if len(patterns) < MOST_COMPARED else ():
+    for has in patterns if len(patterns) < MAX_COMPARED else ():
         matches: dict[bytes, set[int]] = {}
         for row in np.flatnonzero(full):
             matches.setdefault(values[row, has].tobytes(), set()).add(int(numbers[row]))
@@ -176,7 +176,7 @@ def chance_of_sharing(outputs: np.ndarray) -> float:
         chances.append(min(max(equal, unit), 1.0))
         scaled.append(own)
     probability, used = 1.0, []
-    for number in np.argsort(chances, kind="stable")[:MOST_OUTPUTS]:
+    for number in np.argsort(chances, kind="stable")[:MAX_OUTPUTS]:
         if len(outputs) < 3 * (2 * len(used) + 1):
             break
         own = scaled[number]
@@ -186,7 +186,7 @@ def chance_of_sharing(outputs: np.ndarray) -> float:
     return probability
 
 
-def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = FEWEST_SAMPLES) -> bool:
+def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = MIN_SAMPLES) -> bool:
     """Return whether groups `codes` (n,) keep the rows of each of `samples` (n,) together.
 
     They do where no sample with several rows has two groups, among `fewest` groups at least; or
@@ -216,7 +216,7 @@ def _determines_by_no_chance(column: Column, samples: np.ndarray, may_be_words: 
     """
     codes = column.codes
     n_levels, n_different = len(np.unique(codes)), int(samples.max()) + 1
-    if codes.min() < 0 or n_levels < max(FEWEST_SAMPLES, n_different + may_be_words):
+    if codes.min() < 0 or n_levels < max(MIN_SAMPLES, n_different + may_be_words):
         return False
     equal = float(((np.bincount(samples) / len(samples)) ** 2).sum())
     is_chance = (len(codes) - n_levels) * math.log(equal) > math.log(CHANCE)
@@ -294,7 +294,7 @@ def _are_alike(outputs: np.ndarray, inputs: np.ndarray, samples: np.ndarray) -> 
         return True
     if not inputs.shape[1]:
         return False
-    shared = shared[:: max(len(shared) // MOST_COMPARED, 1)]
+    shared = shared[:: max(len(shared) // MAX_COMPARED, 1)]
     values = standardised(inputs)[1]
     neighbours = NearestNeighbors(n_neighbors=2).fit(values).kneighbors(values[shared])[1]
     # Of equal rows the row itself may come second.

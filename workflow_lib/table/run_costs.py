@@ -128,7 +128,7 @@ SPLIT_JOBS = 2
 SINGLE_SECONDS = 35.0
 """CPU seconds of all jobs outside of splits: tables, figures, the model, the report."""
 
-MOST_MINUTES, CORES, USED_SHARE = 5.0, 2, 0.8
+MAX_MINUTES, CORES, USED_SHARE = 5.0, 2, 0.8
 """Largest duration of a proposal in minutes, the number of cores, and the share of their time that
 is used: near its end a run has fewer jobs than cores."""
 
@@ -178,7 +178,7 @@ def answer_minutes(
 def splits_that_fit(
     methods: Sequence[str], sizes: Sequence[int], n_inputs: int, most: int, fewest: int
 ) -> int:
-    """Return the number of splits that fit in `MOST_MINUTES`, between `fewest` and `most`."""
+    """Return the number of splits that fit in `MAX_MINUTES`, between `fewest` and `most`."""
     more = range(most, fewest, -1)
-    fitting = (n for n in more if answer_minutes(methods, sizes, n_inputs, n) <= MOST_MINUTES)
+    fitting = (n for n in more if answer_minutes(methods, sizes, n_inputs, n) <= MAX_MINUTES)
     return next(fitting, min(fewest, most))

@@ -48,7 +48,7 @@ SQUARED_LENGTH = "squared_length"
 SCORES = "scores"
 
 # Most missing columns for which a similar name is searched.
-MOST_GUESSES = 5
+MAX_GUESSES = 5
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ class SavedModel:
         if missing:
             others = [name for name in table.names if name not in needed]
             # Searching for similar names of very many columns would take minutes.
-            guesses = {name: nearest_name(name, others) for name in missing[:MOST_GUESSES]}
+            guesses = {name: nearest_name(name, others) for name in missing[:MAX_GUESSES]}
             guessed = [f"'{guess}' is '{name}'" for name, guess in guesses.items() if guess]
             raise UserError(
                 place=f"{table.place}, columns",

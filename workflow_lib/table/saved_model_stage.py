@@ -47,12 +47,12 @@ _READING = ("row_name", "missing_values", "delimiter", "sheet", "number_formats"
 
 # Test rows whose predictions the saved model must reproduce: all of up to 4000 rows, because matrix
 # products of the same shape are equal to the last bit; of more rows the first 200.
-MOST_REPEATED, N_REPEATED = 4000, 200
+MAX_REPEATED, N_REPEATED = 4000, 200
 
 # Largest allowed difference, in units of the spread of an output. It is zero where rounding is the
 # same: linear algebra libraries add in another order for matrices of another shape and on another
 # processor, to which a scheduler may have sent the job, and small penalties magnify the difference.
-LARGEST_DIFFERENCE = 1e-6
+MAX_DIFFERENCE = 1e-6
 
 
 def run(
@@ -158,7 +158,7 @@ def run(
     difference = _difference(model, name, source, n_weak)
     how = f"with a relative difference of {difference:.1g}" if difference else "exactly"
     print(f"predictions of {name} reproduced {how}")
-    if not difference <= LARGEST_DIFFERENCE:
+    if not difference <= MAX_DIFFERENCE:
         raise UserError(
             place=f"{output}, method {name}",
             found=f"the saved model differs by {difference:.2g} of the outputs' spread from the "
@@ -449,7 +449,7 @@ def _difference(model: SavedModel, name: str, source: _Source, n_weak: int) -> f
     stored = read_artifact(source.methods[name]["predictions"], "predictions")[item]["outputs"]
     if not source.of_classes:
         stored = model.ranges.within(stored)
-    n_rows = len(stored) if len(stored) <= MOST_REPEATED else N_REPEATED
+    n_rows = len(stored) if len(stored) <= MAX_REPEATED else N_REPEATED
     rows = source.partition["test"][:n_rows]
     repeated = model.predict_inputs(source.encoded(rows, n_weak)).outputs
     spread = np.nanstd(source.data["outputs"], axis=0)

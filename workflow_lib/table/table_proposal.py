@@ -71,11 +71,11 @@ if TYPE_CHECKING:
 COMPLETE_SHARE = 0.8
 """Smallest share of labelled rows with all outputs for the others to be dropped."""
 
-LEAST_COMPLETE = 30
+MIN_COMPLETE = 30
 """Smallest number of labelled rows with all outputs for the others to be dropped: a small table
 keeps all rows."""
 
-LEAST_STEPS = 3
+MIN_STEPS = 3
 """Smallest number of steps of a series for a state-space model."""
 
 
@@ -310,7 +310,7 @@ def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
     n_labelled, n_complete = int(known.any(axis=1).sum()), int(known.all(axis=1).sum())
     if n_complete == n_labelled:
         return
-    is_enough = n_complete >= max(COMPLETE_SHARE * n_labelled, LEAST_COMPLETE)
+    is_enough = n_complete >= max(COMPLETE_SHARE * n_labelled, MIN_COMPLETE)
     options["incomplete_rows"] = DROP if is_enough else KEEP
 
 
@@ -336,11 +336,11 @@ def _choose_task(proposal: Proposal) -> None:
         proposal.task, proposal.metric, proposal.split = "classes", "accuracy", "stratified"
         proposal.outputs_scale = "none"
     elif request.get("series"):
-        if len(options["outputs"]) < LEAST_STEPS:
+        if len(options["outputs"]) < MIN_STEPS:
             raise UserError(
                 place=f"{COMMAND}, keys outputs and series",
                 found=f"a series of {len(options['outputs'])} steps",
-                expected=f"at least {LEAST_STEPS} outputs, one per step, in the order of the table",
+                expected=f"at least {MIN_STEPS} outputs, one per step, in the order of the table",
                 remedy="name more outputs, or leave out series",
             )
         proposal.task, proposal.outputs_scale = "series", "center"

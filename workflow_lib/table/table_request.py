@@ -255,15 +255,15 @@ def wrong_key(key: str, found: str, expected: str, remedy: str) -> UserError:
 def _check_name(name: str) -> None:
     """Refuse a name that cannot be that of an experiment and of its folder of results."""
     # Imported here, because pydantic takes longer to load than all else.
-    from workflow_lib.core.values import LONGEST_NAME
+    from workflow_lib.core.values import MAX_NAME_LENGTH
 
-    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise wrong_key(
             "name",
             f"'{name}' cannot be a name",
             "lower-case letters, digits, '-' and '_', beginning with a letter or digit, of "
-            f"{LONGEST_NAME} characters at most",
-            f"write name={possible_name(name)[:LONGEST_NAME] or 'assay'}",
+            f"{MAX_NAME_LENGTH} characters at most",
+            f"write name={possible_name(name)[:MAX_NAME_LENGTH] or 'assay'}",
         )
     if name in RESERVED_NAMES:
         raise wrong_key(
@@ -424,13 +424,13 @@ def _number_of_splits(value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError):
         number = 0
-    from workflow_lib.core.values import MOST_REPEATS
+    from workflow_lib.core.values import MAX_REPEATS
 
-    if not 1 <= number <= MOST_REPEATS:
+    if not 1 <= number <= MAX_REPEATS:
         raise wrong_key(
             "splits",
             f"'{value}'",
-            f"the number of splits of the rows, a whole number from 1 to {MOST_REPEATS}",
+            f"the number of splits of the rows, a whole number from 1 to {MAX_REPEATS}",
             "write splits=10, or leave it out",
         )
     return number

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from workflow_lib.core.errors import UserError
 
-LONGEST_LINE = 1 << 24
+MAX_LINE_LENGTH = 1 << 24
 """Bytes of a line: a million numbers of sixteen digits."""
 
 
@@ -23,8 +23,8 @@ def lines_of(file: BinaryIO, place: str) -> Iterator[bytes]:
         Naming the first line that is too long.
     """
     number = 1
-    while line := file.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
+    while line := file.readline(MAX_LINE_LENGTH + 1):
+        if len(line) > MAX_LINE_LENGTH:
             raise _too_long(place, number)
         yield line
         number += 1
@@ -33,8 +33,8 @@ def lines_of(file: BinaryIO, place: str) -> Iterator[bytes]:
 def refuse_long_lines(content: bytes, place: str) -> None:
     """Raise the `UserError` of `lines_of` for a text with a line that is too long."""
     start, number = 0, 1
-    while len(content) - start > LONGEST_LINE:
-        window = start, start + LONGEST_LINE + 1
+    while len(content) - start > MAX_LINE_LENGTH:
+        window = start, start + MAX_LINE_LENGTH + 1
         end = max(content.rfind(b"\n", *window), content.rfind(b"\r", *window))
         number += max(content.count(b"\n", *window), content.count(b"\r", *window))
         if end < 0:
@@ -45,7 +45,7 @@ def refuse_long_lines(content: bytes, place: str) -> None:
 def _too_long(place: str, number: int) -> UserError:
     return UserError(
         place=f"{place}, line {number}",
-        found=f"the line has more than {LONGEST_LINE} bytes",
+        found=f"the line has more than {MAX_LINE_LENGTH} bytes",
         expected="shorter lines, one per row",
         remedy="check whether the file is damaged or not a table in the expected form",
     )

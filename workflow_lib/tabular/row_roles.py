@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from workflow_lib.tabular.user_table import Table
 
 
-FEWEST_LABELLED = 10
+MIN_LABELLED = 10
 """Smallest number of labelled rows: a split needs at least five for testing and for training."""
 
-FEWEST_COPIES, COPY_RISK = 3, 1e-3
+MIN_COPIES, COPY_RISK = 3, 1e-3
 """Smallest number of outputs without inputs that repeat labelled rows, and largest probability that
 they do so by chance, for a table to be refused."""
 
@@ -85,16 +85,16 @@ def rows_with_inputs(table: Table, numbers: Sequence[str], texts: Sequence[str])
 
 
 def check_labelled(table: Table, n_labelled: int, what: str, n_unpaired: int = 0) -> None:
-    """Refuse a table with fewer than FEWEST_LABELLED rows that have a known `what`.
+    """Refuse a table with fewer than MIN_LABELLED rows that have a known `what`.
 
     `n_unpaired` further rows have one, but no input.
     """
-    if n_labelled < FEWEST_LABELLED:
+    if n_labelled < MIN_LABELLED:
         without = f" and an input ({n_unpaired} have no input)" if n_unpaired else ""
         raise UserError(
             place=table.place,
             found=f"{n_labelled} of {table.n_rows} rows have a known {what}{without}",
-            expected=f"at least {FEWEST_LABELLED} such rows: some are kept for testing, and the "
+            expected=f"at least {MIN_LABELLED} such rows: some are kept for testing, and the "
             "others are divided into folds",
             remedy="add rows, or check that these are the intended columns to predict",
         )
@@ -107,7 +107,7 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     repeat one another by chance. The share of labelled rows whose outputs, all of them known, are
     those of another labelled row estimates how often: with r of n such rows it is taken to be
     (r + 2) / (n + 2), since none of few rows may repeat another by luck. The table is refused if at
-    least `FEWEST_COPIES` rows without inputs repeat a labelled row, and so many would do so with a
+    least `MIN_COPIES` rows without inputs repeat a labelled row, and so many would do so with a
     probability below `COPY_RISK` (one-sided binomial test). Fewer copies do no harm: those of test
     rows are left out of every split.
 
@@ -135,7 +135,7 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
         (row, rows_of[key][0]) for row in unpaired if (key := row_key(outputs[row])) in rows_of
     ]
     n_repeats = sum(len(rows) for rows in rows_of.values() if len(rows) > 1)
-    if len(found) < FEWEST_COPIES:
+    if len(found) < MIN_COPIES:
         return
     # Imported here, because it takes long to load.
     from scipy.stats import binom

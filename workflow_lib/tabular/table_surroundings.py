@@ -19,7 +19,7 @@ from workflow_lib.tabular.written_numbers import is_limit, is_no_result
 HEAD_BYTES, TAIL_BYTES = 1 << 18, 1 << 14
 """Parts of a file, at its beginning and its end, in which other lines than rows are looked for."""
 
-MOST_BELOW = 20
+MAX_ROWS_BELOW = 20
 """Rows below a line by which it is judged whether the line is the header."""
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -180,7 +180,7 @@ def _layout(
     is_marked = [record.cells[0].startswith(COMMENTS) for record in records]
     for number in sorted(range(len(records)), key=is_marked.__getitem__):
         record = records[number]
-        below = _without_marked(records[number + 1 : number + 1 + MOST_BELOW])
+        below = _without_marked(records[number + 1 : number + 1 + MAX_ROWS_BELOW])
         fits = [row for row in below if len(row.cells) >= record.width >= row.width]
         is_first = number == 0 and not strictly and not is_marked[0]
         if is_first and 2 * len(fits) >= len(below):
@@ -230,7 +230,7 @@ def _are_units(header: Record, below: Sequence[Record], missing: Collection[str]
     At least in two columns, and in half of these; and it has no number.
     """
     units, width = below[0].cells, header.width
-    rows = [row.cells for row in below[1 : 1 + MOST_BELOW] if len(row.cells) >= width]
+    rows = [row.cells for row in below[1 : 1 + MAX_ROWS_BELOW] if len(row.cells) >= width]
     if not rows or len(units) < width or any(_number(cell) is not None for cell in units):
         return False
     numeric = [at for at in range(width) if _are_numbers([row[at] for row in rows], missing)]

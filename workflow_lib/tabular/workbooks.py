@@ -13,7 +13,7 @@ from workflow_lib.core.errors import UserError, nearest_name
 from workflow_lib.core.optional_packages import not_installed
 from workflow_lib.tabular.tables import listed_names, no_table
 
-MOST_CELLS, MOST_ROWS = 20_000_000, 1 << 20
+MAX_CELLS, MAX_ROWS = 20_000_000, 1 << 20
 """Cells of a sheet, also those that are empty: one filled cell far away makes millions of them; and
 rows, as many as a spreadsheet can have."""
 
@@ -100,10 +100,10 @@ def _rows(sheet: Any, place: str) -> list[list[str]]:
         n_cells = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
         rows.append(cells[:n_cells])
         width = max(width, n_cells)
-        if len(rows) > MOST_ROWS or len(rows) * width > MOST_CELLS:
+        if len(rows) > MAX_ROWS or len(rows) * width > MAX_CELLS:
             raise UserError(
                 place=f"{place}, sheet '{sheet.title}'",
-                found=f"more than {MOST_ROWS} rows, or {MOST_CELLS} cells up to the last one",
+                found=f"more than {MAX_ROWS} rows, or {MAX_CELLS} cells up to the last one",
                 expected="a table of fewer cells",
                 remedy="remove what stands far from the table, or save it as CSV UTF-8",
             )

@@ -13,7 +13,7 @@ from workflow_lib.tabular.tables import finite_number
 DECIMAL_MARKS = (".", ",")
 THOUSANDS_MARKS = ("", ",", ".", "'", " ", "_")
 
-LONGEST_CELL = 60
+MAX_CELL_LENGTH = 60
 """Largest number of characters of a number with its unit: longer cells are texts."""
 
 _SAME_MARKS = str.maketrans(
@@ -172,7 +172,7 @@ def is_no_result(text: str) -> bool:
 
 
 def _parts(text: str) -> dict[str, str] | None:
-    found = _CELL.fullmatch(text.translate(_SAME_MARKS)) if len(text) <= LONGEST_CELL else None
+    found = _CELL.fullmatch(text.translate(_SAME_MARKS)) if len(text) <= MAX_CELL_LENGTH else None
     is_of_fortran = found is not None and (found["exponent"] or "")[:1] in ("d", "D")
     if found is None or (is_of_fortran and not re.search("[.,]", found["body"])):
         # A D without a decimal mark is part of a code such as 1D5.

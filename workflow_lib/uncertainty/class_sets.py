@@ -27,7 +27,7 @@ import numpy as np
 from workflow_lib.solvers.class_calibration import Calibration
 from workflow_lib.uncertainty.conformal import half_widths, row_weights, rows_needed
 
-MOST_GROUPS = 3
+MAX_GROUPS = 3
 """Groups of rows by certainty: the thirds of which the report states the coverage."""
 
 
@@ -59,7 +59,7 @@ class ClassSets:
     ) -> ClassSets:
         """Return sets calibrated on test rows.
 
-        There are `MOST_GROUPS` groups where each has twice the rows that a set needs, and one more:
+        There are `MAX_GROUPS` groups where each has twice the rows that a set needs, and one more:
         the rank of the limit is a whole number, and costs classes where rows are few. Otherwise,
         and where many rows are equally certain, there are fewer groups.
 
@@ -81,7 +81,7 @@ class ClassSets:
         distances = 1.0 - probabilities[np.arange(len(classes)), classes]
         certainty = probabilities.max(axis=1)
         least = 2 * (rows_needed(level) + 1)
-        most = max(min(MOST_GROUPS, int(round(weights.sum())) // least), 1)
+        most = max(min(MAX_GROUPS, int(round(weights.sum())) // least), 1)
         order = np.argsort(certainty, kind="stable")
         shares = np.cumsum(weights[order]) / weights.sum()
         for n_groups in range(most, 0, -1):

@@ -33,13 +33,13 @@ from scipy.special import gammaln
 from workflow_lib.uncertainty.conformal import ROUNDING, half_widths, row_weights
 from workflow_lib.uncertainty.row_intervals import HeldOutRows, RelativeResiduals, RowIntervals
 
-MOST_OF_ELLIPSOID = 300
+MAX_ELLIPSOID_OUTPUTS = 300
 """Outputs, above which there is a box alone: a matrix of every new row would fill the memory."""
 
-LEAST_UNIT = 1e-3
+MIN_UNIT = 1e-3
 """Least unit of a score, in units of the mean absolute residual of the output."""
 
-MOST_KEPT = 0.999
+MAX_KEPT = 0.999
 """Most of a correlation that is kept: matrices of more outputs than rows have an inverse, too."""
 
 FORMS = ("box", "ellipsoid")
@@ -85,7 +85,7 @@ class JointRegions:
         # An output whose residuals are all 0 has a side of length 0.
         varied = np.flatnonzero(bounded & (means > 0))
         values = values[:, varied] / means[varied]
-        has_ellipsoid = 0 < len(varied) <= MOST_OF_ELLIPSOID
+        has_ellipsoid = 0 < len(varied) <= MAX_ELLIPSOID_OUTPUTS
         scores = np.full((len(complete), 2), np.inf)
         for number in np.unique(fold):
             own, others = fold == number, fold != number
@@ -253,10 +253,10 @@ def second_moments(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     Correlations are multiplied by 1 minus the ratio of the sum of their estimated variances to the
     sum of their squares, at least 0 (Schaefer and Strimmer, 2005, for weighted rows). Standard
-    deviations are at least `LEAST_UNIT`.
+    deviations are at least `MIN_UNIT`.
     """
     n = weights.sum()
-    deviations = np.maximum(np.sqrt(weights @ values**2 / n), LEAST_UNIT)
+    deviations = np.maximum(np.sqrt(weights @ values**2 / n), MIN_UNIT)
     z = values / deviations
     correlations = (z.T * weights) @ z / n
     squares = correlations**2
@@ -264,19 +264,19 @@ def second_moments(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     for matrix in (squares, variances):
         np.fill_diagonal(matrix, 0.0)
     kept = 1.0 - variances.sum() / squares.sum() if squares.any() else 0.0
-    correlations *= np.clip(kept, 0.0, MOST_KEPT)
+    correlations *= np.clip(kept, 0.0, MAX_KEPT)
     np.fill_diagonal(correlations, 1.0)
     return correlations * np.outer(deviations, deviations)
 
 
 def _units(values: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
-    """Return the quantiles (p,) of the absolute values at the level, at least `LEAST_UNIT`."""
-    units = np.full(values.shape[1], LEAST_UNIT)
+    """Return the quantiles (p,) of the absolute values at the level, at least `MIN_UNIT`."""
+    units = np.full(values.shape[1], MIN_UNIT)
     for output, sizes in enumerate(np.abs(values).T):
         order = np.argsort(sizes, kind="stable")
         reached = np.cumsum(weights[order])
         place = np.searchsorted(reached, level * reached[-1] * (1.0 - ROUNDING))
-        units[output] = max(sizes[order[place]], LEAST_UNIT)
+        units[output] = max(sizes[order[place]], MIN_UNIT)
     return units
 
 

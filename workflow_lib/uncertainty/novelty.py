@@ -23,20 +23,20 @@ import numpy as np
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, PreparedTexts
 from workflow_lib.solvers.gram import gram_matrix
 
-MOST_LEFT_OUT = 5000
+MAX_LEFT_OUT = 5000
 """Training rows in the random sample whose distances to all others are measured."""
 
 LIMIT_QUANTILE = 0.99
 """Share of the training rows whose novelty is at most the limit."""
 
-FEWEST_FOR_QUANTILE = 100
+MIN_ROWS_FOR_QUANTILE = 100
 """With fewer distances the limit is the largest of them: they do not determine the quantile."""
 
 # Numbers of a block of distances (32 MB).
 BLOCK_NUMBERS = 2**22
 
 # Squared distances below this part of the squared lengths are rounding errors, of equal rows.
-SMALLEST_SQUARED_DISTANCE = 1e-12
+MIN_SQUARED_DISTANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class NoveltyScale:
         are none.
     limit : float
         In that unit: the quantile `LIMIT_QUANTILE` of the novelty of the training rows, or the
-        largest value of fewer than `FEWEST_FOR_QUANTILE`.
+        largest value of fewer than `MIN_ROWS_FOR_QUANTILE`.
     """
 
     unit: float
@@ -72,7 +72,7 @@ class NoveltyScale:
         if unit == 0.0:
             positive = distances[distances > 0]
             unit = float(np.median(positive)) if len(positive) else 1.0
-        share = LIMIT_QUANTILE if len(distances) >= FEWEST_FOR_QUANTILE else 1.0
+        share = LIMIT_QUANTILE if len(distances) >= MIN_ROWS_FOR_QUANTILE else 1.0
         return cls(unit, float(np.quantile(distances, share, method="higher")) / unit)
 
     def novelty(self, distances: np.ndarray) -> np.ndarray:
@@ -95,11 +95,11 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
     kernel : {"rbf", "linear", "tanimoto", "precomputed"}
         The kernel of the "features" artifact.
     seed : int
-        Seeds the sample of `MOST_LEFT_OUT` rows, where there are more.
+        Seeds the sample of `MAX_LEFT_OUT` rows, where there are more.
 
     Returns
     -------
-    array (min(n, MOST_LEFT_OUT),)
+    array (min(n, MAX_LEFT_OUT),)
 
     Raises
     ------
@@ -110,8 +110,8 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
     if n_rows < 2:
         raise ValueError(f"novelty needs at least two training rows; found {n_rows}.")
     own = np.arange(n_rows)
-    if n_rows > MOST_LEFT_OUT:
-        own = np.sort(np.random.default_rng(seed).choice(n_rows, MOST_LEFT_OUT, replace=False))
+    if n_rows > MAX_LEFT_OUT:
+        own = np.sort(np.random.default_rng(seed).choice(n_rows, MAX_LEFT_OUT, replace=False))
     if _is_known_by_products(inputs):
         products, lengths = _training_products(inputs)
         return nearest_by_products(products[own], _own_lengths(inputs, lengths, own), lengths, own)
@@ -224,7 +224,7 @@ def nearest_by_products(
     """
     sums = squared_lengths[:, None] + column_squared_lengths
     squared = sums - 2.0 * products
-    squared[squared <= SMALLEST_SQUARED_DISTANCE * sums] = 0.0
+    squared[squared <= MIN_SQUARED_DISTANCE * sums] = 0.0
     if left_out is not None:
         squared[np.arange(len(squared)), left_out] = np.inf
     return np.sqrt(squared.min(axis=1))

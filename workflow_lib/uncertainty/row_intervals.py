@@ -43,18 +43,18 @@ PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 """Candidate penalties; the weights sum to the number of rows, so that the first penalty requires
 strong evidence and the last little."""
 
-FEWEST_ROWS = 30
+MIN_ROWS = 30
 """Distinct rows with a known output, below which all rows have one width."""
 
 N_FOLDS = 5
 
-MOST_FITTED = 2000
+MAX_FITTED = 2000
 """Residuals in the random sample that the spread is fitted to; all residuals have scores."""
 
 QUANTILES = np.linspace(0.02, 0.98, 25)
 """Probabilities of the quantiles that are the knots of the normal scores."""
 
-LARGEST_LOG_RATIO = 3.0
+MAX_LOG_RATIO = 3.0
 """Spreads lie within a factor exp(3) of their mean."""
 
 N_FEATURES = 4
@@ -155,7 +155,7 @@ class RowIntervals:
         level : float
         ranges : OutputRanges
         seed : int
-            Seeds the folds, and the sample where there are more than `MOST_FITTED` residuals.
+            Seeds the folds, and the sample where there are more than `MAX_FITTED` residuals.
         """
         return cls.fit_with_residuals(tested, level, ranges, seed)[0]
 
@@ -169,8 +169,8 @@ class RowIntervals:
         widths = half_widths(residuals, level, weights)
         generator = np.random.default_rng(seed)
         fitted_rows = np.arange(len(weights))
-        if len(fitted_rows) > MOST_FITTED:
-            fitted_rows = np.sort(generator.choice(len(weights), MOST_FITTED, replace=False))
+        if len(fitted_rows) > MAX_FITTED:
+            fitted_rows = np.sort(generator.choice(len(weights), MAX_FITTED, replace=False))
         relative = RelativeResiduals(residuals.copy(), _folds(tested.rows, generator))
         if not len(weights):
             return cls.constant(widths, level, ranges), relative
@@ -181,7 +181,7 @@ class RowIntervals:
         intervals = cls(level, widths.copy(), coefficients, knots, scores, ranges)
         _, first = np.unique(tested.rows, return_index=True)
         n_known = (~np.isnan(residuals[first])).sum(axis=0)
-        fitted = np.flatnonzero((n_known >= FEWEST_ROWS) & np.isfinite(widths) & (widths > 0))
+        fitted = np.flatnonzero((n_known >= MIN_ROWS) & np.isfinite(widths) & (widths > 0))
         step = max(BLOCK_NUMBERS // max(len(weights) * N_FEATURES, 1), 1)
         for begin in range(0, len(fitted), step):
             intervals._choose(
@@ -252,7 +252,7 @@ class RowIntervals:
     def _spreads(X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """Return the dimensionless spreads (k, m)."""
         logarithms = np.einsum("kmp,kp->km", X, coefficients)
-        return np.exp(np.clip(logarithms, -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO))
+        return np.exp(np.clip(logarithms, -MAX_LOG_RATIO, MAX_LOG_RATIO))
 
     def _choose(
         self,

@@ -21,7 +21,7 @@ def test_fits_that_stop_at_their_limit_warn_and_keep_their_gap(monkeypatch):
     rows, labels = random.normal(size=(30, 3)), random.integers(3, size=30)
     losses, gram = 1.0 - np.eye(3), rows @ rows.T
     graph = PreferenceGraph(random.normal(size=30))
-    monkeypatch.setattr(linear_structured_svm, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(linear_structured_svm, "MAX_ROUNDS", 1)
     outputs = np.eye(30)[:, :3]
 
     def oracle(example, weights):

@@ -273,7 +273,7 @@ def searched(tmp_path_factory):
         write_artifact(folder / f"s-{split}.h5", rows, "split")
     splits = [folder / f"s-{split}.h5" for split in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(queue_costs, "MOST_IMAGES", 2)
+        patch.setattr(queue_costs, "MAX_IMAGES", 2)
         patch.setattr(queue_costs, "FINER", 2)
         queue_costs.run(folder / "d.h5", splits, [folder / "r.h5"] * 3, path, "boxes-ssvm")
     item = read_artifact(folder / "r.h5", "regression")["n-8_w-0_C-selected"]

@@ -52,8 +52,8 @@ def bipartite_edges(losses, groups, n_preferred):
 @pytest.mark.parametrize("rescaling", RESCALINGS)
 @pytest.mark.parametrize("most", [0, 4, 16])
 def test_the_constraint_is_that_of_all_pairs_with_ties(monkeypatch, most, rescaling):
-    monkeypatch.setattr(preference_constraints, "MOST_NEIGHBOURS", most)
-    monkeypatch.setattr(preference_constraints, "MOST_TOGETHER", 16)
+    monkeypatch.setattr(preference_constraints, "MAX_NEIGHBOURS", most)
+    monkeypatch.setattr(preference_constraints, "MAX_SUMMED_TOGETHER", 16)
     random, compared = np.random.default_rng(most), 0
     for _ in range(150):
         losses, scores, groups = drawn(random, random.integers(2, 30))

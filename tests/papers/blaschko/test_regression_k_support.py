@@ -218,11 +218,11 @@ def test_the_objective_never_rises_and_the_gap_bounds_it(norm):
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_path_is_what_its_penalties_give_alone(norm, monkeypatch):
     # The smallest parts, so that inputs join in several rounds.
-    monkeypatch.setattr(k_support, "SMALLEST_PART", 4)
+    monkeypatch.setattr(k_support, "MIN_PART", 4)
     X, Y = small_problem(30, 60)
     alphas, tolerance = [0.001, np.inf, 1.0, 0.05], 1e-7
     coefficients, intercepts = KSupportRegression(X, Y, norm).path(2, alphas, tolerance)
-    monkeypatch.setattr(k_support, "SMALLEST_PART", 1000)
+    monkeypatch.setattr(k_support, "MIN_PART", 1000)
     for alpha, W, b in zip(alphas, coefficients, intercepts, strict=True):
         (alone,), (b_alone,) = KSupportRegression(X, Y, norm).path(2, [alpha], tolerance)
         np.testing.assert_allclose(
@@ -261,7 +261,7 @@ def test_what_is_refused_and_what_did_not_converge(monkeypatch):
         regression.path(0, [1.0])
     with pytest.raises(ValueError, match="must be positive"):
         regression.path(1, [0.0])
-    monkeypatch.setattr(k_support, "MOST_ITERATIONS", 5)
+    monkeypatch.setattr(k_support, "MAX_ITERATIONS", 5)
     with pytest.warns(ConvergenceWarning, match="k = 2 and alpha = 0.0001: the duality gap"):
         regression.path(2, [1e-4])
     with warnings.catch_warnings():

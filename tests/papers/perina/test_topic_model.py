@@ -36,7 +36,7 @@ def bags(n: int = 30, n_words: int = 5, seed: int = 1) -> np.ndarray:
 @pytest.fixture
 def converged(monkeypatch):
     monkeypatch.setattr(topic_model, "TOLERANCE", 1e-13)
-    monkeypatch.setattr(topic_model, "MOST_ITERATIONS", 20_000)
+    monkeypatch.setattr(topic_model, "MAX_ITERATIONS", 20_000)
 
 
 def enumerated(model, counts) -> float:

@@ -77,7 +77,7 @@ TRAITS = ("extraversion", "agreeableness", "conscientiousness", "neuroticism", "
 LABELLED, TEST, WEAK = 0, 1, 2
 """Roles of the rows in the group ``fixed``."""
 
-FEWEST_LABELLED = 10
+MIN_LABELLED = 10
 """Smallest number of labelled videos: two in each of five folds."""
 
 NO_FEATURES = "no features"
@@ -173,11 +173,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     place = ", ".join(map(str, files.values()))
     reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
     of_scores = f"of {len(scores)} videos with scores have an agreement"
-    if len(labelled) < FEWEST_LABELLED:
+    if len(labelled) < MIN_LABELLED:
         raise UserError(
             place=f"{place}, option agreement",
             found=f"{len(labelled)} {of_scores} of {options.agreement} or more{reasons}",
-            expected=f"at least {FEWEST_LABELLED} labelled videos",
+            expected=f"at least {MIN_LABELLED} labelled videos",
             remedy="lower the option agreement, or check that the files belong together",
         )
     if len(others) < 2:

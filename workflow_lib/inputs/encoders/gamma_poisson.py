@@ -35,11 +35,11 @@ LENGTHS = (2, 3, 4)
 SHAPE, SCALE = 1.1, 1.0
 """a and b of the Gamma prior: those of skrub."""
 
-MOST_STEPS, TOLERANCE = 200, 1e-4
+MAX_STEPS, TOLERANCE = 200, 1e-4
 """Most updates of the activations, and the largest relative change of those of a text (Euclidean)
 at which they end."""
 
-N_NAMING, LEAST_SHARE = 3, 0.1
+N_NAMING, MIN_SHARE = 3, 0.1
 """Most n-grams that name a topic, and the smallest weight of one, as a share of the largest."""
 
 SMALLEST = 1e-10
@@ -104,7 +104,7 @@ class Encoder:
     def _label(self, number: int, shares: np.ndarray) -> str:
         chosen: list[str] = []
         for place in np.argsort(-shares, kind="stable"):
-            if shares[place] < LEAST_SHARE * shares.max():
+            if shares[place] < MIN_SHARE * shares.max():
                 break
             n_gram = self.n_grams[place]
             # An n-gram within another, or shifted by a letter, tells nothing more.
@@ -158,7 +158,7 @@ def activations(
     found[lengths == 0] = (shape - 1.0) / denominator
     order = np.argsort(rows, kind="stable")
     rows, counts, weights = rows[order], counts[order], topics.T[columns[order]]
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         # Only texts that still change have entries; each has a segment of them.
         active, begins, places = np.unique(rows, return_index=True, return_inverse=True)
         if not len(active):

@@ -21,7 +21,7 @@ from workflow_lib.core.json_text import from_json_bytes, json_bytes
 if TYPE_CHECKING:
     from workflow_lib.inputs.encoded_columns import TrainingColumn
 
-MOST_CODES = 8
+MAX_CODES = 8
 """Largest number of codes of a level. Up to as many outputs have a code each, in their own unit; of
 more outputs the leading principal components have, after standardising."""
 
@@ -39,7 +39,7 @@ class Encoder:
     training_codes : array (n, k)
         Cross-fitted: the codes of the rows of each inner fold are learned from the others, so that
         the code of a row does not contain its own outputs. (The principal components of more than
-        `MOST_CODES` outputs are those of all training rows.)
+        `MAX_CODES` outputs are those of all training rows.)
     """
 
     needs_level = True
@@ -86,14 +86,14 @@ class Encoder:
 
 
 def leading_outputs(outputs: np.ndarray) -> np.ndarray:
-    """Return the outputs (n, k) that have a code each, k <= `MOST_CODES`.
+    """Return the outputs (n, k) that have a code each, k <= `MAX_CODES`.
 
-    Outputs (n, d) of d <= `MOST_CODES` columns are returned unchanged, NaN where missing. Of more,
+    Outputs (n, d) of d <= `MAX_CODES` columns are returned unchanged, NaN where missing. Of more,
     the scores of the leading principal components of the standardised outputs are returned; missing
     values are replaced by the mean first. The largest loading of a component is positive.
     """
     n_outputs = outputs.shape[1]
-    if n_outputs <= MOST_CODES:
+    if n_outputs <= MAX_CODES:
         return outputs
     known = ~np.isnan(outputs)
     counts = np.maximum(known.sum(axis=0), 1)
@@ -101,7 +101,7 @@ def leading_outputs(outputs: np.ndarray) -> np.ndarray:
     deviations = np.sqrt((centred**2).sum(axis=0) / counts)
     constant = deviations <= 1e-12 * np.abs(np.where(known, outputs, 0.0)).max(axis=0, initial=0.0)
     standardised = centred / np.where(constant, np.inf, deviations)
-    directions = np.linalg.svd(standardised, full_matrices=False)[2][:MOST_CODES]
+    directions = np.linalg.svd(standardised, full_matrices=False)[2][:MAX_CODES]
     largest = np.abs(directions).argmax(axis=1)
     directions *= np.sign(directions[np.arange(len(directions)), largest])[:, None]
     return standardised @ directions.T

@@ -33,11 +33,11 @@ N_DIRECTIONS = 8
 N_NUMBERS = N_PLACES**2 * N_DIRECTIONS
 
 # Largest number of a descriptor of unit length (Lowe 2004): strong edges depend on the light.
-LARGEST_SHARE = 0.2
+MAX_SHARE = 0.2
 
 # Weighted mean gradient of a patch (grey levels from 0 to 1, per pixel) below which it is flat: its
 # direction is then only noise of the camera and of compression.
-SMALLEST_GRADIENT = 0.01
+MIN_GRADIENT = 0.01
 
 # A patch is first smoothed to the resolution of its places: by a standard deviation of this part of
 # a place, of which 0.5 pixels are assumed to be in the image already (Vedaldi & Fulkerson 2010).
@@ -115,8 +115,8 @@ def _one_scale(
     # All places of a patch together weigh about as much as this many pixels.
     mass = rows[:N_PLACES].sum() * columns[:N_PLACES].sum()
     lengths = np.linalg.norm(descriptors, axis=1, keepdims=True)
-    kept = lengths[:, 0] > SMALLEST_GRADIENT * mass / N_PLACES
-    shares = np.minimum(descriptors[kept] / lengths[kept], LARGEST_SHARE)
+    kept = lengths[:, 0] > MIN_GRADIENT * mass / N_PLACES
+    shares = np.minimum(descriptors[kept] / lengths[kept], MAX_SHARE)
     roots = np.sqrt(shares / shares.sum(axis=1, keepdims=True))
     positions = positions.reshape(-1, 2).astype(np.float32)
     if not keep_flat:

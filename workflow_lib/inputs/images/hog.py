@@ -13,7 +13,7 @@ N_ORIENTATIONS = 9
 N_FEATURES = (SIDE // CELL - BLOCK + 1) ** 2 * BLOCK**2 * N_ORIENTATIONS
 
 # Largest number of a block of unit length, so that a single strong edge cannot hide the others.
-LARGEST_SHARE = 0.2
+MAX_SHARE = 0.2
 
 _TINY = 1e-5
 
@@ -57,7 +57,7 @@ def hog_features(image: np.ndarray) -> np.ndarray:
     ).reshape(n_cells, n_cells, N_ORIENTATIONS)
     windows = np.lib.stride_tricks.sliding_window_view(cells / CELL**2, (BLOCK, BLOCK), (0, 1))
     blocks = windows.transpose(0, 1, 3, 4, 2).reshape(-1, BLOCK**2 * N_ORIENTATIONS)
-    blocks = _scaled(np.minimum(_scaled(blocks), LARGEST_SHARE)).ravel()
+    blocks = _scaled(np.minimum(_scaled(blocks), MAX_SHARE)).ravel()
     length = np.linalg.norm(blocks)
     return blocks / length if length > 0 else blocks
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from workflow_lib.core.stored_rows import StoredRows
 
-MOST_SAMPLED = 20_000
+MAX_SAMPLED = 20_000
 """Descriptors that a codebook is learned from, over 100 for each of some hundred words."""
 
 LARGEST = 255.0
@@ -59,7 +59,7 @@ class Images:
     def codebook(self, seed: int) -> np.ndarray:
         """Return the words (W, 128), float32, of a codebook that is learned from these images.
 
-        They are the centres of k-means clustering of at most `MOST_SAMPLED` descriptors, drawn with
+        They are the centres of k-means clustering of at most `MAX_SAMPLED` descriptors, drawn with
         equal probability.
 
         Raises
@@ -69,7 +69,7 @@ class Images:
         """
         from sklearn.cluster import KMeans
 
-        n_drawn = min(MOST_SAMPLED, len(self._places))
+        n_drawn = min(MAX_SAMPLED, len(self._places))
         drawn = np.random.default_rng(seed).choice(len(self._places), n_drawn, replace=False)
         sample = self._values[self._places[np.sort(drawn)]].astype(np.float32)
         n_found = len(np.unique(sample, axis=0))

@@ -48,7 +48,7 @@ _EMPTY: tuple = (None, {}, [], ())
 ASKED_OF_ALL = ("width", "n_components", "state_dim", "weak_weight")
 """Keys of `grid` that requirements of all methods use, even if a grid has none of them."""
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Largest number of regressors with a key that an error names; a key that more of them have says
 little about the intended regressor."""
 
@@ -115,9 +115,9 @@ class MethodFile(Settings):
 
     @classmethod
     def others_with(cls, location: tuple) -> list[str]:
-        """Return the regressors whose methods have a key, none if more than MOST_NAMED have it."""
+        """Return the regressors whose methods have a key, none if more than MAX_NAMED have it."""
         found = [name for name in method_modules() if _has_key(parameters_of(name), location)]
-        return found if len(found) <= MOST_NAMED else []
+        return found if len(found) <= MAX_NAMED else []
 
     def __getattr__(self, name: str) -> Any:
         """Return the value of a key that the regressor does not have."""

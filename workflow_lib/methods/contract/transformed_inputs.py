@@ -27,7 +27,7 @@ from workflow_lib.fitting.validation_curves import (
     chosen_error_rate,
     joined_curves,
 )
-from workflow_lib.measures.metrics import SMALLEST_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.gram import gram_matrix
 
@@ -84,7 +84,7 @@ class OnChangedInputs(base.Method):
             score = np.inf if score is None else score
             names = {self.prefix + name: [value] for name, value in point.items()}
             curves.add(NO_KERNEL, names, score, error_rates=self._error_rate(data, selection))
-            if best is None or score < best[0] * (1.0 - SMALLEST_GAIN):
+            if best is None or score < best[0] * (1.0 - MIN_GAIN):
                 best = score, point, selection
         if best is None:
             raise self._refusal(failures[0])

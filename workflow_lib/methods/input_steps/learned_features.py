@@ -18,7 +18,7 @@ import numpy as np
 from workflow_lib.core.named_class import imported_class, new_estimator, written_point
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.prepared_inputs import MOST_NUMBERS_KEPT, PreparedRows
+from workflow_lib.fitting.prepared_inputs import MAX_NUMBERS_KEPT, PreparedRows
 from workflow_lib.inputs.preparation import InputPreparation
 from workflow_lib.items.group_names import size_group
 from workflow_lib.methods.contract import base
@@ -334,7 +334,7 @@ class LearnedInputs(PreparedRows):
             return self._known[key]
         made = super()._prepared(fold, kept, weak_size, others)
         n_kept = sum(part.size for parts in self._known.values() for part in parts)
-        if n_kept + sum(part.size for part in made) <= MOST_NUMBERS_KEPT:
+        if n_kept + sum(part.size for part in made) <= MAX_NUMBERS_KEPT:
             self._known[key] = made
         return made
 

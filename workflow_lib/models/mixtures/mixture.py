@@ -18,7 +18,7 @@ from workflow_lib.models.covariance import (
 )
 from workflow_lib.models.exponentials import exp_in_place
 from workflow_lib.models.mixtures import mixture_batches
-from workflow_lib.models.mixtures.mixture_batches import SMALLEST_COUNT, Fit, RowReader
+from workflow_lib.models.mixtures.mixture_batches import MIN_COUNT, Fit, RowReader
 
 # Mean log-likelihoods (nats per row) that differ by no more are equal but for rounding.
 EQUAL = 1e-10
@@ -226,7 +226,7 @@ class GaussianMixtureModel(ParameterMixin):
                 f"the shape {responsibilities.shape}."
             )
         # A pseudo-row at the overall mean keeps the means of empty components defined.
-        padded = responsibilities + SMALLEST_COUNT / len(Y)
+        padded = responsibilities + MIN_COUNT / len(Y)
         centre = Y.mean(axis=0)
         _, start = self._features_and_statistics(Y, centre, padded)
         floor = absolute_floor(Y, self.variance_floor)
@@ -388,7 +388,7 @@ def _k_means_plus_plus(Y, n_clusters, n_starts, generator) -> np.ndarray:
 
 
 def _without_empty_components(responsibilities: np.ndarray) -> np.ndarray:
-    kept = responsibilities.sum(axis=0) > SMALLEST_COUNT
+    kept = responsibilities.sum(axis=0) > MIN_COUNT
     if kept.all():
         return responsibilities
     responsibilities = responsibilities[:, kept]

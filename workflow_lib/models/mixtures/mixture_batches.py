@@ -22,7 +22,7 @@ from workflow_lib.models.covariance import clip_eigenvalues, inverse_factors
 from workflow_lib.models.exponentials import exp_in_place
 
 # A component that holds less than this many rows explains nothing; its parameters are undefined.
-SMALLEST_COUNT = 1e-6
+MIN_COUNT = 1e-6
 
 # Numbers in a block of log densities; so many stay in a processor's cache between their steps.
 BLOCK_NUMBERS = 32_768
@@ -39,7 +39,7 @@ STEP_OFFSET = 4.0
 # Stepwise EM ends when a pass over the rows raises their mean log-likelihood (nats per row) by
 # less than this, or the tolerance of EM where that is larger, and after so many passes at most.
 PASS_TOLERANCE = 3e-4
-MOST_PASSES = 20
+MAX_PASSES = 20
 
 # A batch is made of this many runs of neighbouring rows: rows on disk are read in runs, and
 # rows that are sorted by something still give batches in which all of it occurs.
@@ -353,7 +353,7 @@ def stepwise(
 
     Stepwise EM (Cappe & Moulines 2009, Liang & Klein 2009) moves running statistics, those of
     an average row, towards those of each batch, s <- (1 - step) s + step s_batch, and makes an
-    M-step after each. It ends by the rule of PASS_TOLERANCE and MOST_PASSES. The running
+    M-step after each. It ends by the rule of PASS_TOLERANCE and MAX_PASSES. The running
     statistics depend on the order of the batches; one E-step over all rows, batch by batch, and
     the M-step from its sums make the result a maximum given all rows.
 
@@ -371,7 +371,7 @@ def stepwise(
     covariance_type, floor
         As in `expectation_maximisation`.
     max_iter : int
-        Most passes, where it is less than MOST_PASSES.
+        Most passes, where it is less than MAX_PASSES.
     tol : float
         Replaces PASS_TOLERANCE where it is larger.
     generator : numpy Generator
@@ -387,7 +387,7 @@ def stepwise(
     running = expectation(values, start, covariance_type)[0]
     running = Statistics(*(total / len(sample) for total in running))
     parameters, log_likelihoods, n_steps = start, [], 0
-    for _ in range(min(MOST_PASSES, max_iter)):
+    for _ in range(min(MAX_PASSES, max_iter)):
         log_likelihood = 0.0
         for batch in rows.shuffled_batches(size, generator):
             values = features(batch, centre, covariance_type)
@@ -403,7 +403,7 @@ def stepwise(
             break
     statistics, _ = _expectation_of_all(rows, size, centre, parameters, covariance_type)
     # Renormalising the memberships without such a component would move a millionth of a row.
-    empty = statistics.counts <= SMALLEST_COUNT
+    empty = statistics.counts <= MIN_COUNT
     statistics = statistics._replace(counts=np.where(empty, 0.0, statistics.counts))
     parameters = maximisation(statistics, covariance_type, floor)
     _, scores = _expectation_of_all(rows, size, centre, parameters, covariance_type)
@@ -437,10 +437,10 @@ def _expectation_of_all(rows, size, centre, parameters, covariance_type):
 
 def _without_empty_components(values, statistics, parameters, covariance_type) -> Statistics:
     counts = statistics.counts
-    if counts.min() > SMALLEST_COUNT or not ((counts > 0) & (counts <= SMALLEST_COUNT)).any():
+    if counts.min() > MIN_COUNT or not ((counts > 0) & (counts <= MIN_COUNT)).any():
         return statistics
     # The memberships without a component are those of an E-step without it.
-    weights = np.where(counts <= SMALLEST_COUNT, 0.0, parameters.weights)
+    weights = np.where(counts <= MIN_COUNT, 0.0, parameters.weights)
     return expectation(values, parameters._replace(weights=weights), covariance_type)[0]
 
 

@@ -120,7 +120,7 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         variance_floor: float = 0.05,
         random_state=0,
         batch_size: int = 1024,
-        max_passes: int = mixture_batches.MOST_PASSES,
+        max_passes: int = mixture_batches.MAX_PASSES,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type

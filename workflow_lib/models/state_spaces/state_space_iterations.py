@@ -26,7 +26,7 @@ from workflow_lib.models.state_spaces.state_space_maximisation import Restrictio
 
 # Longest a at first. It grows by the factor where it held back a step that was kept, and shrinks by
 # it after a step that was not.
-LONGEST_STEP = 4.0
+MAX_STEP = 4.0
 STEP_FACTOR = 4.0
 
 
@@ -74,7 +74,7 @@ def expectation_maximisation(
     units = _as_vector(_units(start, restrictions.variance))
     point = Point(start, expectation(start), -np.inf)
     objectives: list[float] = []
-    trail, longest = [_as_vector(start)], LONGEST_STEP
+    trail, longest = [_as_vector(start)], MAX_STEP
     while len(objectives) < n_iter:
         point = iterated(point.parameters, point.statistics)
         objectives.append(point.objective)
@@ -94,7 +94,7 @@ def expectation_maximisation(
             objectives.append(point.objective)
             longest *= STEP_FACTOR if step == longest else 1.0
         else:
-            longest = max(longest / STEP_FACTOR, LONGEST_STEP)
+            longest = max(longest / STEP_FACTOR, MAX_STEP)
         trail = [_as_vector(point.parameters)]
     if not np.isfinite(objectives[-1]):
         raise np.linalg.LinAlgError("the likelihood is not finite")

@@ -15,7 +15,7 @@ from workflow_lib.models.state_spaces.linear_gaussian import (
 from workflow_lib.models.state_spaces.series import SeriesBatch
 
 # Weak directions of the lagged moments start at no less than this fraction of the strongest.
-SMALLEST_SINGULAR_VALUE = 0.05
+MIN_SINGULAR_VALUE = 0.05
 
 # A start must be observable: smallest over largest singular value of [C; C A; ..; C A^(d-1)].
 OBSERVABLE = 1e-3
@@ -55,7 +55,7 @@ def subspace_pair(series: SeriesBatch, state_dim: int) -> tuple[np.ndarray, np.n
     singular_values = singular_values[:state_dim]
     if not singular_values[0] > 0:
         return None
-    floor = SMALLEST_SINGULAR_VALUE * singular_values[0]
+    floor = MIN_SINGULAR_VALUE * singular_values[0]
     observability = left[:, :state_dim] * np.sqrt(np.maximum(singular_values, floor))
     A = np.linalg.lstsq(observability[:-p], observability[p:], rcond=None)[0]
     C = observability[:p]

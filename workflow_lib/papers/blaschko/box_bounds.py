@@ -37,7 +37,7 @@ from workflow_lib.items.box_overlap import areas
 DIGITS = 30
 """Binary digits of a weight; sums over 2^20 cells are then exact in double precision."""
 
-MOST_CELLS = 1023
+MAX_CELLS = 1023
 """Largest number of cells of a side, so that the sides of a box fit into one integer."""
 
 
@@ -59,11 +59,11 @@ class BoxScore:
 
     def __init__(self, weights: np.ndarray, loss_box: np.ndarray | None = None) -> None:
         weights = np.asarray(weights, dtype=float)
-        if weights.ndim != 2 or not all(1 <= side <= MOST_CELLS for side in weights.shape):
+        if weights.ndim != 2 or not all(1 <= side <= MAX_CELLS for side in weights.shape):
             raise UserError(
                 place="weights of a BoxScore",
                 found=f"an array of the shape {weights.shape}",
-                expected=f"(height, width), each from 1 to {MOST_CELLS}",
+                expected=f"(height, width), each from 1 to {MAX_CELLS}",
                 remedy="pass one weight for each cell of a grid",
             )
         if not np.isfinite(weights).all():

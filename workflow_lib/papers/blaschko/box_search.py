@@ -25,7 +25,7 @@ import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.papers.blaschko.box_bounds import (
-    MOST_CELLS,
+    MAX_CELLS,
     BoxScore,
     intersections,
     least_overlaps,
@@ -143,7 +143,7 @@ class BoxSearch:
 
     def _nodes(self, sets: np.ndarray, n_known: int, parents: np.ndarray) -> _Nodes:
         left, top, right, bottom = sets[:, :4].T
-        side = MOST_CELLS + 1
+        side = MAX_CELLS + 1
         codes = ((left * side + top) * side + right) * side + bottom
         known = np.full(len(sets), n_known)
         return _Nodes(sets, self._score.bounds(sets), codes, known, parents)

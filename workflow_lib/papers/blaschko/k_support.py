@@ -40,7 +40,7 @@ NORMS = ("outputs", "rows", "spectral")
 TOLERANCE = 1e-4
 """Largest duality gap, as a share of the objective of W = 0."""
 
-MOST_ITERATIONS = 10_000
+MAX_ITERATIONS = 10_000
 
 ITERATIONS_BETWEEN_GAPS = 5
 """The gap costs about as much as an iteration."""
@@ -48,16 +48,16 @@ ITERATIONS_BETWEEN_GAPS = 5
 ROUNDING = 1e-14
 """Rise of the objective, as a share of twice that of W = 0, which may be rounding."""
 
-SMALLEST_PART = 20
+MIN_PART = 20
 """Inputs with which the search for those with coefficients begins."""
 
 SHARE_OF_PART = 0.5
 """Duality gap of the problem of a part of the inputs, as a share of that of the whole problem."""
 
-MOST_GUESSES = 5
+MAX_GUESSES = 5
 """Pieces that are tried before the bends are sorted: few change between iterations."""
 
-SMALLEST_MAGNITUDE = 1e-150
+MIN_MAGNITUDE = 1e-150
 """Smaller magnitudes, the inverses of which could overflow, count as zero."""
 
 
@@ -125,9 +125,9 @@ def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None
     (1 + weight) / u_i: its values at the sorted bends, by cumulative sums, give the piece on which
     it is k.
     """
-    positive = u > SMALLEST_MAGNITUDE
+    positive = u > MIN_MAGNITUDE
     if guess is not None and k < len(u):
-        for _ in range(MOST_GUESSES):
+        for _ in range(MAX_GUESSES):
             level = _solved(u, k, weight, guess)
             if (level == guess).all():
                 return level
@@ -135,7 +135,7 @@ def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None
     inverse = np.divide(1.0, u, out=np.zeros_like(u), where=positive)
     bends = np.concatenate([weight * inverse, (1.0 + weight) * inverse])
     # All theta are 1 somewhat beyond the last bend.
-    beyond = 2.0 * bends[len(u) :].max(axis=0) + SMALLEST_MAGNITUDE
+    beyond = 2.0 * bends[len(u) :].max(axis=0) + MIN_MAGNITUDE
     if k >= len(u):
         return beyond
     order = np.argsort(bends, axis=0)
@@ -353,7 +353,7 @@ class KSupportRegression:
                 self.largest_gap = max(self.largest_gap, gap)
                 if gap > tolerance:
                     what = f"k-support norm with k = {k} and alpha = {alphas[index]:.3g}"
-                    warn_at_limit(what, gap, tolerance, f"{MOST_ITERATIONS} iterations")
+                    warn_at_limit(what, gap, tolerance, f"{MAX_ITERATIONS} iterations")
             in_inputs = W if self._basis is None else self._basis @ W
             coefficients[index] = in_inputs * self._y_scale
         return coefficients, self._y_mean - self._x_mean @ coefficients
@@ -380,7 +380,7 @@ def _minimum(
     part is made larger until the duality gap of the whole problem is small. Fewer columns have a
     smaller ||X||, and so need fewer iterations.
     """
-    remaining, size = MOST_ITERATIONS, max(2 * k, SMALLEST_PART)
+    remaining, size = MAX_ITERATIONS, max(2 * k, MIN_PART)
     while True:
         point = problem.at(W, squared)
         gap = float(problem.gap(point, k, weight).max())
@@ -392,7 +392,7 @@ def _minimum(
         if problem.norm != "spectral" and size < len(W):
             pulls = _magnitudes(point.gradient, problem.norm)[0]
             # Relative to the k-th largest, around which the coefficients of a group begin.
-            pulls /= np.maximum(np.partition(pulls, -k, axis=0)[-k], SMALLEST_MAGNITUDE)
+            pulls /= np.maximum(np.partition(pulls, -k, axis=0)[-k], MIN_MAGNITUDE)
             pulls = np.where(is_used, np.inf, pulls.max(axis=1))
             columns = np.sort(np.argpartition(-pulls, size)[:size])
             part = _Problem(problem.X[:, columns], problem.Y, problem.norm)

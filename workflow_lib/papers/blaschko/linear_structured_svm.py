@@ -27,13 +27,13 @@ with the largest Delta + w'phi(x, y)."""
 TOLERANCE = 0.01
 """Duality gap, in units of the mean loss, at which a fit ends."""
 
-MOST_ROUNDS = 100
+MAX_ROUNDS = 100
 """Rounds after which the gap is taken as it is, with a warning."""
 
 # Share of the tolerance to which the dual over the known outputs is solved.
 INNER_SHARE = 0.1
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 """Steps in the dual of one round."""
 
 
@@ -73,7 +73,7 @@ class LinearStructuredSVM:
         """
         n = len(self._truth)
         scale = cost / n
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             weights = scale * (self._shares @ self._differences)
             found = [self._oracle(example, weights) for example in range(n)]
             differences = self._truth - np.array([features for features, _ in found])
@@ -89,7 +89,7 @@ class LinearStructuredSVM:
             self._shares = np.concatenate([self._shares, np.zeros(n)])
             self._solve(scale, n)
         else:
-            limit = f"{MOST_ROUNDS} rounds"
+            limit = f"{MAX_ROUNDS} rounds"
             warn_at_limit(f"box machine of cost {cost:.3g}", gap, self._tolerance, limit)
         return Machine(weights, float(gap))
 
@@ -104,7 +104,7 @@ class LinearStructuredSVM:
         members = [np.flatnonzero(self._examples == example) for example in range(n)]
         width = max(map(len, members))
         table = np.array([np.resize(each, width) for each in members])
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             of_examples = values[table]
             used = np.where(self._shares[table] > 0, of_examples, np.inf)
             excess = of_examples.max(axis=1) - used.min(axis=1)

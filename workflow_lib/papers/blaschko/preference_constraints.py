@@ -32,13 +32,13 @@ from workflow_lib.core.errors import UserError
 RESCALINGS = ("margin", "slack")
 GRAPHS = ("complete", "bipartite")
 
-MOST_TOGETHER = 2**14
+MAX_SUMMED_TOGETHER = 2**14
 """Entries up to which the halves of graphs are summed together; they fit in a processor's cache."""
 
-MOST_NEIGHBOURS = 16
+MAX_NEIGHBOURS = 16
 """Items up to which a half of a graph is not halved again: all its pairs cost less then."""
 
-SMALLEST_SPAN = 1e-280
+MIN_SPAN = 1e-280
 """Range of values above which no factor that makes them large whole numbers overflows."""
 
 
@@ -128,7 +128,7 @@ class PreferenceGraph:
         self._first_tied = np.flatnonzero(is_first).astype(np.int32)[self._tied]
         # Items of a group before the first of its rank have a higher loss.
         n_below = self._first_tied - starts[self._groups]
-        self._halve(MOST_NEIGHBOURS if graph == "complete" else 0)
+        self._halve(MAX_NEIGHBOURS if graph == "complete" else 0)
         self.n_items, self.n_edges = len(losses), int(n_below.sum())
         if self.n_edges == 0:
             raise UserError(
@@ -253,7 +253,7 @@ class PreferenceGraph:
             sizes_below = n_below[ends] - n_below[starts]
             halves = [np.compress(is_below == side, entries) for side in (0, 1)]
             sizes = [sizes - sizes_below, sizes_below]
-            if len(entries) <= MOST_TOGETHER:
+            if len(entries) <= MAX_SUMMED_TOGETHER:
                 halves, sizes = [np.concatenate(halves)], [np.concatenate(sizes)]
             graphs += [
                 (half, of_half[of_half > 0], depth - 1) for half, of_half in zip(halves, sizes)
@@ -283,7 +283,7 @@ def _ascending(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     n_bits = len(values).bit_length()
     low = values.min()
     span = float(values.max()) - float(low)
-    if SMALLEST_SPAN < span < np.inf:
+    if MIN_SPAN < span < np.inf:
         numbers = values - low
         numbers *= 2.0 ** (62 - n_bits) / span
     else:

@@ -25,8 +25,8 @@ from workflow_lib.papers.blaschko.word_grids import WordGrid
 MAX_OVERLAPS = (0.25, 0.5, 0.75)
 """The overlaps with an earlier detection from which on a box is ruled out."""
 
-MOST_SPLITS = 5
-MOST_IMAGES = 8
+MAX_SPLITS = 5
+MAX_IMAGES = 8
 """The costs of an image with one overlap take about 0.1 s on 32 x 32 cells, and 0.5 s on the
 finer grid."""
 
@@ -44,7 +44,7 @@ def run(
 ) -> None:
     """Write the costs of a method's searches as CSV, with the columns `QUEUE_COSTS`.
 
-    They are those of the first `MOST_IMAGES` test images of the first `MOST_SPLITS` splits, with
+    They are those of the first `MAX_IMAGES` test images of the first `MAX_SPLITS` splits, with
     the weights of the largest training size, for each of `MAX_OVERLAPS`; on the grid of the method,
     and with the same weights on one that is `FINER` times as fine. `regressions` are the
     "regression" artifacts of the method on the `splits`, whose items have weights of words.
@@ -53,8 +53,8 @@ def run(
     """
     data = read_artifact(dataset, "dataset")
     rows: list[dict] = []
-    for split, paths in enumerate(list(zip(splits, regressions, strict=True))[:MOST_SPLITS]):
-        test = read_artifact(paths[0], "split")["test"][:MOST_IMAGES]
+    for split, paths in enumerate(list(zip(splits, regressions, strict=True))[:MAX_SPLITS]):
+        test = read_artifact(paths[0], "split")["test"][:MAX_IMAGES]
         items = read_artifact(paths[1], "regression").values()
         item = max(items, key=lambda item: item["training_size"])
         if "word_weights" not in item:

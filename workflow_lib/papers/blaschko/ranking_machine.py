@@ -32,16 +32,16 @@ TOLERANCE = 1e-3
 """Duality gap at which the search stops, as a share of the objective. With 2 and 10 images of each
 digit the accuracy is then within .1 points on average of that with a gap of 1e-4, and within .4."""
 
-MOST_PLANES = 500
+MAX_PLANES = 500
 """Planes after which the search stops with the gap it has."""
 
 SHARE_OF_GAP = 0.1
 """Gap of the problem of the planes so far, as a share of that at which the search stops."""
 
-MOST_STEPS = 10_000
+MAX_STEPS = 10_000
 """Steps of the problem of the planes so far."""
 
-SMALLEST_CURVATURE = 1e-12
+MIN_CURVATURE = 1e-12
 """Squared distance of two planes, relative to their squared lengths, that may be rounding."""
 
 
@@ -108,7 +108,7 @@ class RankingMachine:
         self._shares = np.ones(1)
 
     def solve(
-        self, cost: float, tolerance: float = TOLERANCE, most_planes: int = MOST_PLANES
+        self, cost: float, tolerance: float = TOLERANCE, most_planes: int = MAX_PLANES
     ) -> Ranking:
         """Return the ranking of one cost C.
 
@@ -178,14 +178,14 @@ class RankingMachine:
         lengths = np.diagonal(gram)
         # Of D(a) / C in the shares a / C.
         gradient = self._offsets - gram @ shares
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             to = int(gradient.argmax())
             if cost * (gradient[to] - gradient @ shares) <= tolerance:
                 break
             # Of the planes that have a share the one from which a step gains most.
             slope = gradient[to] - gradient
             curvature = lengths + lengths[to] - 2.0 * gram[to]
-            curvature = np.maximum(curvature, SMALLEST_CURVATURE * (lengths + lengths[to]))
+            curvature = np.maximum(curvature, MIN_CURVATURE * (lengths + lengths[to]))
             curvature[to] = 1.0
             steps = np.minimum(slope / np.where(curvature > 0, curvature, 1.0), shares)
             source = int((steps * (slope - 0.5 * steps * curvature)).argmax())

@@ -45,10 +45,10 @@ RESCALINGS = ("margin", "slack")
 TOLERANCE = 1e-3
 """Gap, relative to the primal objective, at which the passes end."""
 
-MOST_PASSES = 1000
+MAX_PASSES = 1000
 """Passes over the rows after which the fit ends in any case."""
 
-MOST_STEPS = 20
+MAX_STEPS = 20
 """Steps within a row in one pass."""
 
 LOCAL_SHARE = 0.1
@@ -132,7 +132,7 @@ def fit_structured_machine(
     cost: float,
     rescaling: str = "margin",
     tolerance: float = TOLERANCE,
-    most_passes: int = MOST_PASSES,
+    most_passes: int = MAX_PASSES,
     start: np.ndarray | None = None,
 ) -> StructuredMachine:
     """Return the machine of training rows.
@@ -295,7 +295,7 @@ class _Blocks:
             violations *= factors
         violations += self._losses[own]
         first_gain = 0.0
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             best = violations.argmax()
             worst = np.where(weights > 0.0, violations, np.inf).argmin()
             gain = violations[best] - violations[worst]

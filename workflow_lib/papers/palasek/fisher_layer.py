@@ -29,7 +29,7 @@ from workflow_lib.models.mixtures.mixture_gradient import (
     softmax,
 )
 
-SMALLEST_ROOT = 1e-6
+MIN_ROOT = 1e-6
 """Roots below have the derivative of this one: that of the root is infinite at 0."""
 
 
@@ -135,7 +135,7 @@ def backward(
         along = (gradients * vectors).sum(axis=1, keepdims=True)
         gradients = (gradients - along * vectors) / passed.lengths
     if root:
-        gradients = gradients / (2.0 * np.maximum(np.abs(passed.rooted), SMALLEST_ROOT))
+        gradients = gradients / (2.0 * np.maximum(np.abs(passed.rooted), MIN_ROOT))
     alpha, means, deviations = coordinates
     weights = softmax(alpha)
     n_components, dimension = means.shape

@@ -27,7 +27,7 @@ FLOOR = 0.05
 SVM_TOLERANCE, SVM_STEPS = 1e-6, 100_000
 """Of the linear support vector machine, the start of the linear layer."""
 
-MOST_ROWS = 30_000
+MAX_ROWS = 30_000
 """Rows of all bags, drawn at random, to which the first mixture is fitted."""
 
 BATCHES_WITHOUT = ("used", "dropped", "replaced")
@@ -474,9 +474,9 @@ def first_mixture(
     """Return the mixture of the rows of bags that a network starts from.
 
     `start` is ``em``, a fit by EM, or ``k_means``: clusters by k-means++ and k-means, and one
-    variance of each column. Of more than MOST_ROWS rows so many are drawn.
+    variance of each column. Of more than MAX_ROWS rows so many are drawn.
     """
-    rows = some_rows(bags, MOST_ROWS, generator)
+    rows = some_rows(bags, MAX_ROWS, generator)
     if start == "em":
         model = GaussianMixtureModel(n_components, "diag", FLOOR, n_init=1, random_state=generator)
         return model.fit(rows)

@@ -13,7 +13,7 @@ from workflow_lib.core.parameters import ParameterMixin, check_parameters, check
 
 # A bag's proportions are found when an iteration changes them by less than this, in words a topic.
 TOLERANCE = 1e-5
-MOST_ITERATIONS = 1000
+MAX_ITERATIONS = 1000
 
 # Bags that are found stay in the arrays until so many of the others are left.
 REARRANGED_BELOW = 0.5
@@ -168,13 +168,13 @@ def _posterior(model: TopicModel, counts: np.ndarray, begin: int) -> TopicPoster
     proportions = np.ones((len(counts), len(alpha)))
     running, values = np.arange(len(counts)), counts
     current, ended = proportions.copy(), np.zeros(len(counts), dtype=bool)
-    for iteration in range(MOST_ITERATIONS):
+    for iteration in range(MAX_ITERATIONS):
         weights = np.exp(_expected_logs(current))
         updated = alpha + weights * (_ratios(values, weights @ topics) @ topics.T)
         changed = np.abs(updated - current).mean(axis=1)
         current = updated
         # A bag that is found keeps its first proportions, so that they do not depend on others.
-        found = ((changed < TOLERANCE) | (iteration == MOST_ITERATIONS - 1)) & ~ended[running]
+        found = ((changed < TOLERANCE) | (iteration == MAX_ITERATIONS - 1)) & ~ended[running]
         proportions[running[found]] = current[found]
         ended[running[found]] = True
         kept = ~ended[running]

@@ -22,7 +22,7 @@ CAPTION = (
     "n-grams that are frequent in them and rare in the others."
 )
 
-MOST_NAMES, MOST_LETTERS = 12, 36
+MAX_NAMES, MAX_LETTERS = 12, 36
 
 COLORS = "RdBu_r"
 """Blue below and red above the mean of a code."""
@@ -98,7 +98,7 @@ def _columns(learned: Mapping, encoders: EncodedColumns, train: np.ndarray):
     chosen = {}
     for place, (name, _, levels) in enumerate(described):
         counts = np.bincount(learned["codes"][train, place], minlength=len(levels))
-        order = np.argsort(-counts, kind="stable")[:MOST_NAMES]
+        order = np.argsort(-counts, kind="stable")[:MAX_NAMES]
         chosen[name] = np.array([levels[k] for k in order if counts[k]], dtype=object)
     for name, texts in chosen.items():
         fitted = encoders.encoder_of(name)
@@ -107,4 +107,4 @@ def _columns(learned: Mapping, encoders: EncodedColumns, train: np.ndarray):
 
 def _short(text: str) -> str:
     text = plain_name(text) or "(missing)"
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."

@@ -37,10 +37,10 @@ COLORS = "Blues"
 TICKS = (0, 5, 20, 50, 100)
 """Shares at the ticks of the color bar, whose scale is that of square roots."""
 
-MOST_NAMES = 110
+MAX_NAMES = 110
 """Of more classes than this, only every second, every third and so on is named."""
 
-MOST_NUMBERS = 10
+MAX_NUMBERS = 10
 """Up to so many classes the shares are written in the cells."""
 
 DARK = 35.0
@@ -136,7 +136,7 @@ def _draw(
         # Most shares are small: their root distinguishes them from zero.
         look = {"cmap": colors, "norm": PowerNorm(0.5, 0, 100), "interpolation": "nearest"}
         size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
-        every = math.ceil(n_classes / MOST_NAMES)
+        every = math.ceil(n_classes / MAX_NAMES)
         shown = range(0, n_classes, every)
         labels = [plain_name(names[place]) for place in shown]
         # Letters are about two thirds as wide as high.
@@ -150,7 +150,7 @@ def _draw(
             axis.spines[:].set(visible=True, color="#888888", linewidth=0.6)
             if components is not None:
                 _draw_components(axis, components, size)
-            if n_classes <= MOST_NUMBERS:
+            if n_classes <= MAX_NUMBERS:
                 _write_shares(axis, 100 * shares, size)
             if not is_one:
                 title_pad = 6 if components is None else 18

@@ -27,7 +27,7 @@ CAPTION = (
 )
 METHOD_FIELDS = ("label", "color", "marker")
 
-MOST_NAMES = 12
+MAX_NAMES = 12
 """More coordinates than this are numbered on the axis, not named."""
 
 
@@ -61,7 +61,7 @@ def draw(
     measured = QUANTITIES[metric]
     step = min(0.7 / len(variants), 0.1)
     look = {"linewidth": 1.2}
-    if len(names) > MOST_NAMES:
+    if len(names) > MAX_NAMES:
         look["markersize"] = 3.5
     lines = []
     for index, variant in enumerate(variants):
@@ -77,7 +77,7 @@ def draw(
             at,
             means,
             # The bars of many coordinates would hide the lines.
-            bars if len(names) <= MOST_NAMES else np.zeros(len(bars)),
+            bars if len(names) <= MAX_NAMES else np.zeros(len(bars)),
             row_style(variant, variants, methods) | look,
         )
         sign = -1 if measured.is_accuracy else 1
@@ -126,10 +126,10 @@ def _name_coordinates(
     axis.set_xlabel(part)
     letters = max(44 // len(shown), 4)
     labels = [textwrap.fill(plain_name(names[number]), letters) for number in shown]
-    if len(names) > MOST_NAMES:
+    if len(names) > MAX_NAMES:
         first, last = (plain_name(names[number]) for number in (shown[0], shown[-1]))
         axis.set_xlabel(f"{part}, from {first} to {last}")
-        every = math.ceil(len(names) / MOST_NAMES)
+        every = math.ceil(len(names) / MAX_NAMES)
         labels = [str(place + 1) for place in range(0, len(shown), every)]
         shown = shown[::every]
     axis.set_xticks([places[number] for number in shown], labels)
@@ -141,6 +141,6 @@ def _full_title(title: str, cells: Sequence[Cell], measured: Quantity) -> str:
     """Return the title with the training size, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
     what = splits_in_words(n_splits, [cell.n_test for cell in cells])
-    if len({cell.coordinate for cell in cells}) > MOST_NAMES:
+    if len({cell.coordinate for cell in cells}) > MAX_NAMES:
         what = what.removesuffix(f" {PLUS_MINUS} standard deviation")
     return f"{title}\n{measured.size_in_words(cells[0].training_size)}, {what}"

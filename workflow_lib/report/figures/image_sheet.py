@@ -34,7 +34,7 @@ N_COLUMNS = 5
 RIGHT_MARK = "\u2713"
 WRONG_MARK = "\u2717"
 
-MOST_LETTERS = 14
+MAX_LETTERS = 14
 """Longer names of classes are cut, so that they fit under an image."""
 
 
@@ -190,5 +190,5 @@ def _draw_bars(axis, memberships: np.ndarray) -> None:
 
 def _short(name: str, taken: int = 0) -> str:
     """Return a name, cut so that it fits under an image together with `taken` further letters."""
-    most = MOST_LETTERS - taken
+    most = MAX_LETTERS - taken
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}\u2026"

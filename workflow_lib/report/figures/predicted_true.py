@@ -44,14 +44,14 @@ BECAUSE = (
     "table), to outputs that are numbers"
 )
 
-MOST_PANELS = 12
+MAX_PANELS = 12
 """Outputs that are drawn; of more those at even steps of their relative error."""
 
-MOST_POINTS = 6000
+MAX_POINTS = 6000
 """Points of all panels together; of more those at even steps among the test rows of all splits."""
 
 PANELS_IN_A_LINE = 3
-LONGEST_NAME = 24
+MAX_NAME_LENGTH = 24
 
 FARTHEST = 0.5
 
@@ -83,7 +83,7 @@ class OutputPanel:
 def draw(
     calibration: str | Path, dataset: str | Path, *, title: str, methods: Mapping[str, Mapping]
 ):
-    """Return the figure: a panel for each output, at most `MOST_PANELS` (`shown_outputs`).
+    """Return the figure: a panel for each output, at most `MAX_PANELS` (`shown_outputs`).
 
     Each point is a test row of a split, so that a row is drawn as often as it was tested. The
     line is that of perfect predictions. The band around it is the interval, from left to right, at
@@ -171,7 +171,7 @@ def _limits(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.array([values.min() - margin, values.max() + margin])
 
 
-def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]:
+def shown_outputs(errors: Sequence[float], most: int = MAX_PANELS) -> list[int]:
     """Return the outputs that are drawn: all in their order, or `most` at even steps of the error.
 
     Of more than `most`, the output with the lowest error comes first and that with the highest
@@ -202,7 +202,7 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
         names = [
             wrapped(plain_name(panel.name), width / n_columns - 0.7, 9, **look)
             if n_lines == 1
-            else plain_name(shortened(panel.name, LONGEST_NAME))
+            else plain_name(shortened(panel.name, MAX_NAME_LENGTH))
             for panel in panels
         ]
         height = (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3
@@ -212,7 +212,7 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
         for index, (axis, panel, name) in enumerate(zip(axes, panels, names, strict=False)):
-            _draw_panel(axis, panel, name, level, MOST_POINTS // len(panels))
+            _draw_panel(axis, panel, name, level, MAX_POINTS // len(panels))
             if index % n_columns == 0:
                 axis.set_ylabel("predicted")
             if index + n_columns >= len(panels):

@@ -27,7 +27,7 @@ METHOD_FIELDS = ("label",)
 
 FOREST = "m-rf"
 N_ROWS = 8
-MOST_NAMES = 80
+MAX_NAMES = 80
 """Of more outputs than this, only every second, every third and so on is named."""
 
 SHORT_NAMES = 50
@@ -170,7 +170,7 @@ def _limit(truths: Sequence[np.ndarray]) -> float:
 
 def _name_outputs(axis, names: Sequence[str]) -> None:
     """Write the names of the outputs under the last block."""
-    every = math.ceil(len(names) / MOST_NAMES)
+    every = math.ceil(len(names) / MAX_NAMES)
     shown = range(0, len(names), every)
     labels = [plain_name(names[place]) for place in shown]
     is_short = sum(map(len, labels)) < SHORT_NAMES

@@ -35,19 +35,19 @@ BECAUSE = (
     "table), to outputs that are numbers"
 )
 
-MOST_POINTS = 3000
+MAX_POINTS = 3000
 """Points that are drawn; of more those at even steps among the test rows of all splits. The
 running median is taken over all rows."""
 
-FEWEST_OF_A_MEDIAN = 10
-MOST_MEDIANS = 12
-"""The running median is taken over at most `MOST_MEDIANS` segments of equally many rows, and over
-at least `FEWEST_OF_A_MEDIAN` rows."""
+MIN_ROWS_OF_MEDIAN = 10
+MAX_MEDIANS = 12
+"""The running median is taken over at most `MAX_MEDIANS` segments of equally many rows, and over
+at least `MIN_ROWS_OF_MEDIAN` rows."""
 
-MOST_OF_USUAL = 2.5
+MAX_RESIDUAL_RATIO = 2.5
 """The axis of residuals ends at this multiple of a value that 95 % of the rows do not exceed."""
 
-LARGEST_LINEAR_NOVELTY = 6.0
+MAX_LINEAR_NOVELTY = 6.0
 """With rows beyond this the axis of novelty is logarithmic from 1 on."""
 
 
@@ -87,9 +87,9 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
     values = values[known]
     novelty = np.concatenate([split["novelty"] for split in splits])[known]
     is_beyond = novelty > limit
-    step = max(-(-len(values) // MOST_POINTS), 1)
+    step = max(-(-len(values) // MAX_POINTS), 1)
     shown = np.arange(len(values)) % step == 0
-    top = min(1.05 * values.max(), MOST_OF_USUAL * np.quantile(values, 0.95)) or 1.0
+    top = min(1.05 * values.max(), MAX_RESIDUAL_RATIO * np.quantile(values, 0.95)) or 1.0
     is_above = values > top
     with applied_style():
         figure = Figure(figsize=(WIDTH, 4.8), layout="constrained")
@@ -107,7 +107,7 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
             axis.plot(places, medians, label="running median", **look)
         look = {"color": OTHER_COLOR, "linestyle": "--", "linewidth": 1.2}
         axis.axvline(limit, label="limit of novelty", **look)
-        if max(novelty.max(), limit) > LARGEST_LINEAR_NOVELTY:
+        if max(novelty.max(), limit) > MAX_LINEAR_NOVELTY:
             axis.set_xscale("symlog", linthresh=1.0)
             steps = SymmetricalLogLocator(base=10, linthresh=1.0, subs=(1.0, 2.0, 5.0))
             axis.xaxis.set_major_locator(steps)
@@ -150,10 +150,10 @@ def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[
 def running_median(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the median place and the median value of segments of equally many rows, in order.
 
-    There are as many segments as have `FEWEST_OF_A_MEDIAN` rows each, `MOST_MEDIANS` at most.
+    There are as many segments as have `MIN_ROWS_OF_MEDIAN` rows each, `MAX_MEDIANS` at most.
     """
     order = np.argsort(places, kind="stable")
-    n_segments = min(len(order) // FEWEST_OF_A_MEDIAN, MOST_MEDIANS)
+    n_segments = min(len(order) // MIN_ROWS_OF_MEDIAN, MAX_MEDIANS)
     segments = np.array_split(order, n_segments) if n_segments else []
     medians = [(np.median(places[rows]), np.median(values[rows])) for rows in segments]
     return tuple(np.array(medians).reshape(-1, 2).T)

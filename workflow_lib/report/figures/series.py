@@ -21,7 +21,7 @@ METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"series"}}
 BECAUSE = "a figure of kind series needs series, and the task is {task}"
 
-MOST_METHODS = 4
+MAX_METHODS = 4
 LINES = ("--", "-.", ":", (0, (6, 1.5)))
 """Line styles of the methods, which distinguish them without colors."""
 
@@ -84,7 +84,7 @@ def draw(
 def shown_methods(names: Sequence[str], reference: str) -> list[str]:
     """Return the methods drawn by default: the reference and the first others, in their order."""
     others = [name for name in names if name != reference]
-    kept = {reference, *others[: MOST_METHODS - (reference in names)]}
+    kept = {reference, *others[: MAX_METHODS - (reference in names)]}
     return [name for name in names if name in kept]
 
 

@@ -39,7 +39,7 @@ from workflow_lib.report.style import (
 WIDTH = 5.2
 """Width in inches: two figures side by side fill a page."""
 
-MOST_METHODS, MOST_CLASSES = 12, 12
+MAX_METHODS, MAX_CLASSES = 12, 12
 LABEL_LETTERS = 26
 
 BASELINE_NEAR = 2.0
@@ -124,7 +124,7 @@ def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataF
 
 def methods_in_words(answer: Mapping) -> str:
     """Return what the figure of the methods shows, for readers who cannot see it."""
-    rows = [f"{row['label']} {row['mean']:.3g}" for row in answer["leaderboard"][:MOST_METHODS]]
+    rows = [f"{row['label']} {row['mean']:.3g}" for row in answer["leaderboard"][:MAX_METHODS]]
     return f"{_quantity(answer)} of each method, the winner first: {join_words(rows)}."
 
 
@@ -141,7 +141,7 @@ def draw_methods(
     from matplotlib.figure import Figure
 
     table = points.groupby(["method", "label"], sort=False)["value"].agg(["mean", "std"])
-    shown = table.head(MOST_METHODS)
+    shown = table.head(MAX_METHODS)
     baseline = answer.get("baseline") or {}
     is_near = baseline and _is_near(baseline["mean"], points["value"])
     level = baseline["mean"] if is_near else math.nan
@@ -272,7 +272,7 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
             "test_rows": np.bincount(np.concatenate(truth), minlength=len(names)),
         }
     ).sort_values("right_percent", ascending=False, kind="stable", ignore_index=True)
-    found = found.iloc[shown_outputs(list(-found["right_percent"]), MOST_CLASSES)]
+    found = found.iloc[shown_outputs(list(-found["right_percent"]), MAX_CLASSES)]
     with applied_style():
         figure = Figure(figsize=(WIDTH, 1.2 + 0.28 * len(found)), layout="constrained")
         axis = figure.subplots()

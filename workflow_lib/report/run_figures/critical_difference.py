@@ -13,7 +13,7 @@ from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.inches import INK, shortened
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.rank_sentences import rank_sentences, ranks_layout
-from workflow_lib.report.ranks import LEAST_FOR_A_TEST, Ranking, rank_methods, write_ranks
+from workflow_lib.report.ranks import MIN_TESTED_DATASETS, Ranking, rank_methods, write_ranks
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import (
     WIDTH,
@@ -122,7 +122,7 @@ def _subtitle(ranking: Ranking) -> str:
     joined = "thick lines join methods that are not distinguishable"
     if not ranking.groups:
         joined = "all methods are distinguished from each other"
-    few = " (too few for more than a description)" if n_datasets < LEAST_FOR_A_TEST else ""
+    few = " (too few for more than a description)" if n_datasets < MIN_TESTED_DATASETS else ""
     return f"N = {n_datasets}{few}, k = {n_methods}; {joined}"
 
 

@@ -26,7 +26,7 @@ FULL_COLOR = 25.0
 
 # Lengths in inches.
 NAMES, COLUMN, OTHERS, DETECTABLE, ROW, HEAD = 3.1, 0.5, 1.8, 1.1, 0.4, 1.85
-SLANT, LEAST_WIDTH = 1.2, 7.2
+SLANT, MIN_WIDTH = 1.2, 7.2
 PANEL = (2.1, 1.75)
 PANELS_IN_A_ROW = 5
 NAME_LETTERS, REFERENCE_LETTERS, LABEL_LETTERS, PANEL_LETTERS = 44, 16, 30, 27
@@ -135,7 +135,7 @@ def draw_headline(found: pd.DataFrame):
     has_others = not others.empty
     right = NAMES + COLUMN * len(methods)
     # Slanted names reach beyond the last column.
-    width = max(right + (OTHERS if has_others else SLANT) + DETECTABLE, LEAST_WIDTH)
+    width = max(right + (OTHERS if has_others else SLANT) + DETECTABLE, MIN_WIDTH)
     height = HEAD + ROW * len(names) + 0.65
     with applied_style():
         figure = Figure(figsize=(width, height))

@@ -39,7 +39,7 @@ TRAINING = ("#d6e6f2", "#a9cbe4", "#6ba6d0", "#0072B2")
 
 WEAK, TEST = "#e7c3d6", "#f3cf85"
 
-MOST_FOLDS = 6
+MAX_FOLDS = 6
 """Folds that are drawn."""
 
 PARTS = ((LEFT, 2.45), (2.85, 0.95), (4.1, RIGHT - 4.1))
@@ -249,7 +249,7 @@ def _draw_step(axis, step: Step, top: float) -> None:
 
 def _draw_folds(axis, x: float, y: float, n_folds: int) -> None:
     """Draw the training rows once for each fold, which is white where it is held out."""
-    shown = min(n_folds, MOST_FOLDS)
+    shown = min(n_folds, MAX_FOLDS)
     width, height = 1.0 / shown, 0.9 / shown
     for row in range(shown):
         for column in range(shown):

@@ -24,7 +24,7 @@ READS = {"coordinates": "results/{experiment}/coordinates.csv"}
 SHOWS_ERRORS = True
 COLUMNS = COORDINATE_COLUMNS
 
-MOST_COORDINATES = 12
+MAX_COORDINATES = 12
 """With more coordinates than this a table shows their minimum, median and maximum instead."""
 
 _HEADINGS_OF_ACCURACIES = {
@@ -68,11 +68,11 @@ def layout(cells: list[Cell], options: TableOptions) -> Layout:
 def _shown_columns(cells: list[Cell]) -> list[tuple[str, int | None]]:
     """Return (quantity, coordinate) of the columns that a table shows, in order.
 
-    They are the coordinates and the global error, or, of more than `MOST_COORDINATES`
+    They are the coordinates and the global error, or, of more than `MAX_COORDINATES`
     coordinates, the summaries.
     """
     coordinates = sorted({c.coordinate for c in cells if c.coordinate is not None})
-    if len(coordinates) > MOST_COORDINATES:
+    if len(coordinates) > MAX_COORDINATES:
         return [(quantity, None) for quantity in SUMMARIES]
     return [*(("coordinate", coordinate) for coordinate in coordinates), ("global", None)]
 

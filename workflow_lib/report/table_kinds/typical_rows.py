@@ -39,7 +39,7 @@ COLUMNS = ("component", "share", "n_rows", "kind", "name", "value")
 N_TYPICAL = 3
 """Typical rows that are named of each component."""
 
-MOST_OUTPUTS = 8
+MAX_OUTPUTS = 8
 """Outputs whose means are shown; the CSV file holds all."""
 
 RESPONSIBILITY_DECIMALS = 3
@@ -128,7 +128,7 @@ def layout(found: pd.DataFrame, options: TableOptions) -> Layout:
     """Return the layout with a row for each component: weight, rows, means and typical rows."""
     of_first = found[(found["component"] == 1) & (found["kind"] == "mean")]
     outputs, n_groups = of_first["name"].tolist(), found["n_groups"].iloc[0]
-    shown = np.sort(np.argsort(-of_first["difference"].to_numpy(), kind="stable")[:MOST_OUTPUTS])
+    shown = np.sort(np.argsort(-of_first["difference"].to_numpy(), kind="stable")[:MAX_OUTPUTS])
     rows = []
     for component, lines in found.groupby("component"):
         is_mean, first = lines["kind"] == "mean", lines.iloc[0]

@@ -24,7 +24,7 @@ from workflow_lib.solvers.stored.classes import CLASSES_OF_NODES, is_allowed_obj
 SCHEMA = "schema.json"
 """The name of the description in the archive."""
 
-LARGEST_DESCRIPTION, MOST_VALUES, DEEPEST = 1 << 26, 2_000_000, 200
+MAX_DESCRIPTION, MAX_VALUES, MAX_DEPTH = 1 << 26, 2_000_000, 200
 """Bytes of a description, its values, and levels of values within values. A forest of 5,000 trees
 has 30 MB and 700,000 values; estimators have at most some twenty levels."""
 
@@ -56,8 +56,8 @@ def checked_estimator(data: bytes, trusted: Collection[str]) -> tuple[bytes, lis
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_members(archive, len(data))
-            if archive.getinfo(SCHEMA).file_size > LARGEST_DESCRIPTION:
-                raise UnsafeEstimator(f"a description of over {LARGEST_DESCRIPTION} bytes")
+            if archive.getinfo(SCHEMA).file_size > MAX_DESCRIPTION:
+                raise UnsafeEstimator(f"a description of over {MAX_DESCRIPTION} bytes")
             schema = json.loads(archive.read(SCHEMA))
             if _rename_modules(schema):
                 data = _with_description(archive, schema)
@@ -125,10 +125,10 @@ def _names(archive: zipfile.ZipFile, schema: Any, trusted: Collection[str]) -> l
 def _nodes(schema: Any) -> Iterator[dict]:
     """Yield every node of a description, wherever it stands."""
     level, n_values = [schema], 0
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         n_values += len(level)
-        if n_values > MOST_VALUES:
-            raise UnsafeEstimator(f"over {MOST_VALUES} values")
+        if n_values > MAX_VALUES:
+            raise UnsafeEstimator(f"over {MAX_VALUES} values")
         containers = [each for each in level if isinstance(each, (dict, list))]
         yield from (each for each in containers if isinstance(each, dict) and "__loader__" in each)
         level = [
@@ -138,7 +138,7 @@ def _nodes(schema: Any) -> Iterator[dict]:
         ]
         if not level:
             return
-    raise UnsafeEstimator(f"over {DEEPEST} levels of values within values")
+    raise UnsafeEstimator(f"over {MAX_DEPTH} levels of values within values")
 
 
 def _check_plain(content: Any) -> None:

@@ -28,7 +28,7 @@ REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind recall_by_candidates shows classes, and the task is {task}"
 NAMES_BEST = True
 
-MOST_RETURNED = 10
+MAX_RETURNED = 10
 """Most returned classes; of few classes they are one less than all, whose recall is 1."""
 
 
@@ -102,7 +102,7 @@ def _recalls(
                 if "class_scores" not in item or item.get("setting", ""):
                     continue
                 variant = Variant(method, item["components"], item["weak_size"])
-                of_item = recalls(truth, item["class_scores"])[:-1][:MOST_RETURNED]
+                of_item = recalls(truth, item["class_scores"])[:-1][:MAX_RETURNED]
                 found.setdefault((variant, int(item["training_size"])), []).append(of_item)
     return found
 

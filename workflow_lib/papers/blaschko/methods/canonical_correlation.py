@@ -20,7 +20,7 @@ from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import Grams
 from workflow_lib.fitting.validation_curves import KernelErrors, rounded
 from workflow_lib.measures.metrics import (
-    SMALLEST_GAIN,
+    MIN_GAIN,
     reference_errors,
     relative_error,
     sum_of_observed,
@@ -235,9 +235,9 @@ class Method(base.Method):
                     settings = settings_of(kernel, graph, penalty)
                     axes = {name: [value] for name, value in settings.items()}
                     curves.add_penalties(kernel, axes | directions, alphas, of_penalty)
-                (index,) = first_least(scores, SMALLEST_GAIN)
+                (index,) = first_least(scores, MIN_GAIN)
                 score = float(scores[index, 0])
-                if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+                if best is None or score < best.score * (1.0 - MIN_GAIN):
                     candidate, number = divmod(int(index), len(alphas))
                     alpha = float(alphas[number])
                     best = CanonicalChoice(kernel, alpha, graph, *candidates[candidate], score)
@@ -303,7 +303,7 @@ class Method(base.Method):
                         bases,
                     )
                     for penalty, gain in zip(penalties, gains, strict=True):
-                        if gain > best[0] * (1.0 + SMALLEST_GAIN):
+                        if gain > best[0] * (1.0 + MIN_GAIN):
                             best = gain, (kernel, float(alpha), graph, penalty)
         return best[1]
 

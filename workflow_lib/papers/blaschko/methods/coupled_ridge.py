@@ -14,7 +14,7 @@ from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, si
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import (
-    SMALLEST_GAIN,
+    MIN_GAIN,
     reference_errors,
     relative_error,
     sum_of_observed,
@@ -200,9 +200,9 @@ def select(
         scores = relative_error(errors, reference, metric).reshape(-1, 1)
         scores = np.where(np.isfinite(scores), scores, np.inf)
         curves.add_penalties(kernel, coupling, alphas, scores)
-        (index,) = first_least(scores, SMALLEST_GAIN)
+        (index,) = first_least(scores, MIN_GAIN)
         score = float(scores[index, 0])
-        if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+        if best is None or score < best.score * (1.0 - MIN_GAIN):
             candidate, penalty = divmod(int(index), len(alphas))
             heldout = np.empty_like(outputs)
             for number, predicted in enumerate(predictions):

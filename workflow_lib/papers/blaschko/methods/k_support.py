@@ -15,7 +15,7 @@ from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.validation_curves import GridErrors
 from workflow_lib.measures.metrics import (
-    SMALLEST_GAIN,
+    MIN_GAIN,
     reference_errors,
     relative_error,
     squared_error_sums,
@@ -77,7 +77,7 @@ class Method(base.Method):
         scores = {k: relative_error(of_k, reference, self.metric) for k, of_k in errors.items()}
         for k, of_k in scores.items():
             for index, score in enumerate(of_k):
-                if score < best[0] * (1.0 - SMALLEST_GAIN):
+                if score < best[0] * (1.0 - MIN_GAIN):
                     best = float(score), k, index
         _, k, index = best
         alpha = alphas_by_k[k][index]

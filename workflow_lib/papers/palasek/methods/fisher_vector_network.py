@@ -32,7 +32,7 @@ LEARNS_FROM_INPUTS = True
 PSEUDO_ROUNDS = 5
 """Most times that pseudo-classes are predicted anew; the first from labelled bags alone."""
 
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 """Rows of all bags, drawn at random, that give the principal components."""
 
 
@@ -169,7 +169,7 @@ def _projection(
 
     Each column is then divided by its standard deviation; one that is constant stays.
     """
-    rows = some_rows(bags, MOST_ROWS, generator)
+    rows = some_rows(bags, MAX_ROWS, generator)
     width, scales = rows.shape[1], np.ones(rows.shape[1])
     if has_own_units:
         deviations = rows.std(axis=0)

@@ -33,8 +33,8 @@ BECAUSE = (
     "{kind_of_inputs}"
 )
 
-MOST_CLASSES = 3
-MOST_LETTERS = 60
+MAX_CLASSES = 3
+MAX_LETTERS = 60
 """Longest sequence whose letters are written under the axis."""
 
 COLORS = "viridis"
@@ -71,7 +71,7 @@ def draw(
     names = json.loads(data["names"]["classes"])
     labels = data["classes"]["labels"][partition["test"]]
     scores = _largest(read_artifact(first_predictions[method], "predictions"))["class_scores"]
-    chosen = _clearest(scores, labels)[:MOST_CLASSES]
+    chosen = _clearest(scores, labels)[:MAX_CLASSES]
     known = np.unique(data["classes"]["labels"][training_output_rows(partition)])
     # Models of classes are stored from the last class to the first.
     model_of = dict(zip(known[::-1], models))
@@ -173,7 +173,7 @@ def _draw_areas(axis, gamma: np.ndarray, sequence: np.ndarray, letters: str | No
     axis.set_xlim(0.5, n_steps + 0.5)
     axis.set_ylim(0.0, 1.0)
     axis.grid(False)
-    if letters is not None and n_steps <= MOST_LETTERS:
+    if letters is not None and n_steps <= MAX_LETTERS:
         axis.set_xticks(np.arange(1, n_steps + 1))
         axis.set_xticklabels(
             ["?" if code == UNKNOWN else letters[code] for code in sequence], fontsize=5.5

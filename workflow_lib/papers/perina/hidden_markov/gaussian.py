@@ -9,7 +9,7 @@ from workflow_lib.models.mixtures.mixture import k_means_labels
 from workflow_lib.papers.perina.sequences import Layout, Sequences, read_vectors
 
 # A state with fewer expected steps keeps its mean and variances: they are not determined.
-SMALLEST_COUNT = 1e-6
+MIN_COUNT = 1e-6
 
 
 class GaussianEmissions:
@@ -64,9 +64,9 @@ class GaussianEmissions:
         members = (labels[:, None, :] == np.arange(n_states)[:, None]).astype(np.float64)
         centre = values.mean(axis=0)
         # A cluster without a step, where there are fewer distinct ones, is that of all steps.
-        counts = members.sum(axis=2, keepdims=True) + SMALLEST_COUNT
+        counts = members.sum(axis=2, keepdims=True) + MIN_COUNT
         centred = values - centre
-        spread = SMALLEST_COUNT * centred.var(axis=0)
+        spread = MIN_COUNT * centred.var(axis=0)
         means = (members @ centred) / counts
         variances = (members @ centred**2 + spread) / counts - means**2
         return means + centre, np.maximum(variances, floor)
@@ -82,7 +82,7 @@ class GaussianEmissions:
         the likelihood as a function of a variance has one maximum.
         """
         squares, sums, counts = np.split(statistics, [self.dimension, 2 * self.dimension], axis=2)
-        seen = counts > SMALLEST_COUNT
+        seen = counts > MIN_COUNT
         divisor = np.where(seen, counts, 1.0)
         means = sums / divisor
         variances = np.maximum(squares / divisor - means**2, floors[:, None, None])

@@ -31,7 +31,7 @@ LOG_OF_ZERO = -690.0
 # A sequence's mean field is found when a sweep lowers its free energy by less than this many nats
 # a step.
 TOLERANCE = 1e-6
-MOST_SWEEPS = 200
+MAX_SWEEPS = 200
 
 # Sequences whose mean field is found stay in the arrays until so many of the others are left.
 REARRANGED_BELOW = 0.5
@@ -167,11 +167,11 @@ def mean_field(
     field = _Field(local, present, _finite_log(parameters.transitions[0]))
     q, courses = np.zeros_like(local), [field.sweep()]
     running, ended = np.arange(n), np.zeros(n, dtype=bool)
-    for sweep in range(1, MOST_SWEEPS):
+    for sweep in range(1, MAX_SWEEPS):
         free_energies = courses[-1].copy()
         free_energies[running] = np.where(ended[running], free_energies[running], field.sweep())
         found = courses[-1] - free_energies < TOLERANCE * present.sum(axis=0)
-        found = (found | (sweep == MOST_SWEEPS - 1)) & ~ended
+        found = (found | (sweep == MAX_SWEEPS - 1)) & ~ended
         courses.append(free_energies)
         places = found[running]
         q[:, 0::2, found] = field.even[..., places]

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field, Strict
 
 from workflow_lib.core.grids import Grid, OneExample, SomePositive
-from workflow_lib.core.values import MOST, Flag, Positive
+from workflow_lib.core.values import MAX_COUNT, Flag, Positive
 from workflow_lib.methods.contract.method_file import MethodFile
 
-WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MOST)]
-WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MOST)]
+WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MAX_COUNT)]
+WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MAX_COUNT)]
 
 
 class NetworkGrid(Grid):
