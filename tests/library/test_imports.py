@@ -27,13 +27,16 @@ STAGES = {
     "protocol": "regression splitting features_stage alignments image_features_stage "
     "generative_models annotation embedding preimages evaluation equivalence_stage",
     "table": "calibration_stage data_profile_stage saved_model_stage table_predictions_stage",
-    "papers.perina": "input_models_stage input_scores_stage",
 }
 METHODS = sorted({module.name for module in method_modules().values()})
 MODULES = {
     stage: f"workflow_lib.{package}.{stage}"
     for package, stages in STAGES.items()
     for stage in stages.split()
+}
+MODULES |= {
+    path.stem: f"workflow_lib.papers.{path.parent.name}.{path.stem}"
+    for path in sorted(PACKAGE.glob("papers/*/*_stage.py"))
 }
 MODULES |= {method: f"workflow_lib.{METHOD_FILES.modules[method]}" for method in METHODS}
 """The modules of the jobs, by their names."""

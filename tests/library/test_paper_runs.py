@@ -88,16 +88,18 @@ def test_runs_of_other_methods_stand_in_for_no_table_of_the_first_paper(tmp_path
     assert command["line"] == "snakemake --cores 2 --config study=one"
 
 
-def test_every_table_of_the_first_paper_is_run_by_some_study():
-    runs = paper_runs(CONFIG)
-    tables = {
-        n
-        for experiments in runs.values()
+def tables_of_studies() -> set[str]:
+    """Return the names of the published tables that experiments of a run or a study show."""
+    return {
+        name
+        for experiments in paper_runs(CONFIG).values()
         for experiment in experiments
-        for n in experiment["paper_tables"]
+        for name in experiment["paper_tables"]
     }
-    assert tables >= {f"djerrab-{number}" for number in range(1, 21)}
-    assert tables >= {f"palasek-{number}" for number in range(3, 7)}
+
+
+def test_every_table_of_the_first_paper_is_run_by_some_study():
+    assert tables_of_studies() >= {f"djerrab-{number}" for number in range(1, 21)}
 
 
 def test_the_paper_run_takes_no_stand_in():

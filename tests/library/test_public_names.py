@@ -52,20 +52,6 @@ def defaults(name):
             },
         ),
         (
-            "HiddenMarkovModel",
-            {
-                "n_states": 4,
-                "emission": "categorical",
-                "n_symbols": None,
-                "prior": 0.5,
-                "variance_floor": 0.05,
-                "n_init": 3,
-                "random_state": 0,
-            },
-        ),
-        ("TopicModel", {"n_topics": 40, "alpha": 0.5, "random_state": 0}),
-        ("ScoreSpace", {"kind": "free_energy", "level": "state", "posterior": "exact"}),
-        (
             "KernelRidgeRegressor",
             {"kernel": "rbf", "gamma": None, "alpha": 1.0, "center": True},
         ),

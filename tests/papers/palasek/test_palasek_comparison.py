@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from report_samples import METHODS, base_accuracy, table_cells, write_accuracies
+from test_paper_runs import tables_of_studies
 from test_report_paper_comparison import (
     CONFIG,
     OTHER,
@@ -90,3 +91,7 @@ def test_a_table_by_unlabelled_rows_and_components_is_shown_above_the_published_
     assert below.title == "Published: table 3 of Palasek and Patras (2017)"
     assert below.heads == ["64 components", "128 components", "256 components"]
     assert "so that the numbers are not comparable." in " ".join(below.notes)
+
+
+def test_tables_of_trained_networks_are_run_by_some_study():
+    assert tables_of_studies() >= {f"palasek-{number}" for number in range(3, 7)}

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from test_calls import CASES, SERIES, assert_other_columns_are_refused, assert_searched
+from test_public_names import defaults
 
 from workflow_lib import HiddenMarkovModel, ScoreSpace, TopicModel
 
@@ -41,3 +42,27 @@ def test_searches_of_models_of_inputs():
     assert_searched(model, {"n_states": [1, 2]}, CASES["letters"][1])
     nested = ScoreSpace(TopicModel(2)).set_params(models__n_topics=3)
     assert nested.get_params()["models__n_topics"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "HiddenMarkovModel",
+            {
+                "n_states": 4,
+                "emission": "categorical",
+                "n_symbols": None,
+                "prior": 0.5,
+                "variance_floor": 0.05,
+                "n_init": 3,
+                "random_state": 0,
+            },
+        ),
+        ("TopicModel", {"n_topics": 40, "alpha": 0.5, "random_state": 0}),
+        ("ScoreSpace", {"kind": "free_energy", "level": "state", "posterior": "exact"}),
+    ],
+)
+def test_defaults(name, expected):
+    found = defaults(name)
+    assert {key: found[key] for key in expected} == expected
