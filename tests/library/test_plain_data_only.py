@@ -51,7 +51,7 @@ def faults_of_call(node: ast.Call) -> Iterator[str]:
         yield called
     if owner == "torch" and name == "load" and keywords.get("weights_only") != "True":
         yield "torch.load of more than weights"
-    if owner == "yaml" and name in YAML and keywords.get("Loader") != "_Loader":
+    if owner == "yaml" and name in YAML and keywords.get("Loader") != "YamlLoader":
         yield f"{called} with the loader {keywords.get('Loader')}"
 
 
@@ -66,7 +66,7 @@ def test_the_loader_of_yaml_is_safe():
     assert users
     for path in users:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        loader = importlib.import_module(name)._Loader
+        loader = importlib.import_module(name).YamlLoader
         assert issubclass(loader, (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 

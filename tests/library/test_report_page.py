@@ -216,7 +216,7 @@ def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs,
         "Two (2002),figure,1,A drawing,,drawing,,\n"
     )
     runs = {"paper": []}
-    assembly.run(output=tmp_path / "report.html", contents=contents, runs=runs, **inputs)
+    assembly.run(output=tmp_path / "report.html", contents=[contents], runs=runs, **inputs)
     text = (tmp_path / "report.html").read_text()
     assert '<a href="#table-toy-time">' in text
     places = [text.index(f'<section id="{name}"') for name in ("summary", "one-2001", "two-2002")]
