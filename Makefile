@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --durations=30 --dur
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test test-system faults lint docs bench compare why verify unlock clean
+.PHONY: help env run prepare test test-papers test-system faults lint docs bench compare why verify unlock clean
 
 help: ## list these commands
 	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3] [WORKERS=2]"
@@ -43,12 +43,14 @@ prepare: env ## fetch the data only, for a later run without network
 # The tests and the comparison read the data from a local copy if there is one next to the checkout.
 ifeq ($(origin OFER_MIRROR),undefined)
 ifneq ($(wildcard ../shared/data),)
-test test-system compare: export OFER_MIRROR := $(abspath ../shared/data)
+test test-papers test-system compare: export OFER_MIRROR := $(abspath ../shared/data)
 endif
 endif
 test: env lint ## check the style, test the library and one small run, in minutes
-	@$(PYTEST) --dist worksteal tests/workflow tests/library tests/papers \
-	  --cov=workflow_lib --cov-report=term:skip-covered --cov-fail-under=95
+	@$(PYTEST) --dist worksteal tests/workflow tests/library $(COVERAGE)
+
+test-papers: env ## test the systems of single papers
+	@$(PYTEST) --dist worksteal tests/papers $(COVERAGE)
 
 test-system: env ## test edits, user tables, faults, Slurm, a browser; takes longer
 	@$(PYTEST) --dist loadfile --no-loadscope-reorder tests/scenarios tests/system

@@ -9,8 +9,8 @@ from workflow_lib.report.labels import count_of, format_p_value, join_words, met
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.ranks import (
     MIN_DATASETS,
-    MIN_TESTED_DATASETS,
     MIN_METHODS,
+    MIN_TESTED_DATASETS,
     RISK,
     Place,
     Ranking,
@@ -46,8 +46,8 @@ def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
     ]
     if n_datasets < MIN_TESTED_DATASETS:
         sentences.append(
-            f"With fewer than {MIN_TESTED_DATASETS} datasets the ranks describe these datasets only, "
-            "and imply nothing about others."
+            f"With fewer than {MIN_TESTED_DATASETS} datasets the ranks describe these datasets "
+            "only, and imply nothing about others."
         )
     sentences += _against_reference(ranking, methods)
     return sentences
