@@ -310,6 +310,14 @@ GRIDS = {
 }
 """Small grids of the methods that are kept; their keys are otherwise those of the project."""
 
+if not (ROOT / "workflow_lib" / "papers" / "perina").is_dir():
+    # Everything else works without the folders of a paper.
+    for name in ("m-svm-kernels", "fess", *EXPERIMENTS["sequences"]["methods"]):
+        del GRIDS[name]
+    del EXPERIMENTS["sequences"]
+    RUN["experiments"].remove("sequences")
+    EXPERIMENTS["objects"]["figures"].pop()
+
 DEFAULT_METHODS = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
 
 

@@ -11,7 +11,7 @@ def test_studies_are_listed_without_cores_and_without_a_valid_run(project):
     outcome = snakemake(project, "studies", "--config", "n_splits=none", cores=None)
     assert outcome.status == 0, outcome.text
     lines = outcome.stdout.splitlines()
-    assert lines[0].startswith("study ") and any(line.startswith("boxes ") for line in lines)
+    assert lines[0].startswith("study ") and any(line.startswith("mulan ") for line in lines)
     assert "error" not in outcome.text
 
 
@@ -27,7 +27,7 @@ def test_a_study_is_the_run_of_its_file(project, tmp_path):
 
 
 def test_an_unknown_study_is_refused_with_the_nearest_one(project):
-    outcome = snakemake(project, "--dry-run", "--config", "study=boxs")
+    outcome = snakemake(project, "--dry-run", "--config", "study=mulam")
     assert outcome.status == 1
-    assert "there is no study named 'boxs'" in outcome.text
-    assert "To fix it: write study=boxes." in outcome.text
+    assert "there is no study named 'mulam'" in outcome.text
+    assert "To fix it: write study=mulan." in outcome.text

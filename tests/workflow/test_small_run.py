@@ -195,7 +195,7 @@ def test_the_record_of_the_run(first_folder):
         *EXPERIMENTS["calls"]["methods"],
         *EXPERIMENTS["levers"]["methods"],
         *EXPERIMENTS["objects"]["methods"],
-        *EXPERIMENTS["sequences"]["methods"],
+        *EXPERIMENTS.get("sequences", {"methods": []})["methods"],
         "ofer-gaussian-full",
     }
     assert merged["methods"]["ofer-gmm"]["grid"]["alpha"] == [0.001, 0.1, ".inf"]
