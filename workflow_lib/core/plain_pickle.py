@@ -198,21 +198,35 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _too_much() -> _Refused:
+    return _Refused(f"it holds more than {MAX_VALUES} values, or containers {MAX_DEPTH} deep")
+
+
 def _check_extent(value: Any) -> None:
     """Refuse too many values, and containers that are nested too deep or in themselves."""
-    containers, n_values = [(value, 1)], 1
-    while containers:
-        container, depth = containers.pop()
-        if isinstance(container, dict):
-            container = container.values()
-        elif not isinstance(container, (list, tuple, set, frozenset)):
-            continue
-        n_values += len(container)
-        if n_values > MAX_VALUES or depth > MAX_DEPTH:
-            raise _Refused(
-                f"it holds more than {MAX_VALUES} values, or containers {MAX_DEPTH} deep"
-            )
-        containers += [(inner, depth + 1) for inner in container if not _is_single(inner)]
+    if _extent(value, 1, {})[0] > MAX_VALUES:
+        raise _too_much()
+
+
+def _extent(value: Any, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return how many values a value holds, with itself, and how many containers deep it is.
+
+    A container that stands in many places counts in each, but is looked at once: `known` has the
+    result by its identity.
+    """
+    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        return 1, 0
+    if depth > MAX_DEPTH:
+        raise _too_much()
+    if id(value) not in known:
+        inside = value.values() if isinstance(value, dict) else value
+        parts = [_extent(inner, depth + 1, known) for inner in inside if not _is_single(inner)]
+        n_values = 1 + len(value) - len(parts) + sum(n for n, _ in parts)
+        known[id(value)] = n_values, 1 + max((height for _, height in parts), default=0)
+    n_values, height = known[id(value)]
+    if depth + height - 1 > MAX_DEPTH:
+        raise _too_much()
+    return n_values, height
 
 
 def _is_single(value: Any) -> bool:
