@@ -9,6 +9,7 @@ import sys
 import tomllib
 
 import yaml
+from paper_folders import needs_paper
 from small_run import ROOT, code_of_job, project_files, records_of_jobs
 
 from workflow_lib.core.plugins import READERS
@@ -78,6 +79,7 @@ def test_the_environment_of_jobs_has_the_locked_versions():
         assert of_oldest == {version}, name
 
 
+@needs_paper("perina")
 def test_the_environment_of_jobs_has_what_they_import_and_no_more(first_folder):
     environment = yaml.safe_load((ROOT / "envs" / "workflow.yaml").read_text())
     named = {entry.split("=")[0] for entry in environment["dependencies"]} - {"python"}

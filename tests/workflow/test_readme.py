@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from paper_folders import needs_paper
 from small_run import ROOT, snakemake
 from test_rules import ALIKE, OF_SPLITS, RULES_WITH_JOBS
 
@@ -37,6 +38,7 @@ def real_edges(folder: Path) -> set[tuple[str, str]]:
     return {(names[first], names[second]) for first, second in arrows}
 
 
+@needs_paper("perina")
 def test_the_pictures_show_arrows_of_the_rule_graph(project):
     real = real_edges(project)
     # The small run fetches nothing, because that would need a network; the rules for a named table

@@ -6,6 +6,7 @@ import ast
 import re
 
 import pytest
+from paper_folders import needs_paper
 from small_run import (
     ALIKE,
     LOADED_BY_NAME,
@@ -132,6 +133,7 @@ def test_every_script_belongs_to_a_rule():
     assert sorted(named) == sorted(path.name for path in SCRIPTS)
 
 
+@needs_paper("perina")
 def test_the_code_of_a_job_is_what_its_script_imports(first_folder):
     records = records_of_jobs(first_folder)
     of_the_run = {*RULES_WITH_JOBS, *ALIKE} - NEEDS_NETWORK - ON_REQUEST - OF_OTHER_METHODS
