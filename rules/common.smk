@@ -6,15 +6,16 @@ from types import SimpleNamespace
 
 from snakemake.logging import logger
 
-from workflow_lib.run.yaml_files import shown
+from workflow_lib.core.errors import UserError
+from workflow_lib.core.imports import code_digest
 from workflow_lib.core.job_needs import job_needs
+from workflow_lib.core.plugins import STAGES
+from workflow_lib.core.seeds import derive_seed
+from workflow_lib.core.values import WITHOUT_BRACES
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.requests import decoded, encoded, typed_values
 from workflow_lib.run.studies import study_of, with_study
-from workflow_lib.core.values import WITHOUT_BRACES
-from workflow_lib.core.errors import UserError
-from workflow_lib.core.imports import code_digest
-from workflow_lib.core.seeds import derive_seed
+from workflow_lib.run.yaml_files import shown
 
 ANNOTATED = "-annotated"
 FINAL = "final"
@@ -102,6 +103,11 @@ def code(script, *modules):
         return digest_of_code(scripts, *chain.from_iterable(groups))
 
     return digest
+
+
+def stage_module(name):
+    """Return the function that gives the module of a stage that its script loads by name."""
+    return lambda wildcards: [STAGES.modules[name]]
 
 
 @cache

@@ -79,7 +79,7 @@ rule queue_costs:
     output:
         shown_result("results/{experiment}/queue-costs.csv", "queue_costs", "costs of queues"),
     params:
-        code=code("queue_costs.py", "papers.blaschko.queue_costs"),
+        code=code("queue_costs.py", stage_module("queue_costs")),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         method=lambda wildcards: box_method(wildcards.experiment),
     log:

@@ -14,7 +14,7 @@ for splits in SPLITS:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "training", wildcards.input_model),
             ),
-            code=code("input_models.py", "papers.perina.input_models_stage"),
+            code=code("input_models.py", stage_module("input_models")),
             settings=settings_of_input_model,
         log:
             splits.path("logs/input_models/{experiment}-{split}-{input_model}.log"),
@@ -47,7 +47,7 @@ for splits in SPLITS:
             **splits.each(
                 keeps_map=lambda wildcards: wildcards.split == FINAL,
             ),
-            code=code("input_scores.py", "papers.perina.input_scores_stage"),
+            code=code("input_scores.py", stage_module("input_scores")),
             settings=settings_of_scores,
         log:
             splits.path("logs/input_scores/{experiment}-{split}-{method}.log"),

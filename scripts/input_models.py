@@ -3,10 +3,10 @@
 from adapter import each_split, job
 
 with job(snakemake):
-    from workflow_lib.papers.perina import input_models_stage
+    from workflow_lib.core.plugins import STAGES
 
     for split in each_split(snakemake):
-        input_models_stage.run(
+        STAGES.load("input_models").run(
             dataset=split.input.dataset,
             split=split.input.split,
             features=split.input.features,

@@ -3,9 +3,9 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.papers.blaschko import queue_costs
+    from workflow_lib.core.plugins import STAGES
 
-    queue_costs.run(
+    STAGES.load("queue_costs").run(
         dataset=snakemake.input.dataset,
         splits=snakemake.input.splits,
         regressions=snakemake.input.regressions,

@@ -25,7 +25,7 @@ import yaml
 from workflow_lib.core.archive_members import members_digest
 from workflow_lib.core.file_digests import SUFFIX
 from workflow_lib.core.imports import code_digest, import_closure
-from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, TABLE_KINDS
+from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, STAGES, TABLE_KINDS
 from workflow_lib.methods.contract.loading import STORED_SCORES
 from workflow_lib.run.named_settings import SettingsFolder, with_papers
 
@@ -713,6 +713,9 @@ def modules_and_scripts(record: dict) -> tuple[set[str], dict[str, Path]]:
     names = (f"{script_of_job(record)}.py", "adapter.py")
     scripts = {name: ROOT / "scripts" / name for name in names}
     modules = {module for path in scripts.values() for module in imported_modules(path)}
+    stage = script_of_job(record)
+    if stage in STAGES.modules:
+        modules.add(f"workflow_lib.{STAGES.modules[stage]}")
     return modules | named_modules(record), scripts
 
 

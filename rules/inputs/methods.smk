@@ -1,7 +1,7 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
-from workflow_lib.core.settings import Settings
 from workflow_lib.core.plugins import METHODS
+from workflow_lib.core.settings import Settings
 from workflow_lib.methods.contract.base import method_modules
 
 ALIGNMENT_KERNELS = ("dtw", "gak")

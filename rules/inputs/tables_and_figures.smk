@@ -1,12 +1,12 @@
 """Which tables and figures there are, and what each of them shows."""
 
-from workflow_lib.run.published import published_tables
-from workflow_lib.core.values import numbers_of
 from workflow_lib.core.plugins import FIGURES as FIGURE_KINDS
 from workflow_lib.core.plugins import TABLE_KINDS
+from workflow_lib.core.values import numbers_of
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.labels import figure_title
 from workflow_lib.report.table_kinds.base import table_kinds
+from workflow_lib.run.published import published_tables
 
 PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}
 """The files of published numbers, by name."""

@@ -1,8 +1,8 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
-from workflow_lib.run.requests import result_name
-from workflow_lib.core.values import CLASS_VECTORS, WITHOUT_BRACES
 from workflow_lib.core.errors import nearest_name
+from workflow_lib.core.values import CLASS_VECTORS, WITHOUT_BRACES
+from workflow_lib.run.requests import result_name
 
 
 def user_tables():

@@ -17,6 +17,7 @@ from workflow_lib.core import imports
 from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import METHODS as METHOD_FILES
 from workflow_lib.core.plugins import READERS
+from workflow_lib.core.plugins import STAGES as STAGES_BY_NAME
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.models.covariance import COVARIANCE_TYPES
 
@@ -34,10 +35,7 @@ MODULES = {
     for package, stages in STAGES.items()
     for stage in stages.split()
 }
-MODULES |= {
-    path.stem: f"workflow_lib.papers.{path.parent.name}.{path.stem}"
-    for path in sorted(PACKAGE.glob("papers/*/*_stage.py"))
-}
+MODULES |= {stage: f"workflow_lib.{module}" for stage, module in STAGES_BY_NAME.modules.items()}
 MODULES |= {method: f"workflow_lib.{METHOD_FILES.modules[method]}" for method in METHODS}
 """The modules of the jobs, by their names."""
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
@@ -281,6 +279,12 @@ def test_modules_import_only_from_layers_before_their_own():
             other_layer, other_paper = location_of(imported)
             assert other_layer <= layer, f"{module} imports {imported}"
             assert other_paper in ("", paper), f"{module} imports {imported}"
+
+
+def test_scripts_and_rules_name_no_paper():
+    named = [f"papers.{path.parent.name}" for path in PACKAGE.glob("papers/*/__init__.py")]
+    for path in (*ROOT.glob("scripts/*.py"), *ROOT.glob("rules/**/*.smk"), ROOT / "Snakefile"):
+        assert not [name for name in named if name in path.read_text()], path
 
 
 def test_every_layer_is_a_folder_and_every_folder_a_layer():

@@ -119,6 +119,7 @@ MEASURES = Plugins(
     "measure", "measures", "measures", others=("base", "found", "metrics"), is_stated=False
 )
 TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
+STAGES = Plugins("stage", "protocol/stages", "stages")
 ENCODERS = Plugins("encoder", "inputs/encoders", "encoders", is_stated=False)
 
 

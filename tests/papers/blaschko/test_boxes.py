@@ -19,7 +19,6 @@ from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.items.group_names import DETECTIONS
 from workflow_lib.items.word_points import ImagePoints, points_of, points_tree, word_shares
 from workflow_lib.measures.base import Predictions
-from workflow_lib.papers.blaschko import queue_costs
 from workflow_lib.papers.blaschko.box_fitting import FittedBoxes
 from workflow_lib.papers.blaschko.box_scan import (
     BoxScan,
@@ -34,6 +33,7 @@ from workflow_lib.papers.blaschko.measures import box_overlaps
 from workflow_lib.papers.blaschko.methods import box_kernel_support
 from workflow_lib.papers.blaschko.methods.box_support import support_coefficients
 from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
+from workflow_lib.papers.blaschko.stages import queue_costs
 from workflow_lib.papers.blaschko.word_grids import WordGrid
 from workflow_lib.protocol import output_predictions, regression
 from workflow_lib.protocol.splitting import split_rows

@@ -11,9 +11,9 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group
 from workflow_lib.items.item_rows import items_in, letter_rows, sequences_in, vector_rows
-from workflow_lib.papers.perina import input_models_stage, input_scores_stage
 from workflow_lib.papers.perina.input_steps.stored_scores import scores_of
 from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.papers.perina.stages import input_models, input_scores
 from workflow_lib.protocol import features_stage, regression, splitting
 from workflow_lib.run.input_model import InputModelSettings
 
@@ -58,7 +58,7 @@ class Run:
 
     def models(self, per_class=True, seed=3):
         inputs = {name: self.path(name) for name in ("dataset", "split", "features")}
-        input_models_stage.run(
+        input_models.run(
             **inputs,
             output=self.path("input_models"),
             kind=self.kind,
@@ -72,7 +72,7 @@ class Run:
 
     def scores(self, space, standardise=True, keeps_map=True):
         inputs = {name: self.path(name) for name in ("dataset", "split", "features")}
-        input_scores_stage.run(
+        input_scores.run(
             **inputs,
             models=self.path("input_models"),
             output=self.path("input_scores"),

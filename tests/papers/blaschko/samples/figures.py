@@ -9,7 +9,7 @@ from report_samples import METHODS
 
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.items.word_points import ImagePoints, points_tree
-from workflow_lib.papers.blaschko import queue_costs
+from workflow_lib.papers.blaschko.stages import queue_costs
 
 
 def write_box_sample(folder: Path) -> tuple[dict, dict]:

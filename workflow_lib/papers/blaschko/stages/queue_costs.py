@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.core.result_cells import frame_as_csv
+from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.result_columns import QUEUE_COSTS
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.items.word_points import points_of
@@ -68,8 +66,9 @@ def run(
         key = {"method": method, "training_size": item["training_size"], "split": split}
         for row, points in zip(test, points_of(data, test), strict=True):
             rows += [key | {"row": row} | costs for costs in image_costs(item, points)]
-    frame = pd.DataFrame(rows, columns=list(QUEUE_COSTS))
-    write_text(output, frame_as_csv(frame))
+    write_text(
+        output, rows_as_csv(QUEUE_COSTS, ([row[key] for key in QUEUE_COSTS] for row in rows))
+    )
 
 
 def image_costs(item: Mapping, image) -> Iterator[dict]:
