@@ -1,6 +1,7 @@
 """Lists of kernels: relative penalties, extension beyond edges, and the report of edges."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,6 +92,26 @@ def test_penalties_are_extended_beyond_the_edge_for_their_kernel():
     assert grid().extended([choice(kernel, 7 * ALPHAS[1])]) == {}
     found = grid(alphas=ALPHAS[:2]).extended([choice(kernel, 7 * ALPHAS[1])])
     assert max(found[kernel]) == pytest.approx(7)
+
+
+@pytest.mark.parametrize(
+    ("best", "n_rows", "expected"),
+    [(3.2e-6, 50, 3.2e-6), (1e-12, 50, 1e-8), (1e-12, 2000, 1e-6), (1e-2, 50, 1e-3)],
+)
+def test_smaller_penalties_follow_while_the_smallest_is_chosen(best, n_rows, expected):
+    """Down to one at which held-out predictions could lose digits."""
+    kernel, unit = InputKernel("linear"), 7.0
+    searched = KernelGrid(NAMES[:1], WIDTHS, ALPHAS, 7, is_relative=True, n_rows=n_rows)
+
+    def select(alphas):
+        nearest = min(alphas[kernel], key=lambda alpha: abs(math.log(alpha / unit / best)))
+        error = 0.1 + abs(math.log(nearest / unit / best))
+        return {None: replace(choice(kernel, nearest), score=error)}
+
+    found, extension = searched.search(select, extends=True)
+    assert found[None].alpha_rest / unit == pytest.approx(expected, rel=0.02)
+    assert ("lowest" in searched.edges_of(found[None], extension)) == (best == 1e-12)
+    assert searched.search(select, extends=False)[0][None].alpha_rest >= 7e-3
 
 
 def test_edges_are_reported_after_the_extension():

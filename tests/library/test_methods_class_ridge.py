@@ -550,7 +550,7 @@ def test_the_kernel_is_chosen_with_a_penalty_relative_to_it(tmp_path):
     np.testing.assert_allclose(item["test_targets"], model.predict(X_test), atol=1e-9)
 
 
-def test_grids_are_extended_once_and_what_lies_on_an_edge_then_is_reported(classes):
+def test_grids_are_extended_and_what_lies_on_an_edge_then_is_reported(classes):
     item = classes.run("one_hot", kernels=["rbf"], widths=[100.0, 200.0])[name_of(30)]
     assert item["width"] == pytest.approx(100.0 / 10**0.5)
     assert item["edges"] == "lowest alpha"

@@ -139,7 +139,7 @@ def select_class_scores(
 ) -> ScoreChoice:
     """Return the kernel and the penalty with the least `squared_error` of the out-of-fold scores.
 
-    Of grid points that are equal the first. A grid with relative penalties is extended once where a
+    Of grid points that are equal the first. A grid with relative penalties is extended where a
     chosen value lies on its edge.
 
     Parameters

@@ -14,15 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workflow_lib.measures.metrics import MIN_GAIN
+from workflow_lib.solvers.heldout import MIN_RELATIVE_RIDGE
+
+if TYPE_CHECKING:
+    from workflow_lib.fitting.prepared_inputs import PreparedInputs
 
 WITH_WIDTH = ("rbf", "laplacian")
 """Kernels that have a width."""
 
 FURTHER = (10.0**0.5, 10.0)
 """Factors by which a grid is extended beyond the edge on which a chosen value lies."""
+
+MIN_PENALTY = 1e-8
+"""The relative penalty below which a grid is not extended. See also `KernelGrid.min_penalty`."""
 
 Grid = dict["InputKernel", list[float]]
 """The penalties alpha of each kernel that competes."""
@@ -48,6 +55,8 @@ class KernelGrid:
         Inputs, as the linear kernel counts them.
     is_relative : bool
         Whether penalties are in units of `alpha_unit`; else they are alpha itself.
+    n_rows : int
+        Training rows.
     """
 
     names: Sequence[str]
@@ -55,6 +64,7 @@ class KernelGrid:
     alphas: Sequence[float]
     n_columns: int = 1
     is_relative: bool = False
+    n_rows: int = 1
 
     def kernels(self) -> list[InputKernel]:
         """Return the kernels that compete, in the order of their names and widths."""
@@ -71,7 +81,7 @@ class KernelGrid:
         kernels: Sequence[str] | None,
         widths: Sequence[float],
         alphas: Sequence[float],
-        n_columns: int,
+        inputs: PreparedInputs,
     ) -> KernelGrid:
         """Return the grid of a method.
 
@@ -82,9 +92,12 @@ class KernelGrid:
         kernels : sequence of str or None
             Those that compete, with relative penalties; None for `kernel` alone, with penalties as
             they are.
-        widths, alphas, n_columns
+        widths, alphas
+        inputs : PreparedInputs
+            Of the fit, for the number of its columns and rows.
         """
-        return cls(list(kernels or [kernel]), widths, alphas, n_columns, bool(kernels))
+        names, sizes = list(kernels or [kernel]), (inputs.n_columns, len(inputs.folds))
+        return cls(names, widths, alphas, sizes[0], bool(kernels), sizes[1])
 
     def single(self, values: Mapping[str, float]) -> KernelGrid:
         """Return the grid of one point, for where nothing can be selected.
@@ -100,6 +113,15 @@ class KernelGrid:
             widths=[values["width"]] if "width" in values else self.widths[:1],
             alphas=[values["alpha"]] if "alpha" in values else self.alphas[:1],
         )
+
+    @property
+    def min_penalty(self) -> float:
+        """The relative penalty down to which the grid goes where ever smaller ones are chosen.
+
+        The largest eigenvalue of a centred Gram matrix of n rows is at most n times the size of its
+        diagonal. Below this penalty, held-out predictions could lose digits.
+        """
+        return max(MIN_PENALTY, MIN_RELATIVE_RIDGE * self.n_rows)
 
     def unit(self, kernel: InputKernel) -> float:
         """Return what the penalties of a kernel are multiplied by."""
@@ -148,16 +170,41 @@ class KernelGrid:
         select : function of a grid
             Returns choices by any key; each has a ``score``, lower is better.
         extends : bool
-            Whether the grid is extended once where a chosen value lies on its edge.
+            Whether the grid is extended once where a chosen value lies on its edge, and then by
+            ever smaller penalties for as long as the smallest one is chosen, down to
+            `min_penalty`.
         """
         found = select(self.all())
-        extension = self.extended(found.values()) if extends else {}
-        if extension:
-            for key, choice in select(extension).items():
+        extension = further = self.extended(found.values()) if extends else {}
+        while further:
+            for key, choice in select(further).items():
                 # Choices equal by algebra differ by rounding; that of the grid is kept.
                 if choice.score < found[key].score * (1.0 - MIN_GAIN):
                     found[key] = choice
+            further = self._lower(found.values(), extension)
+            extension = extension | {
+                kernel: sorted({*extension.get(kernel, ()), *alphas})
+                for kernel, alphas in further.items()
+            }
         return found, extension
+
+    def _lower(self, choices: Iterable, extension: Grid) -> Grid:
+        """Return smaller penalties where the smallest one of an extended grid was chosen.
+
+        They stand with all others of their kernel, since the leading and the other blocks have
+        penalties of their own.
+        """
+        found: Grid = {}
+        for choice in choices:
+            kernel = choice.kernel
+            known = extension.get(kernel, [])
+            lowest = min(known, default=0.0)
+            is_lowest = lowest in (choice.alpha_leading, choice.alpha_rest)
+            # Rounding of the products of a unit must not decide.
+            least = 0.999 * self.min_penalty * self.unit(kernel)
+            if is_lowest and lowest / max(FURTHER) > least:
+                found[kernel] = sorted({*known, *(lowest / factor for factor in FURTHER)})
+        return found
 
     def edges_of(self, choice, extension: Mapping[InputKernel, Sequence[float]]) -> str:
         """Return which chosen values lie on an edge of the grid with its extension, in words.

@@ -36,7 +36,8 @@ class KernelRidgeGrid:
     kernels, widths, alphas, is_relative
         As of `workflow_lib.fitting.input_kernels.KernelGrid`.
     extends : bool
-        Whether the grid is extended once where a chosen value lies on its edge.
+        Whether the grid is extended where a chosen value lies on its edge
+        (`workflow_lib.fitting.input_kernels.KernelGrid.search`).
     penalty, weak_weights, projections, metric
         As in `workflow_lib.fitting.selection.select_each`.
     precision : {"float64", "float32"}
@@ -126,7 +127,12 @@ class KernelRidgeFit:
     def __init__(self, data: FitData, grid: KernelRidgeGrid) -> None:
         self._data, self._inputs, self._grid = data, data.inputs, grid
         self._kernel_grid = KernelGrid(
-            grid.kernels, grid.widths, grid.alphas, self._inputs.n_columns, grid.is_relative
+            grid.kernels,
+            grid.widths,
+            grid.alphas,
+            self._inputs.n_columns,
+            grid.is_relative,
+            data.size,
         )
         self._extension: Grid = {}
         self._curves = ValidationCurves(self._kernel_grid.unit, self._count_of)
@@ -157,7 +163,7 @@ class KernelRidgeFit:
     def choices(self) -> dict[int | None, Choice]:
         """Return the best grid point of every component count.
 
-        Where one lies on an edge of the grid, this is extended there once.
+        Where one lies on an edge of the grid, this is extended there.
         """
         found, self._extension = self._kernel_grid.search(self._select, self._grid.extends)
         return found

@@ -75,7 +75,7 @@ class Method(base.Method):
         most probable component compete.
     kernel, kernels, widths, alphas
         As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`. The grid of `kernels`,
-        and the penalties of a membership block, are extended once where a chosen value lies on the
+        and the penalties of a membership block, are extended where a chosen value lies on the
         edge.
     output_widths : sequence of float
         Scales of the output kernel in units of `output_unit` of the class vectors.
@@ -179,7 +179,7 @@ class Method(base.Method):
             weak_weight=tuple(self.weak_weights),
         )
         kernel_grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs
         )
         if data.has_one_example:
             grid = grid.single(self.one_example)

@@ -72,8 +72,8 @@ class Method(base.Method):
     precision : {"float64", "float32"}, default="float64"
         Of the grid where all folds share one Gram matrix; the winner is fitted in float64.
     kernels : sequence of str or None, default=None
-        Those that compete. Penalties are then relative to each, and a grid is extended once where
-        a chosen value lies on its edge; see `workflow_lib.fitting.input_kernels`. None for
+        Those that compete. Penalties are then relative to each, and a grid is extended where a
+        chosen value lies on its edge; see `workflow_lib.fitting.input_kernels`. None for
         `kernel` alone, with penalties as they are.
     seed : int or None, default=None
         Of bootstrap samples.

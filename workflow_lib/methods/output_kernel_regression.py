@@ -88,9 +88,7 @@ class Method(base.Method):
         """
         kernel_of_outputs = self._kernel_of_outputs(data)
         inputs, rows = data.inputs, data.output_rows
-        grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.alphas, inputs.n_columns
-        )
+        grid = KernelGrid.of_method(self.kernel, self.kernels, self.widths, self.alphas, inputs)
         curves = KernelErrors(grid.unit)
         single = single_choice(
             select,

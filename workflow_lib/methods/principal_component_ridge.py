@@ -53,7 +53,7 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs
         )
         curves = KernelErrors(grid.unit)
         single = single_choice(

@@ -52,7 +52,7 @@ class Method(base.Method):
         Of weak rows; see `workflow_lib.fitting.self_training.pseudo_classes`.
     kernel, kernels, widths, alphas
         As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`. The grid of `kernels`
-        is extended once where a chosen value lies on its edge.
+        is extended where a chosen value lies on its edge.
     components : str or sequence of int
         SELECTED, or the fixed counts that are run one by one.
     component_counts : sequence of int
@@ -119,7 +119,7 @@ class Method(base.Method):
     def _choice_of_size(self, data: FitData) -> tuple[ScoreChoice, float]:
         """Return what the labelled rows of the training size select, and the seconds spared."""
         grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs
         )
         if data.has_one_example:
             grid = grid.single(self.one_example)

@@ -250,7 +250,7 @@ def edge_sentence(
     """Return which methods have chosen values on the edge of their grid; empty for none.
 
     Those of the largest training size count. Beyond the edge a better value may lie; where the
-    method's kernels are a list, the grid has been extended once already.
+    method's kernels are a list, the grid has been extended already.
 
     `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
     """

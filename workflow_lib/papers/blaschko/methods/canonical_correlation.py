@@ -99,7 +99,7 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         kernels = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs
         )
         folds = [self._outputs(data, fold) for fold in data.fold_numbers]
         curves = KernelErrors(kernels.unit)

@@ -69,7 +69,7 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs
         )
         folds = [
             self._coupled(data.targets(fold)[data.folds != fold], self.grid[self._key])
