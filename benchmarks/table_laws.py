@@ -370,7 +370,15 @@ LAWS = {
     "counts": Law("counts", draw_counts, 200, 10, methods=FEW_METHODS),
     "few-counts": Law("counts, few rows", draw_counts, 50, 10),
     "noise": Law("outputs that no input tells", draw_noise, 50, 10),
-    "weak": Law("numbers, and 200 weak rows", draw_numbers, 200, 10, lacking="outputs"),
+    "weak": Law(
+        "numbers, and 200 weak rows",
+        draw_numbers,
+        200,
+        10,
+        methods=("wofer-gmm", "m-krr", "m-mean"),
+        n_draws=6,
+        lacking="outputs",
+    ),
     "unpaired": Law("numbers, and 200 outputs alone", draw_numbers, 200, 10, lacking="inputs"),
 }
 

@@ -276,9 +276,15 @@ class OwnTable:
 
     def _artifacts(self, split: str, method: str) -> dict[str, Path]:
         """Return the files that a method reads."""
-        has_model = self.settings.methods[method].model is not None
-        kinds = ("split", "features", *(("models", "embeddings") if has_model else ()))
-        return {"dataset": self._dataset} | {kind: self._file(split, kind) for kind in kinds}
+        settings = self.settings.methods[method]
+        found = {"dataset": self._dataset}
+        found |= {kind: self._file(split, kind) for kind in ("split", "features")}
+        if settings.model is not None:
+            found["models"] = self._models(split, method)
+            found["embeddings"] = self._file(split, f"{method}-embeddings")
+        if settings.weak:
+            found["weak_labels"] = self._file(split, f"{method}-weak_labels")
+        return found
 
     def _settings_of(self, split: str, method: str) -> dict[str, Any]:
         """Return the settings of a method: of the mean, of forests or of kernel ridge."""
@@ -316,17 +322,20 @@ class OwnTable:
         }
 
     def _models(self, split: str, method: str) -> Path | None:
-        return self._file(split, "models") if self.settings.methods[method].model else None
+        has_model = self.settings.methods[method].model is not None
+        return self._file(split, f"{method}-models") if has_model else None
 
     def _embed(self, split: str, method: str) -> None:
-        from workflow_lib.protocol import embedding, generative_models
+        from workflow_lib.protocol import annotation, embedding, generative_models
 
         settings, model = self.settings.methods[method], self.settings.model_of(method)
         if model is None:
             return
-        source = (self._dataset, self._file(split, "split"), self._file(split, "models"))
+        rows = (self._dataset, self._file(split, "split"))
+        models = self._models(split, method)
         generative_models.run(
-            *source,
+            *rows,
+            models,
             kind=model.kind,
             covariance_type=model.covariance_type,
             variance_floor=model.variance_floor,
@@ -335,8 +344,18 @@ class OwnTable:
             output_scale=self.settings.datasets[self.name].outputs.scale,
             seed=self._seed("training", split, settings.model),
         )
+        if settings.weak:
+            annotation.run(
+                *rows,
+                models,
+                output_models=models,
+                output_labels=self._file(split, f"{method}-weak_labels"),
+                label_kind=self.settings.experiments[self.name].weak_labels,
+                seed=self._seed("annotation", split, settings.model),
+            )
         block = settings.covariance_block or "constrained"
-        embedding.run(*source, self._file(split, "embeddings"), settings.form, block)
+        embeddings = self._file(split, f"{method}-embeddings")
+        embedding.run(*rows, models, embeddings, settings.form, block)
 
     def _compared(self, method: str) -> dict[str, Any]:
         """Return the facts on a method that the leaderboard needs."""
