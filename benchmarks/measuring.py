@@ -13,6 +13,7 @@ import ctypes
 import importlib
 import importlib.util
 import io
+import itertools
 import json
 import os
 import resource
@@ -24,6 +25,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -276,6 +279,66 @@ def _met(goal: Goal | None, ratio: float | None, agreement: float | None) -> str
 
 def _number(value: float | None, digits: int = 4) -> str:
     return "" if value is None else f"{value:.{digits}g}"
+
+
+def compared(
+    n: int,
+    p: int,
+    calls: Mapping[str, Callable[[], Any]],
+    goal: Goal | None = None,
+    *,
+    agreement: Callable[[Any, Any], float] | None = None,
+    work: Mapping[str, float] | None = None,
+    once: Collection[str] = (),
+    note: str | Callable[[Any, Any], str] = "",
+    **more,
+) -> list[dict[str, str]]:
+    """Time a method and its peer in turn; return their row, in a list.
+
+    Parameters
+    ----------
+    n, p, goal, more
+        As for `row`.
+    calls : mapping from name to function without arguments
+        The method and its peer.
+    agreement : function or None
+        From the results of both to their largest difference, where they must be equal.
+    work : mapping from name to float or None
+        How many times as much work as is timed counts for a name, as if time were proportional.
+    once : collection of str, default=()
+        Names of the calls that are timed in the first round only.
+    note : str or function
+        A function is given both results.
+    """
+    own, peer = calls
+    timings = interleaved(calls, once)
+    results = timings[own].result, timings[peer].result
+    for name, factor in (work or {}).items():
+        timings[name] = timings[name].scaled(factor)
+    difference = agreement(*results) if agreement else None
+    words = note if isinstance(note, str) else note(*results)
+    more |= {"agreement": difference, "note": words}
+    return [row(n, p, own, timings[own], peer, timings[peer], goal, **more)]
+
+
+def largest_difference(ours: Any, theirs: Any) -> float:
+    """Return the largest difference between two arrays, or between two lists of arrays."""
+    pairs = zip(ours, theirs, strict=True) if isinstance(ours, list) else [(ours, theirs)]
+    return max(float(np.abs(own - other).max()) for own, other in pairs)
+
+
+def each(function: str, **values: Iterable[Any]) -> list[Measurement]:
+    """Return a measurement for every combination of values of its arguments."""
+    points = itertools.product(*values.values())
+    return [Measurement(function, dict(zip(values, point))) for point in points]
+
+
+def where_installed(package: str, wanted: list[Measurement]) -> list[Measurement]:
+    """Return what needs a package; nothing, and a message, where it is not installed."""
+    if is_installed(package):
+        return wanted
+    print(f"{package} is not installed: left out")
+    return []
 
 
 def is_installed(package: str | None) -> bool:

@@ -11,7 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
+from benchmarks.measuring import (
+    Measurement,
+    at_least,
+    at_most,
+    compared,
+    each,
+    largest_difference,
+)
 from benchmarks.problems import N_INPUTS, N_OUTPUTS, smooth_problem
 from workflow_lib.estimators.output_fisher import OutputFisherRegressor
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
@@ -51,13 +58,9 @@ FIGURES = {
 
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: predictions by training rows, pre-images by rows."""
-    predictions = [Measurement("predict", {"n": n}) for n in (QUICK_SIZES if quick else SIZES)]
-    preimages = [
-        Measurement("preimage", {"n": n, "form": form})
-        for form in FORMS
-        for n in (PREIMAGE_SIZES[:1] if quick else PREIMAGE_SIZES)
-    ]
-    return predictions + preimages
+    return each("predict", n=QUICK_SIZES if quick else SIZES) + each(
+        "preimage", form=FORMS, n=PREIMAGE_SIZES[:1] if quick else PREIMAGE_SIZES
+    )
 
 
 def fitted(n: int, test_rows: int, form: str = "reduced", n_components: int = COMPONENTS):
@@ -74,51 +77,41 @@ def fitted(n: int, test_rows: int, form: str = "reduced", n_components: int = CO
 def predict(n: int, test_rows: int = TEST_ROWS) -> list[dict[str, str]]:
     """Time the predictions of regressors fitted to `n` rows."""
     embedding, plain, inputs, _ = fitted(n, test_rows)
-    timings = interleaved(
-        {"ours": lambda: embedding.predict(inputs), "peer": lambda: plain.predict(inputs)}
-    )
     # With a tied variance, one penalty and no projection, both are the same function.
     unprojected = embedding.embedding_.inverse_transform(embedding.predict_embedding(inputs))
-    return [
-        row(
-            n,
-            N_OUTPUTS,
-            OWN_PREDICTION,
-            timings["ours"],
-            PEER_PREDICTION,
-            timings["peer"],
-            at_most(PREDICTION_COST, EQUAL),
-            agreement=float(np.abs(unprojected - timings["peer"].result).max()),
-            note=f"n is training rows; {test_rows} test rows, {COMPONENTS} components; "
-            "agreement without the projection",
-        )
-    ]
+    return compared(
+        n,
+        N_OUTPUTS,
+        {
+            OWN_PREDICTION: lambda: embedding.predict(inputs),
+            PEER_PREDICTION: lambda: plain.predict(inputs),
+        },
+        at_most(PREDICTION_COST, EQUAL),
+        agreement=lambda ours, theirs: largest_difference(unprojected, theirs),
+        note=f"n is training rows; {test_rows} test rows, {COMPONENTS} components; "
+        "agreement without the projection",
+    )
 
 
 def preimage(n: int, form: str) -> list[dict[str, str]]:
     """Time both pre-images of `n` predicted embeddings."""
     embedding, inputs, outputs = preimage_problem(n, form)
     predicted = embedding.predict_embedding(inputs)
-    warming = preimage_calls(embedding, predicted[:3])
-    for call in warming.values():
+    for call in preimage_calls(embedding, predicted[:3]).values():
         call()
-    timings = interleaved(preimage_calls(embedding, predicted))
     # Embeddings of outputs have one pre-image, which both must find; predicted embeddings need not.
     exact = preimage_calls(embedding, embedding.embedding_.transform(outputs))
-    closed, gradient = (exact[name]() for name in ("closed_form", "gradient"))
-    return [
-        row(
-            n,
-            N_OUTPUTS,
-            f"{OWN_PREIMAGE}, {form} form",
-            timings["closed_form"],
-            f"{PEER_PREIMAGE}, {form} form",
-            timings["gradient"],
-            at_least(PREIMAGE_GAIN, 1e-6),
-            agreement=float(np.abs(closed - gradient).max()),
-            note=f"n is rows; {PREIMAGE_COMPONENTS} components; agreement on exact embeddings",
-        )
-    ]
+    return compared(
+        n,
+        N_OUTPUTS,
+        {
+            f"{name}, {form} form": call
+            for name, call in preimage_calls(embedding, predicted).items()
+        },
+        at_least(PREIMAGE_GAIN, 1e-6),
+        agreement=lambda ours, theirs: largest_difference(*(call() for call in exact.values())),
+        note=f"n is rows; {PREIMAGE_COMPONENTS} components; agreement on exact embeddings",
+    )
 
 
 def preimage_problem(n: int, form: str, training_rows: int = PREIMAGE_TRAINING_ROWS):
@@ -131,6 +124,6 @@ def preimage_calls(regressor: OutputFisherRegressor, H: np.ndarray) -> dict[str,
     """Return both pre-images of embeddings `H` as functions without arguments."""
     inverse = regressor.embedding_.inverse_transform
     return {
-        "closed_form": lambda: inverse(H, "closed_form"),
-        "gradient": lambda: inverse(H, "gradient"),
+        OWN_PREIMAGE: lambda: inverse(H, "closed_form"),
+        PEER_PREIMAGE: lambda: inverse(H, "gradient"),
     }

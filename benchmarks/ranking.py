@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
+from benchmarks.measuring import (
+    Measurement,
+    at_least,
+    at_most,
+    compared,
+    each,
+    interleaved,
+    row,
+)
 from benchmarks.page import fitted_exponent
 
 TITLE = "Constraints of preference graphs"
@@ -23,15 +31,9 @@ NOTE = "n is items; p does not matter"
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: each rescaling against all pairs, and as n grows."""
     numbers, growing = (NUMBERS[:1], QUICK_GROWING) if quick else (NUMBERS, GROWING)
-    found = [
-        Measurement("constraint", {"n": n, "rescaling": rescaling})
-        for n in numbers
-        for rescaling in RESCALINGS
-    ]
-    return found + [
-        Measurement("growth", {"numbers": list(growing), "rescaling": rescaling})
-        for rescaling in RESCALINGS
-    ]
+    return each("constraint", n=numbers, rescaling=RESCALINGS) + each(
+        "growth", numbers=[list(growing)], rescaling=RESCALINGS
+    )
 
 
 def items(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,28 +59,25 @@ def constraint(n: int, rescaling: str) -> list[dict[str, str]]:
 
     losses, scores = items(n)
     graph = PreferenceGraph(losses)
-    timings = interleaved(
+
+    def difference(ours: tuple, theirs: tuple) -> float:
+        (found, offset), (expected, of_all) = ours, theirs
+        return float(max(np.abs(found - expected).max(), abs(offset - of_all)) / of_all)
+
+    return compared(
+        n,
+        1,
         {
-            "ours": lambda: graph.most_violated(scores, rescaling),
-            "all": lambda: all_pairs(losses, scores, rescaling),
-        }
+            f"most violated constraint, {rescaling} rescaling": lambda: graph.most_violated(
+                scores, rescaling
+            ),
+            "all pairs": lambda: all_pairs(losses, scores, rescaling),
+        },
+        at_least(GAIN, EQUAL) if n == max(NUMBERS) else None,
+        gain=True,
+        agreement=difference,
+        note=NOTE,
     )
-    (found, offset), (expected, of_all) = (timings[name].result for name in ("ours", "all"))
-    difference = max(np.abs(found - expected).max(), abs(offset - of_all)) / of_all
-    return [
-        row(
-            n,
-            1,
-            f"most violated constraint, {rescaling} rescaling",
-            timings["ours"],
-            "all pairs",
-            timings["all"],
-            at_least(GAIN, EQUAL) if n == max(NUMBERS) else None,
-            gain=True,
-            agreement=float(difference),
-            note=NOTE,
-        )
-    ]
 
 
 def growth(numbers: list[int], rescaling: str) -> list[dict[str, str]]:

@@ -11,7 +11,6 @@ scikit-learn's KernelRidge has no intercept, so ours has none either where they 
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from benchmarks.measuring import (
     Timing,
     at_least,
     at_most,
+    each,
     interleaved,
     row,
     with_peak_memory,
@@ -77,7 +77,6 @@ UNITS = f"{len(WIDTHS)} x {UNIT}"
 GRID = "m-KRR grid, 5 folds"
 LEAVE_ONE_OUT_GRID = "m-KRR grid, leave one out"
 UNCENTRED_GRID = "m-KRR grid, 5 folds, no intercept"
-SINGLE_GRID = "m-KRR grid, 5 folds, float32"
 PEER_GRID = "GridSearchCV(KernelRidge)"
 MIXTURE_FITS = "mixture fits"
 MIXTURE_GRID = "OFER-GMM selection, one penalty"
@@ -90,7 +89,6 @@ FIGURES = {
         UNIT,
         UNITS,
         GRID,
-        SINGLE_GRID,
         LEAVE_ONE_OUT_GRID,
         UNCENTRED_GRID,
         PEER_GRID,
@@ -112,10 +110,8 @@ FIGURES = {
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: every part at every size in a process of its own."""
     sizes = QUICK_SIZES if quick else SIZES
-    parts = [Measurement(part, {"n": n}) for n in sizes for part in ("kernel_ridge", "mixtures")]
-    return parts + [
-        Measurement("memory", {"n": n, "method": method}) for n in sizes for method in SEARCHES
-    ]
+    times = each("kernel_ridge", n=sizes) + each("mixtures", n=sizes)
+    return times + each("memory", n=sizes, method=SEARCHES)
 
 
 # --- our side ------------------------------------------------------------------------------------
@@ -354,18 +350,11 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
     difference = largest_difference(
         scores_by_point(problem, targets, center=False), timings["peer"].result
     )
-    rows = [
+    cost = at_most(LARGE_COST if n >= LARGE else SMALL_COST)
+    included = "Gram matrices included"
+    return [
         row(n, N_OUTPUTS, UNIT, decomposition, "one Cholesky factorisation", chol),
-        row(
-            n,
-            N_OUTPUTS,
-            GRID,
-            timings["grid"],
-            UNITS,
-            units,
-            at_most(LARGE_COST if n >= LARGE else SMALL_COST),
-            note="Gram matrices included",
-        ),
+        row(n, N_OUTPUTS, GRID, timings["grid"], UNITS, units, cost, note=included),
         row(
             n,
             N_OUTPUTS,
@@ -374,7 +363,7 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
             UNITS,
             units,
             at_most(LEAVE_ONE_OUT_COST),
-            note="Gram matrices included",
+            note=included,
         ),
         row(
             n,
@@ -388,30 +377,12 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
             agreement=difference,
         ),
     ]
-    if "float32" in timings:
-        single, double = timings["float32"], timings["grid"]
-        ours, reference = single.result, double.result
-        same = (ours.width, ours.alpha_rest) == (reference.width, reference.alpha_rest)
-        rows.append(
-            row(
-                n,
-                N_OUTPUTS,
-                SINGLE_GRID,
-                single,
-                GRID,
-                double,
-                gain=True,
-                agreement=abs(ours.score - reference.score),
-                note=f"{'the same' if same else 'another'} grid point is chosen",
-            )
-        )
-    return rows
 
 
 def _kernel_ridge_calls(problem: Problem) -> dict[str, Callable]:
     K = gram_matrix(problem.inputs, None, "rbf", gamma_of(1.0))
     ridged = K + 1e-3 * np.eye(len(K))
-    calls = {
+    return {
         "eigendecomposition": lambda: eigh(K, driver="evd")[0],
         "cholesky": lambda: cholesky(ridged, lower=True)[0, 0],
         "grid": lambda: kernel_ridge_selection(problem),
@@ -419,9 +390,6 @@ def _kernel_ridge_calls(problem: Problem) -> dict[str, Callable]:
         "uncentred": lambda: kernel_ridge_selection(problem, center=False),
         "peer": lambda: peer_kernel_ridge(problem),
     }
-    if "precision" in inspect.signature(SharedGram).parameters:
-        calls["float32"] = lambda: kernel_ridge_selection(problem, precision="float32")
-    return calls
 
 
 def mixtures(n: int) -> list[dict[str, str]]:
@@ -441,15 +409,8 @@ def mixtures(n: int) -> list[dict[str, str]]:
         scores_by_point(problem, targets, center=True, **sample), theirs
     )
     fits = _part(timings["shared"], "fit_seconds")
-    rows = [
-        row(
-            n,
-            N_OUTPUTS,
-            MIXTURE_FITS,
-            fits,
-            note=f"{len(COMPONENT_COUNTS)} component counts x {N_FOLDS} folds",
-        )
-    ]
+    what = f"{len(COMPONENT_COUNTS)} component counts x {N_FOLDS} folds"
+    rows = [row(n, N_OUTPUTS, MIXTURE_FITS, fits, note=what)]
     for name, method in (("shared", MIXTURE_GRID), ("per_block", BLOCK_GRID)):
         timing = timings[name]
         smaller = "" if name == "shared" else "the peer's grid is a tenth: it has one penalty"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from benchmarks.measuring import Measurement, at_least, interleaved, row
+from benchmarks.measuring import Measurement, at_least, compared, each, largest_difference
 from benchmarks.problems import N_FOLDS, N_INPUTS, smooth_problem
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.ridge import labelled_ridge, weak_ridge
@@ -56,12 +56,8 @@ class WeakProblem(NamedTuple):
 
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: every number of labelled and of weak rows."""
-    sizes = (
-        itertools.product(QUICK_WEAK, QUICK_LABELLED)
-        if quick
-        else (itertools.product(WEAK, LABELLED))
-    )
-    return [Measurement("weak_grid", {"n": n, "n_weak": n_weak}) for n_weak, n in sizes]
+    weak, labelled = (QUICK_WEAK, QUICK_LABELLED) if quick else (WEAK, LABELLED)
+    return each("weak_grid", n_weak=weak, n=labelled)
 
 
 def weak_problem(n: int, n_weak: int) -> WeakProblem:
@@ -107,28 +103,20 @@ def whole_systems(problem: WeakProblem) -> list[np.ndarray]:
     return predictions
 
 
-def largest_difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> float:
-    """Return the largest difference of two sides' predictions, in units of the outputs."""
-    return max(float(np.abs(own - peer).max()) for own, peer in zip(ours, theirs, strict=True))
-
-
 def weak_grid(n: int, n_weak: int) -> list[dict[str, str]]:
     """Time the grid for `n` labelled rows."""
     problem, warming = weak_problem(n, n_weak), weak_problem(20, 20)
     schur_complements(warming), whole_systems(warming)
-    timings = interleaved(
-        {"ours": lambda: schur_complements(problem), "peer": lambda: whole_systems(problem)}
+    return compared(
+        n,
+        problem.targets.shape[1],
+        {
+            f"weak grid by Schur complements, {n_weak} weak rows": lambda: schur_complements(
+                problem
+            ),
+            f"Cholesky of every system, {n_weak} weak rows": lambda: whole_systems(problem),
+        },
+        at_least(GAIN, EQUAL),
+        agreement=largest_difference,
+        note=f"n is labelled rows; {len(ALPHAS)} penalties x {len(WEIGHTS)} weights",
     )
-    return [
-        row(
-            n,
-            problem.targets.shape[1],
-            f"weak grid by Schur complements, {n_weak} weak rows",
-            timings["ours"],
-            f"Cholesky of every system, {n_weak} weak rows",
-            timings["peer"],
-            at_least(GAIN, EQUAL),
-            agreement=largest_difference(timings["ours"].result, timings["peer"].result),
-            note=f"n is labelled rows; {len(ALPHAS)} penalties x {len(WEIGHTS)} weights",
-        )
-    ]
