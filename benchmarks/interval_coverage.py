@@ -133,17 +133,6 @@ LAW_COLUMNS = (
 )
 """Columns of ``interval_coverage_by_law.csv``: one row per law."""
 
-SHARES = (
-    "coverage",
-    "deviation",
-    "share_in_band",
-    "share_of_outputs_in_band",
-    "least_third",
-    *THIRDS,
-    "measured_by_product",
-    *JOINT,
-)
-"""Columns of the laws that are shares of 1."""
 
 BY_LAW = "interval_coverage_by_law"
 
