@@ -21,7 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -349,13 +349,15 @@ def is_installed(package: str | None) -> bool:
 # --- processes -----------------------------------------------------------------------------------
 
 
-def run(name: str, quick: bool, folder: Path) -> tuple[Path, list[str]]:
+def run(name: str, quick: bool, folder: Path) -> list[str]:
     """Measure one benchmark and write its table.
 
     Parameters
     ----------
     name : str
-        Name of the module in this package.
+        Name of the module in this package. It may have a function `write(folder, found, quick)` in
+        the place of the common one, which is given the rows of all measurements so far, writes
+        them, and returns what to print of the last one and what of it has failed.
     quick : bool
         Only the small sizes.
     folder : path
@@ -363,29 +365,34 @@ def run(name: str, quick: bool, folder: Path) -> tuple[Path, list[str]]:
 
     Returns
     -------
-    path
-        The table.
     list of str
         The measurements that failed; their errors are printed on the error stream.
     """
-    wanted = importlib.import_module(f"benchmarks.{name}").measurements(quick)
-    table, rows, failed = folder / f"{name}.csv", [], []
+    module = importlib.import_module(f"benchmarks.{name}")
+    wanted, found, failed = module.measurements(quick), [], []
     for position, measurement in enumerate(wanted, start=1):
         place = f"{name} {position}/{len(wanted)} {measurement}"
         print(f"{place} ...", flush=True)
         started = time.perf_counter()
-        found = in_own_process(name, measurement)
-        if found is None:
+        rows = in_own_process(name, measurement)
+        if rows is None:
             failed.append(f"{name} {measurement}")
             print(f"{place}: failed", flush=True)
             continue
-        rows.extend({"benchmark": name} | each for each in found)
-        write_table(table, rows)
-        missed = [f"{each['method']} {each['ratio']}" for each in found if each["met"] == "no"]
-        outcome = f"missed: {', '.join(missed)}" if missed else "no goal missed"
-        seconds = time.perf_counter() - started
-        print(f"{place}: {len(found)} rows in {seconds:.0f} s; {outcome}", flush=True)
-    return table, failed
+        found.append([{"benchmark": name} | each for each in rows])
+        words, faults = getattr(module, "write", _write)(folder, found, quick)
+        failed += [f"{name} {measurement}: {fault}" for fault in faults]
+        print(f"{place}: {words}, {time.perf_counter() - started:.0f} s", flush=True)
+    return failed
+
+
+def _write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str, list[str]]:
+    """Write all rows; return how many the last measurement gave, and the goals that it missed."""
+    last = found[-1]
+    write_table(folder / f"{last[0]['benchmark']}.csv", itertools.chain.from_iterable(found))
+    missed = [f"{each['method']} {each['ratio']}" for each in last if each["met"] == "no"]
+    outcome = f"missed: {', '.join(missed)}" if missed else "no goal missed"
+    return f"{len(last)} rows; {outcome}", []
 
 
 def in_own_process(name: str, measurement: Measurement) -> list[dict[str, str]] | None:
@@ -415,12 +422,14 @@ def answer() -> None:
     print(json.dumps(getattr(module, function)(**json.loads(arguments))))
 
 
-def write_table(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    """Write rows under the common columns."""
+def write_table(
+    path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS
+) -> None:
+    """Write some columns of rows."""
     from workflow_lib.core.whole_files import write_text
 
     content = io.StringIO()
-    writer = csv.DictWriter(content, COLUMNS, restval="", lineterminator="\n")
+    writer = csv.DictWriter(content, columns, "", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     write_text(path, content.getvalue())
