@@ -31,12 +31,11 @@ SIZES = [
 METHODS = {
     "moments": "one moment matrix",
     "recursion": "recursion of all series at once",
-    "recursion_missing": "recursion with a tenth missing",
     "pykalman": "pykalman in a loop",
     "statsmodels": "statsmodels in a loop",
     "dynamax": "dynamax batch EM",
 }
-OURS = ("moments", "recursion", "recursion_missing")
+OURS = ("moments", "recursion")
 """Engines of state_space_engines.py that are no packages."""
 ITERATIONS = 10
 PYKALMAN_GAIN = 1000
