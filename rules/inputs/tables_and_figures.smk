@@ -7,6 +7,7 @@ from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.labels import figure_title
 from workflow_lib.report.reads import paths_of
 from workflow_lib.report.table_kinds.base import table_kinds
+from workflow_lib.run.models import OWNERS_OF_KEYS
 from workflow_lib.run.published import published_tables
 
 PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}
@@ -71,12 +72,14 @@ def read_by_tables(experiment):
 def options_of_table(wildcards):
     """Return what the kind of a table is given besides results, its caption and published numbers."""
     experiment, table = wildcards.experiment, table_of(wildcards)
+    own = {key for key, kind in OWNERS_OF_KEYS.items() if kind == table.kind}
     return {
         "methods": method_fields(settings.methods_of(experiment), "label", "regressor"),
         "metric": settings.shown_metric_of(experiment),
         "dataset_title": settings.dataset_of(experiment).title,
         "stand_in_for": stand_in(experiment),
-        **table.model_dump(include={"errors", "comparisons", "decimals"}, mode="json"),
+        "keys": table.model_dump(include=own, mode="json"),
+        "decimals": table.decimals,
     }
 
 

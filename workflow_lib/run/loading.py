@@ -30,11 +30,14 @@ from workflow_lib.run.files import (
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     FIGURES,
+    KEYS_OF_TABLES,
+    OWNERS_OF_KEYS,
     TABLES,
     DatasetSettings,
     ExperimentSettings,
     ModelSettings,
     RunSettings,
+    TableSettings,
 )
 from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.published import published_names
@@ -645,18 +648,20 @@ def _methods_of(
             )
     for table in experiment.tables:
         kind = TABLES[table.kind]
-        for key in dict.fromkeys(key for each in TABLES.values() for key in each.keys):
-            if (key in kind.keys) != bool(getattr(table, key)):
-                kinds = ", ".join(each.name for each in TABLES.values() if key in each.keys)
+        for key, owner in OWNERS_OF_KEYS.items():
+            value, usual = getattr(table, key), TableSettings.model_fields[key].default
+            is_missing = owner == table.kind and not usual and value == usual
+            if is_missing or (owner != table.kind and value != usual):
                 files.errors.append(
                     UserError(
                         f"experiment '{name}', table '{table.name}', key {key}",
-                        f"{len(getattr(table, key))} {key}, and the kind {table.kind}",
-                        expected=f"{key} in a table of kind {kinds}, and in no other",
+                        f"{'no' if is_missing else 'the key'} {key}, and the kind {table.kind}",
+                        expected=f"{key} in a table of kind {owner}, and in no other",
                         remedy=f"change the kind, or the key {key}",
                     )
                 )
-        asked = {each for pair in table.comparisons for each in (pair.method, pair.against)}
+        own_keys = KEYS_OF_TABLES.get(table.kind)
+        asked = own_keys.named_methods(table) if hasattr(own_keys, "named_methods") else set()
         asked -= set(files.names("method")) if is_own else set()
         for method_name in sorted(asked - set(chosen)) if not has_faulty else ():
             files.errors.append(
@@ -726,10 +731,10 @@ def _tables_that_can_be(
         return experiment.tables
     kept = []
     for table in experiment.tables:
-        asked = [pair for pair in table.comparisons if {pair.method, pair.against} <= set(methods)]
-        is_shown = _has_method_for(files, TABLES[table.kind], methods)
-        if is_shown and (asked or not table.comparisons):
-            kept.append(table.model_copy(update={"comparisons": tuple(asked)}))
+        own_keys = KEYS_OF_TABLES.get(table.kind)
+        limited = own_keys.limited_to(table, methods) if hasattr(own_keys, "limited_to") else {}
+        if limited is not None and _has_method_for(files, TABLES[table.kind], methods):
+            kept.append(table.model_copy(update=limited))
     return tuple(kept)
 
 

@@ -25,14 +25,29 @@ and may have
 
 ``SHOWS_ERRORS``
     whether its cells are `workflow_lib.report.tables.Cell` of errors, whose decimals can be set;
-``KEYS``
-    the keys of a table that it needs, and that no other kind may have;
 ``REQUIRES`` and ``BECAUSE``
     what an experiment must satisfy to have it, as facts of `workflow_lib.run.capabilities` each
     with the values that are possible, and the reason given to the user where it is not satisfied;
 ``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
     what one method of the experiment must satisfy, as facts with values too, and what such a
     method is.
+
+A kind with keys of its own in the configuration has a module of its name in the folder ``keys``
+beside it, with the class
+
+``Keys``
+    a `workflow_lib.core.settings.Settings` of keys that no other kind has. One whose value is empty
+    by default must be given;
+
+and, where these name methods, the functions
+
+``named_methods(table)``
+    which returns them, for the settings of a table;
+``limited_to(table, methods)``
+    which returns the keys without those of other methods, for a table of a user, or None where
+    nothing is left.
+
+`cells` and `layout` find the values in ``options.keys``.
 
 All but ``COLUMNS``, ``cells`` and ``layout`` are literals. They are read from the source, because
 importing pandas takes a second, and every command needs them.
@@ -60,7 +75,6 @@ class TableKind:
     shows: str
     reads: dict[str, str]
     shows_errors: bool = False
-    keys: tuple[str, ...] = ()
     requires: dict[str, set] = field(default_factory=dict)
     because: str = ""
     needs_method: dict[str, set] = field(default_factory=dict)
