@@ -179,7 +179,7 @@ def draw_methods(
         if is_near:
             notes = [f"Dashed: {baseline['label']}; grey: single splits"]
         elif baseline:
-            number = f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_accuracy}"
+            number = f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_percent}"
             notes.append(f"beyond the axis: {baseline['label']}, {number}")
         if is_cut:
             notes.append("triangles: beyond the axis")
@@ -215,7 +215,7 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
         axis = figure.subplots()
         scale_sizes(axis, sizes, 1.2)
         axis.set_xlabel(measured.size_axis)
-        axis.set_ylabel("accuracy (%)" if measured.is_accuracy else measured.name)
+        axis.set_ylabel(f"{measured.name} (%)" if measured.is_percent else measured.name)
         lines = [
             Line(
                 rows["label"].iloc[0],
@@ -317,7 +317,7 @@ def _limits(
     values = points.loc[points["method"].isin(shown.index.get_level_values("method")), "value"]
     bars = [*(shown["mean"] - shown["std"]), *(shown["mean"] + shown["std"])]
     levels = np.array([*values, *bars, baseline])
-    if measured.is_accuracy:
+    if measured.is_percent:
         bounds = 0.0, 100.0
     elif measured.higher_is_better:
         bounds = -1.0, 1.0
@@ -332,7 +332,7 @@ def _limits(
 
 def _errors(mean: float, deviation: float, metric: str) -> tuple[float, float]:
     """Return the error and its deviation of values as they are shown."""
-    if QUANTITIES[metric].is_accuracy:
+    if QUANTITIES[metric].is_percent:
         return 1.0 - mean / 100.0, deviation / 100.0
     return QUANTITIES[metric].error(mean), deviation
 

@@ -116,7 +116,7 @@ _ANSWERS = {
 def layout(cells: pd.DataFrame, options: TableOptions) -> Layout:
     """Return the layout: a block for each training size, a row for each question."""
     measured = QUANTITIES[options.metric]
-    decimals = 1 if measured.is_accuracy else 3
+    decimals = 1 if measured.is_percent else 3
     blocks = []
     for size, of_size in cells.groupby("training_size", sort=False):
         rows = []
