@@ -34,6 +34,7 @@ from workflow_lib.report.published_tables import beside
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_markup import latex_markup
 from workflow_lib.report.table_text import TableOptions
+from workflow_lib.run.models import OWNERS_OF_KEYS
 from workflow_lib.uncertainty.row_intervals import RowIntervals
 
 METHODS = {
@@ -426,9 +427,15 @@ class _Options(TableOptions):
     title: str = ""
 
 
+def _own_keys(options: dict) -> dict:
+    """Take the keys of single kinds of tables out of options."""
+    return {key: options.pop(key) for key in OWNERS_OF_KEYS if key in options}
+
+
 def table_cells(kind, records, *, published_paths=(), is_comparable=False, **options) -> list:
     """Return the cells of a kind of table that reads one result."""
     options |= {"published": published_paths, "stand_in_for": None if is_comparable else "others"}
+    options["keys"] = _own_keys(options)
     return TABLE_KINDS.load(kind).cells(records, TableOptions(**options))
 
 
@@ -449,5 +456,6 @@ def write_table(
     """Write a table of a kind that reads one result."""
     options = {"caption": caption, "dataset_title": title, "stand_in_for": stand_in_for}
     options |= {"methods": methods, "published": published} | more
+    options["keys"] = _own_keys(options)
     results = dict.fromkeys(TABLE_KINDS.load(kind).READS, result)
     table_files.run(kind, results, csv, latex, label, **options)

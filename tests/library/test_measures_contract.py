@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from measure_samples import Rows, formulas, sample, scores_of, with_gaps
 
+from workflow_lib.measures.base import Measure
 from workflow_lib.measures.found import measures_of
 from workflow_lib.measures.metrics import METRICS
-from workflow_lib.tasks.found import all_measures
+from workflow_lib.report.quantities import QUANTITIES, Quantity
+from workflow_lib.tasks.found import all_measures, tasks
 
 
 def test_every_measure_has_a_second_formula_and_no_formula_is_left():
@@ -75,3 +77,14 @@ def test_only_measures_that_may_be_absent_are_absent(tmp_path, name):
     assert measure.may_be_absent or name in found
     if measure.is_share and name in found:
         assert 0 <= found[name] <= 1
+
+
+def test_a_score_in_per_cent_is_shown_so_wherever_it_is_shown():
+    measure = Measure("hits", "hit rate", "Hits", "Hits.", higher_is_better=True, is_percent=True)
+    quantity = Quantity(measure, tasks()["regression"], better="higher")
+    assert quantity.axis == "Hit rate on test rows (%)" and quantity.column == "hit rate (%)"
+    assert quantity.error_name == "1 \u2212 hit rate"
+    assert quantity.shown(0.25) == 75.0 and quantity.shown_spread(0.01) == 1.0
+    assert quantity.write(0.25, 0.01) == QUANTITIES["accuracy"].write(0.25, 0.01)
+    assert quantity.difference_name == "hit rate (percentage points)"
+    assert all(each.higher_is_better for each in all_measures().values() if each.is_percent)

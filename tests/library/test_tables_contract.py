@@ -32,7 +32,13 @@ from workflow_lib.report.table_files import make, run
 from workflow_lib.report.table_kinds import base
 from workflow_lib.report.table_text import TableOptions
 from workflow_lib.run.capabilities import check_experiment, experiment_facts, method_facts
-from workflow_lib.run.models import DatasetSettings, ExperimentSettings
+from workflow_lib.run.models import (
+    KEYS_OF_TABLES,
+    OWNERS_OF_KEYS,
+    DatasetSettings,
+    ExperimentSettings,
+    TableSettings,
+)
 
 ROOT = Path(__file__).parents[2]
 KINDS = base.table_kinds()
@@ -45,7 +51,7 @@ ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better
 ROWS += [("wofer-gmm", "selected", 300, noisy_error)]
 ASKED = [{"question": "Is it better?", "method": "ofer-gmm", "against": "m-krr"}]
 OPTIONS = {"methods": METHODS, "caption": "Some & more", "dataset_title": "Toy"}
-OPTIONS |= {"comparisons": ASKED}
+OPTIONS |= {"keys": {"comparisons": ASKED}}
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +154,11 @@ def test_a_module_that_breaks_the_contract_is_refused_by_name(tmp_path, lines, r
     path.write_text(lines)
     with pytest.raises(UserError, match=rf"dots\.py.*{reason}"):
         base.read_module(path)
+
+
+def test_a_key_of_one_kind_is_of_no_other_kind_and_of_no_table():
+    keys = [key for module in KEYS_OF_TABLES.values() for key in module.Keys.model_fields]
+    assert set(KEYS_OF_TABLES) <= set(KINDS)
+    assert len(keys) == len(set(keys)) == len(OWNERS_OF_KEYS)
+    general = {"name", "kind", "caption", "paper_table", "decimals"}
+    assert set(TableSettings.model_fields) == general | set(keys) and not general & set(keys)

@@ -104,7 +104,8 @@ METHOD_KEYS = Plugins("method with keys", "methods/keys", "methods/keys")
 INPUT_STEPS = Plugins("step before a method", "methods/input_steps", "input_steps")
 READERS = Plugins("reader", "data/readers", "readers")
 FIGURES = Plugins("kind of figure", "report/figures", "figures", others=("base",))
-TABLE_KINDS = Plugins("kind of table", "report/table_kinds", "table_kinds", others=("base",))
+TABLE_KINDS = Plugins("kind of table", "report/table_kinds", "table_kinds", others=("base", "keys"))
+TABLE_KEYS = Plugins("kind of table with keys", "report/table_kinds/keys", "table_kinds/keys")
 OUTPUT_MODELS = Plugins(
     "kind of model", "models/kinds", "output_models", others=("base", "found"), is_stated=False
 )
@@ -118,6 +119,7 @@ SCORE_SPACES = Plugins(
 MEASURES = Plugins(
     "measure", "measures", "measures", others=("base", "found", "metrics"), is_stated=False
 )
+ITEM_KINDS = Plugins("item kind", "items/kinds", "item_kinds", others=("base",), is_stated=False)
 TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
 STAGES = Plugins("stage", "protocol/stages", "stages")
 ENCODERS = Plugins("encoder", "inputs/encoders", "encoders", is_stated=False)

@@ -14,6 +14,7 @@ MEASURES = (
         higher_is_better=True,
         is_share=True,
         is_accuracy=True,
+        is_percent=True,
         is_usual=True,
         selects_by="rrmse",
         as_metric="For classes `accuracy`; selection then minimises squared errors.",

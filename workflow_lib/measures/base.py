@@ -45,8 +45,10 @@ class Measure:
     is_share : bool, default=False
         Whether it lies between 0 and 1.
     is_accuracy : bool, default=False
-        Whether it is a share of right rows, which is shown in per cent and compared as the share of
-        wrong rows.
+        Whether it is the share of right rows, which is compared as the share of wrong rows, and
+        with guessing.
+    is_percent : bool, default=False
+        Whether a score is shown in per cent.
     may_be_absent : bool, default=False
         Whether some data do not have it, such as those without losses between classes.
     is_usual : bool, default=False
@@ -73,6 +75,7 @@ class Measure:
     higher_is_better: bool = False
     is_share: bool = False
     is_accuracy: bool = False
+    is_percent: bool = False
     may_be_absent: bool = False
     is_usual: bool = False
     reading: str = ""

@@ -30,7 +30,6 @@ from workflow_lib.report.reproduced_tables import reproductions_of
 from workflow_lib.report.results import read_choices, read_scores
 from workflow_lib.report.table_files import make
 from workflow_lib.report.table_text import TableOptions
-from workflow_lib.report.tables import ERRORS
 from workflow_lib.table.answer_part import answer_part
 from workflow_lib.table.error_parts import error_parts, error_parts_sentence
 from workflow_lib.table.verdict import (
@@ -210,8 +209,7 @@ def experiment_section(
             dataset_title=data["title"],
             stand_in_for=data["stand_in_for"],
             published=[published[paper]] if paper in published else [],
-            errors=table.get("errors", ERRORS),
-            comparisons=table.get("comparisons", ()),
+            keys=table,
             decimals=table.get("decimals"),
         )
         results = experiment["table_results"][table["name"]]

@@ -197,9 +197,9 @@ def _n_printed(item: PaperItem, published: Mapping[str, str | Path]) -> int:
 
 def _difference(comparison: pd.Series) -> str:
     """Return a difference with its unit and in spreads, as ``−0.31 (−8.6 spreads)``."""
-    is_accuracy = QUANTITIES[comparison["quantity"]].is_accuracy
-    text = format_difference(comparison["difference"], 1 if is_accuracy else 3)
-    if is_accuracy:
+    is_percent = QUANTITIES[comparison["quantity"]].is_percent
+    text = format_difference(comparison["difference"], 1 if is_percent else 3)
+    if is_percent:
         text += " points"
     spreads = format_spreads(comparison["in_spreads"])
     return f"{text} (no spread known)" if spreads == MISSING else f"{text} ({spreads} spreads)"

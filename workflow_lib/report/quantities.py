@@ -51,6 +51,7 @@ class Quantity:
     name = property(attrgetter("measure.title"))
     heading = property(attrgetter("measure.heading"))
     is_accuracy = property(attrgetter("measure.is_accuracy"))
+    is_percent = property(attrgetter("measure.is_percent"))
     higher_is_better = property(attrgetter("measure.higher_is_better"))
     reference = property(attrgetter("task.reference"))
     part = property(attrgetter("task.part"))
@@ -59,7 +60,7 @@ class Quantity:
     @property
     def axis(self) -> str:
         """The label of the axis of a figure."""
-        if self.is_accuracy:
+        if self.is_percent:
             return f"{self.name.capitalize()} on test rows (%)"
         return f"{self.name} on test rows"
 
@@ -88,7 +89,7 @@ class Quantity:
     @property
     def column(self) -> str:
         """The heading of a column of the answer."""
-        if self.is_accuracy:
+        if self.is_percent:
             return f"{self.name} (%)"
         return self.name if self.higher_is_better else "relative error"
 
@@ -112,7 +113,7 @@ class Quantity:
     @property
     def difference_name(self) -> str:
         """The name of the quantity that a difference is in."""
-        return f"{self.name} (percentage points)" if self.is_accuracy else self.name
+        return f"{self.name} (percentage points)" if self.is_percent else self.name
 
     def size_in_words(self, training_size: int) -> str:
         """Return a training size, as ``50 training rows`` or ``5 examples per class``."""
@@ -128,18 +129,18 @@ class Quantity:
         """Return an error, or a mean of errors, as it is shown."""
         if not self.higher_is_better:
             return error
-        return 100.0 * (1.0 - error) if self.is_accuracy else 1.0 - error
+        return 100.0 * (1.0 - error) if self.is_percent else 1.0 - error
 
     def shown_spread(self, deviation: float) -> float:
         """Return a deviation of errors as it is shown."""
-        return 100.0 * deviation if self.is_accuracy else deviation
+        return 100.0 * deviation if self.is_percent else deviation
 
     def shown_difference(self, difference: float) -> float:
         """Return a difference of errors as it is shown, of scores with the other sign."""
         if not self.higher_is_better:
             return difference
         # A plain minus would make zero a negative zero.
-        return 100.0 * (0.0 - difference) if self.is_accuracy else 0.0 - difference
+        return 100.0 * (0.0 - difference) if self.is_percent else 0.0 - difference
 
     def shown_effect(self, effect: float) -> float:
         """Return a difference of errors in units of its spread as it is shown."""
@@ -152,13 +153,13 @@ class Quantity:
 
         Without `decimals`, errors have three and percent one.
         """
-        if not self.is_accuracy:
+        if not self.is_percent:
             return format_error(self.shown(mean), deviation, decimals)
         return format_percent(self.shown(mean), self.shown_spread(deviation), unit, decimals)
 
     def write_difference(self, difference: float) -> str:
         """Return a difference of errors as it is shown, with its sign."""
-        decimals = 1 if self.is_accuracy else 3
+        decimals = 1 if self.is_percent else 3
         return format_difference(self.shown_difference(difference), decimals)
 
 
@@ -181,7 +182,9 @@ QUANTITIES |= {
 ``accuracy_of_rows`` is the accuracy of an experiment whose training sizes count rows.
 """
 
-PERCENT = "accuracy_percent"
+_PERCENT = "_percent"
+
+PERCENT = f"accuracy{_PERCENT}"
 """The unit of published accuracies, and of those in the CSV files of tables."""
 
 
@@ -273,9 +276,8 @@ def error_of_unit(unit: str) -> str:
 
     Units that are no such key are the aRRMSE, which the paper calls ``RRMSE``.
     """
-    if unit == PERCENT:
-        return "accuracy"
-    return unit if unit in QUANTITIES else "arrmse"
+    name = unit.removesuffix(_PERCENT)
+    return name if name in QUANTITIES else "arrmse"
 
 
 def chance_error(scores: pd.DataFrame) -> float:
@@ -322,7 +324,7 @@ def _shown_cell(cell, quantity: Quantity):
     # The lowest of the error rates is the highest of the accuracies.
     kind = "" if cell.quantity in QUANTITIES else _OTHER_SIDE.get(cell.quantity, cell.quantity)
     kind = kind.replace("coordinate", "class")
-    name = PERCENT if quantity.is_accuracy else cell.quantity
+    name = f"{cell.quantity}{_PERCENT}" if quantity.is_percent else cell.quantity
     return replace(
         cell,
         quantity=f"{kind}_{PERCENT}" if kind else name,

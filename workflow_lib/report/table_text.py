@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from workflow_lib.report.quantities import QUANTITIES, Quantity, errors_shown
 from workflow_lib.report.results import Published
 from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row
 from workflow_lib.report.table_notes import has_differences, is_published, table_notes
-from workflow_lib.report.tables import ERRORS, Cell, error_table
+from workflow_lib.report.tables import Cell, error_table
 from workflow_lib.report.variants import order_variants
 
 
@@ -40,10 +41,9 @@ class TableOptions:
         What the data stand in for. Only without it are numbers compared with published ones.
     published : sequence of path, default=()
         The files of published numbers that are shown with ours.
-    errors : sequence of str, default=ERRORS
-        The errors that a table of several shows, keys of `QUANTITIES`.
-    comparisons : sequence of mapping, default=()
-        Questions, each with ``question``, ``method`` and ``against``.
+    keys : mapping, default={}
+        The keys that only tables of its kind have (`workflow_lib.report.table_kinds.keys`), as
+        plain values; others are ignored.
     decimals : int, optional
         Those of our errors, by default those of `Quantity.write`. The CSV has all digits.
     """
@@ -54,8 +54,7 @@ class TableOptions:
     dataset_title: str = ""
     stand_in_for: str | None = None
     published: Sequence[str | Path] = ()
-    errors: Sequence[str] = ERRORS
-    comparisons: Sequence[Mapping[str, str]] = ()
+    keys: Mapping[str, Any] = field(default_factory=dict)
     decimals: int | None = None
 
     @property

@@ -30,17 +30,21 @@ from workflow_lib.run.files import (
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     FIGURES,
+    KEYS_OF_TABLES,
+    OWNERS_OF_KEYS,
     TABLES,
     DatasetSettings,
     ExperimentSettings,
     ModelSettings,
     RunSettings,
+    TableSettings,
 )
 from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.published import published_names
 from workflow_lib.run.requests import TableRequest, as_typed
 from workflow_lib.run.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.run.studies import listed_experiments
+from workflow_lib.tabular.tables import listed
 from workflow_lib.tasks.base import PER_CLASS, Task
 from workflow_lib.tasks.found import all_measures, tasks
 
@@ -593,6 +597,7 @@ def _methods_of(
                 UserError(
                     f"experiment '{name}', method '{method_name}'",
                     "; ".join(reasons),
+                    expected=_methods_for_items(files, method, dataset, experiment, limit),
                     remedy=f"take '{method_name}' out of the methods, or change "
                     + _files_to_change(files, name, experiment.dataset, method_name),
                 )
@@ -643,18 +648,20 @@ def _methods_of(
             )
     for table in experiment.tables:
         kind = TABLES[table.kind]
-        for key in dict.fromkeys(key for each in TABLES.values() for key in each.keys):
-            if (key in kind.keys) != bool(getattr(table, key)):
-                kinds = ", ".join(each.name for each in TABLES.values() if key in each.keys)
+        for key, owner in OWNERS_OF_KEYS.items():
+            value, usual = getattr(table, key), TableSettings.model_fields[key].default
+            is_missing = owner == table.kind and not usual and value == usual
+            if is_missing or (owner != table.kind and value != usual):
                 files.errors.append(
                     UserError(
                         f"experiment '{name}', table '{table.name}', key {key}",
-                        f"{len(getattr(table, key))} {key}, and the kind {table.kind}",
-                        expected=f"{key} in a table of kind {kinds}, and in no other",
+                        f"{'no' if is_missing else 'the key'} {key}, and the kind {table.kind}",
+                        expected=f"{key} in a table of kind {owner}, and in no other",
                         remedy=f"change the kind, or the key {key}",
                     )
                 )
-        asked = {each for pair in table.comparisons for each in (pair.method, pair.against)}
+        own_keys = KEYS_OF_TABLES.get(table.kind)
+        asked = own_keys.named_methods(table) if hasattr(own_keys, "named_methods") else set()
         asked -= set(files.names("method")) if is_own else set()
         for method_name in sorted(asked - set(chosen)) if not has_faulty else ():
             files.errors.append(
@@ -687,6 +694,28 @@ def _methods_of(
     return chosen, left_out
 
 
+def _methods_for_items(
+    files: ConfigurationFiles,
+    method: MethodFile,
+    dataset: DatasetSettings,
+    experiment: ExperimentSettings,
+    limit: int,
+) -> str:
+    """Return which methods take the items of a dataset that a method does not take, if any."""
+    if not capabilities.has_other_items(method, dataset):
+        return ""
+    n_errors, found = len(files.errors), []
+    for name in files.names("method"):
+        other = files.get("method", name, "")
+        if other is not None and _is_consistent(files, name, other):
+            settings = other, _model_of(files, name), dataset, experiment, limit
+            if not capabilities.check(*settings, _input_model_of(files, name)):
+                found.append(name)
+    # Faults of files that the run does not name are not reported.
+    del files.errors[n_errors:]
+    return f"methods such as {listed(found)}" if found else "a method that states these items"
+
+
 def _tables_that_can_be(
     files: ConfigurationFiles,
     experiment: ExperimentSettings,
@@ -702,10 +731,10 @@ def _tables_that_can_be(
         return experiment.tables
     kept = []
     for table in experiment.tables:
-        asked = [pair for pair in table.comparisons if {pair.method, pair.against} <= set(methods)]
-        is_shown = _has_method_for(files, TABLES[table.kind], methods)
-        if is_shown and (asked or not table.comparisons):
-            kept.append(table.model_copy(update={"comparisons": tuple(asked)}))
+        own_keys = KEYS_OF_TABLES.get(table.kind)
+        limited = own_keys.limited_to(table, methods) if hasattr(own_keys, "limited_to") else {}
+        if limited is not None and _has_method_for(files, TABLES[table.kind], methods):
+            kept.append(table.model_copy(update=limited))
     return tuple(kept)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict
 
+from workflow_lib.core.plugins import TABLE_KEYS
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import (
     ADDRESS,
@@ -39,7 +40,7 @@ from workflow_lib.core.values import (
 from workflow_lib.models.kinds.found import model_kinds
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.table_kinds.base import table_kinds
-from workflow_lib.tasks.found import all_measures, alternatives, tasks, usual_measures
+from workflow_lib.tasks.found import all_measures, alternatives, tasks
 
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
@@ -50,21 +51,7 @@ MAX_TOPIC_LENGTH = 36
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
-ErrorName = Literal[tuple(all_measures())]
 METRICS = {name: each for name, each in all_measures().items() if each.selects_by}
-
-
-class Comparison(Settings):
-    """A question that a table of kind `comparisons` answers."""
-
-    question: Text
-    """The question, such as `Do unlabelled rows help?`: yes, if `method` is better."""
-
-    method: Name
-    """A method of the experiment, taken with its most weak rows."""
-
-    against: Name
-    """The method that it is compared with, with its most weak rows; the same method: without."""
 
 
 TABLES = table_kinds()
@@ -79,22 +66,13 @@ def _what_is_shown(kinds: Mapping[str, Any]) -> str:
     return f"What it shows: {shown}."
 
 
-class TableSettings(Settings):
-    """A table of an experiment."""
+class _AnyTable(Settings):
+    """Keys of a table of any kind."""
 
     name: Name
     """Name of the table, once per experiment; part of its file name."""
 
     kind: Annotated[Literal[*TABLES], Field(description=_what_is_shown(TABLES))]
-
-    comparisons: tuple[Comparison, ...] = ()
-    """Questions that a table of kind `comparisons` answers, with both tests."""
-
-    errors: Annotated[
-        tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)
-    ] = usual_measures("numbers")
-    """Errors that a table of kind `error` shows, one block each; see [Errors](#errors). A table of
-    classes names those of classes; its default is the accuracy."""
 
     caption: Text
     """The sentence above the table."""
@@ -110,6 +88,19 @@ class TableSettings(Settings):
     """Decimals of our errors, or of accuracies in per cent, in the report and in LaTeX; the CSV has
     all digits. null (the default): 3 for errors, 1 for per cent. Published numbers keep their
     printed digits, and tables that show no errors have no such setting."""
+
+
+KEYS_OF_TABLES = {name: TABLE_KEYS.load(name) for name in TABLE_KEYS.modules}
+"""The modules of the keys of single kinds of tables, by kind."""
+
+OWNERS_OF_KEYS = {
+    key: kind for kind, module in KEYS_OF_TABLES.items() for key in module.Keys.model_fields
+}
+"""The kind of tables that has a key, by the keys that no other kind has."""
+
+
+class TableSettings(*(each.Keys for each in KEYS_OF_TABLES.values()), _AnyTable):
+    """A table of an experiment."""
 
 
 def _figures_of_named_methods() -> str:

@@ -314,7 +314,7 @@ def next_section(answer: Mapping, name: str) -> Section:
 
 def _row_entries(row: Mapping, answer: Mapping) -> list[Entry | str]:
     mean, deviation = _number(row["mean"]), _number(row["deviation"])
-    write = format_percent if QUANTITIES[answer["metric"]].is_accuracy else format_error
+    write = format_percent if QUANTITIES[answer["metric"]].is_percent else format_error
     text = write(mean, deviation)
     if row["n_splits"] < answer["n_splits"]:
         text += f" ({count_of(row['n_splits'], 'split')})"
@@ -360,7 +360,7 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
 
 def _test_texts(comparison: Mapping, answer: Mapping) -> list[str]:
     is_tested = comparison["outcome"] not in ("equal", "untested")
-    digits = ".1f" if QUANTITIES[answer["metric"]].is_accuracy else ".3f"
+    digits = ".1f" if QUANTITIES[answer["metric"]].is_percent else ".3f"
     texts = [_signed(_number(comparison["difference"]), digits)]
     texts.append(_signed(_number(comparison["effect"]), ".1f") if is_tested else MISSING)
     texts += [

@@ -266,7 +266,7 @@ def _amount(board: Leaderboard, comparison: Difference) -> str:
     measured = QUANTITIES[board.metric]
     if not measured.higher_is_better:
         return format_share(abs(comparison.relative))
-    if not measured.is_accuracy:
+    if not measured.is_percent:
         return f"{abs(comparison.difference):.3f}"
     return _points(comparison.difference)
 
@@ -502,7 +502,7 @@ def _choice_note(board: Leaderboard) -> str:
     lowest = measured.write(choice.winner_error, math.nan, unit=True)
     chosen = measured.write(choice.mean, math.nan, unit=True)
     gap = f"{choice.gap:.3f}" if choice.gap >= 0.001 else "less than 0.001"
-    if measured.is_accuracy:
+    if measured.is_percent:
         gap = _points(choice.gap)
     if chosen == lowest:
         found = f"it is {chosen} as well"

@@ -305,7 +305,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "n_splits": board.n_splits,
         "n_test": board.n_test,
         "metric": measured.measure.name,
-        "unit": "percent" if measured.is_accuracy else "relative error",
+        "unit": "percent" if measured.is_percent else "relative error",
         "better": measured.better,
         "mean": measured.shown(board.expected.mean),
         "deviation": measured.shown_spread(board.expected.deviation),

@@ -179,7 +179,7 @@ def draw_methods(
         if is_near:
             notes = [f"Dashed: {baseline['label']}; grey: single splits"]
         elif baseline:
-            number = f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_accuracy}"
+            number = f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_percent}"
             notes.append(f"beyond the axis: {baseline['label']}, {number}")
         if is_cut:
             notes.append("triangles: beyond the axis")
@@ -221,7 +221,7 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
     return draw_lines(
         {"": lines},
         size=(WIDTH, 2.6),
-        axes=(measured.size_axis, "accuracy (%)" if measured.is_accuracy else measured.name),
+        axes=(measured.size_axis, f"{measured.name} (%)" if measured.is_percent else measured.name),
         scale=lambda axis, _: scale_sizes(axis, sizes, 1.2),
         title="Learning curve of the best method and of the reference",
         is_error=not measured.higher_is_better,
@@ -308,7 +308,7 @@ def _limits(
     values = points.loc[points["method"].isin(shown.index.get_level_values("method")), "value"]
     bars = [*(shown["mean"] - shown["std"]), *(shown["mean"] + shown["std"])]
     levels = np.array([*values, *bars, baseline])
-    if measured.is_accuracy:
+    if measured.is_percent:
         bounds = 0.0, 100.0
     elif measured.higher_is_better:
         bounds = -1.0, 1.0
@@ -323,7 +323,7 @@ def _limits(
 
 def _errors(mean: float, deviation: float, metric: str) -> tuple[float, float]:
     """Return the error and its deviation of values as they are shown."""
-    if QUANTITIES[metric].is_accuracy:
+    if QUANTITIES[metric].is_percent:
         return 1.0 - mean / 100.0, deviation / 100.0
     return QUANTITIES[metric].error(mean), deviation
 

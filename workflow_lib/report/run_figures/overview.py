@@ -299,5 +299,5 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
     low, high = axis.get_ylim()
     room = 0.2 * (high - low)
     axis.set_ylim((low - room, high) if measured.higher_is_better else (low, high + room))
-    unit = "accuracy (%)" if measured.is_accuracy else measured.name
+    unit = f"{measured.name} (%)" if measured.is_percent else measured.name
     axis.set_ylabel(unit, fontsize=8)

@@ -7,16 +7,16 @@ is that of the kind. It has
     what it shows, for the reference of the configuration;
 ``READS``
     the results of an experiment that it takes, as a mapping of names to the patterns of their
-    files, in which ``{experiment}``, ``{dataset}`` and ``{mixture}`` (the model of the experiment
-    whose components are shown) stand for names;
+    files (`workflow_lib.report.reads`);
 ``COLUMNS``
     what its CSV file has of each cell;
 ``cells``
     which returns all numbers of the table, as a list of objects with the attributes `COLUMNS`, or
     as a frame with these columns. Its parameters are the names in `READS`, in their order, and
     ``options``, a `workflow_lib.report.table_text.TableOptions`. What
-    `workflow_lib.report.table_files.READERS` names is given as a frame, all else as a path. It
-    raises UserError where the results do not hold what it shows;
+    `workflow_lib.report.table_files.READERS` names is given as a frame, all else as
+    `workflow_lib.report.reads.arranged` gives it. It raises UserError where the results do not
+    hold what it shows;
 ``layout``
     which returns the `workflow_lib.report.table_markup.Layout` of the cells with the same options,
     and computes no number;
@@ -25,14 +25,29 @@ and may have
 
 ``SHOWS_ERRORS``
     whether its cells are `workflow_lib.report.tables.Cell` of errors, whose decimals can be set;
-``KEYS``
-    the keys of a table that it needs, and that no other kind may have;
 ``REQUIRES`` and ``BECAUSE``
     what an experiment must satisfy to have it, as facts of `workflow_lib.run.capabilities` each
     with the values that are possible, and the reason given to the user where it is not satisfied;
 ``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
     what one method of the experiment must satisfy, as facts with values too, and what such a
     method is.
+
+A kind with keys of its own in the configuration has a module of its name in the folder ``keys``
+beside it, with the class
+
+``Keys``
+    a `workflow_lib.core.settings.Settings` of keys that no other kind has. One whose value is empty
+    by default must be given;
+
+and, where these name methods, the functions
+
+``named_methods(table)``
+    which returns them, for the settings of a table;
+``limited_to(table, methods)``
+    which returns the keys without those of other methods, for a table of a user, or None where
+    nothing is left.
+
+`cells` and `layout` find the values in ``options.keys``.
 
 All but ``COLUMNS``, ``cells`` and ``layout`` are literals. They are read from the source, because
 importing pandas takes a second, and every command needs them.
@@ -46,6 +61,7 @@ from functools import cache
 from pathlib import Path
 
 from workflow_lib.core.plugins import TABLE_KINDS, check_members, declared, plugin_name
+from workflow_lib.report.reads import check_reads
 
 _REQUIRED = ("SHOWS", "READS", "COLUMNS", "cells", "layout")
 _TOGETHER = {"REQUIRES": "BECAUSE", "NEEDS_METHOD": "METHOD_IN_WORDS"}
@@ -59,7 +75,6 @@ class TableKind:
     shows: str
     reads: dict[str, str]
     shows_errors: bool = False
-    keys: tuple[str, ...] = ()
     requires: dict[str, set] = field(default_factory=dict)
     because: str = ""
     needs_method: dict[str, set] = field(default_factory=dict)
@@ -78,7 +93,7 @@ def read_module(path: Path) -> TableKind:
     Raises
     ------
     UserError
-        If a member is missing.
+        If a member is missing, or a pattern has an unknown name.
     """
     found = declared(path)
     needed = [*_REQUIRED, *(more for name, more in _TOGETHER.items() if name in found)]
@@ -86,4 +101,5 @@ def read_module(path: Path) -> TableKind:
     check_members(path, found, needed, every, "docs/add-a-table.md")
     values = {each.name: found.get(each.name.upper()) for each in fields(TableKind)}
     literals = {name: ast.literal_eval(value) for name, value in values.items() if value}
+    check_reads(path, literals["reads"])
     return TableKind(plugin_name(path), **literals)

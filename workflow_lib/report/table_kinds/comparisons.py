@@ -25,7 +25,6 @@ from workflow_lib.report.variants import Variant, components_order
 
 SHOWS = "questions, each answered by two methods"
 READS = {"scores": "results/{experiment}/scores.csv"}
-KEYS = ("comparisons",)
 COLUMNS = (
     *("question", "answer", "quantity", "training_size"),
     *("method", "components", "weak_size"),
@@ -47,7 +46,8 @@ NOTE = (
 def cells(scores: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     """Return the answers, by training size in the order of the questions.
 
-    Each of `options.comparisons` has a ``question``, whether ``method`` is better than ``against``.
+    Each of ``comparisons`` in the keys has a ``question``, whether ``method`` is better than
+    ``against``.
     ``difference`` and ``deviation`` are as they are shown: in percentage points of an accuracy.
     ``answer`` is ``yes``, ``no, worse``, ``not shown`` or, for one split, ``not tested``.
 
@@ -60,7 +60,7 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     n_train, n_test = rows_of_sizes(rows), most_test_rows(rows)
     answers = []
     for size, column in errors_by_size(rows, options.metric).items():
-        for asked in options.comparisons:
+        for asked in options.keys["comparisons"]:
             for first, second in _compared(column, asked["method"], asked["against"]):
                 found = difference(
                     column[first], column[second], n_train[size], n_test[first, size]
@@ -116,7 +116,7 @@ _ANSWERS = {
 def layout(cells: pd.DataFrame, options: TableOptions) -> Layout:
     """Return the layout: a block for each training size, a row for each question."""
     measured = QUANTITIES[options.metric]
-    decimals = 1 if measured.is_accuracy else 3
+    decimals = 1 if measured.is_percent else 3
     blocks = []
     for size, of_size in cells.groupby("training_size", sort=False):
         rows = []

@@ -8,7 +8,7 @@ from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import read_published
 from workflow_lib.report.table_markup import Layout
 from workflow_lib.report.table_text import TableOptions, error_cells, method_layout, writer
-from workflow_lib.report.tables import ERROR_COLUMNS, Cell
+from workflow_lib.report.tables import ERROR_COLUMNS, ERRORS, Cell
 
 SHOWS = "errors of each method at each training size"
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -18,7 +18,8 @@ COLUMNS = ERROR_COLUMNS
 
 def cells(scores: pd.DataFrame, options: TableOptions) -> list[Cell]:
     """Return the cells by error, training size and method."""
-    return error_cells(scores, options, options.errors, read_published(options.published))
+    errors = options.keys.get("errors", ERRORS)
+    return error_cells(scores, options, errors, read_published(options.published))
 
 
 def layout(cells: list[Cell], options: TableOptions) -> Layout:

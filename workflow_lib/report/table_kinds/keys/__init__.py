@@ -1,0 +1,1 @@
+"""The keys that single kinds of tables have: one module each, loaded without the kind."""
