@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, at_most, interleaved, is_installed, row
-from workflow_lib.items.item_rows import Graph
+from workflow_lib.items.kinds.graphs import Graph
 
 TITLE = "The Weisfeiler-Lehman kernel of graphs"
 

@@ -75,7 +75,7 @@ def queue_files(experiment):
     """Return the costs of the queues of an experiment, where a table or figure shows them."""
     path = f"results/{experiment}/queue-costs.csv"
     figures = [figure_modules()[each.kind] for each in settings.experiments[experiment].figures]
-    is_drawn = any("queue_costs" in figure.artifacts for figure in figures)
+    is_drawn = any("queue_costs" in figure.reads for figure in figures)
     return [path] if is_drawn or path in read_by_tables(experiment) else []
 
 

@@ -5,6 +5,7 @@ from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.core.values import numbers_of
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.labels import figure_title
+from workflow_lib.report.reads import paths_of
 from workflow_lib.report.table_kinds.base import table_kinds
 from workflow_lib.run.published import published_tables
 
@@ -36,20 +37,35 @@ def table_of(wildcards):
     return parts_of(wildcards.experiment, "tables")[wildcards.table]
 
 
+def files_of(reads, experiment, shown=()):
+    """Return the files of patterns of READS by name, for an experiment and the shown methods."""
+    methods = settings.methods_of(experiment)
+    values = {
+        "experiment": lambda: [experiment],
+        "dataset": lambda: [settings.experiments[experiment].dataset],
+        "mixture": lambda: [name for name in [mixture_of(experiment)] if name],
+        "family": lambda: families(experiment),
+        "version": lambda: dataset_versions(experiment),
+        "wrong_share": lambda: shares_of_wrong_labels(experiment).values(),
+        "method": lambda: methods,
+        "shown_method": lambda: shown or methods,
+        "membership_method": lambda: membership_methods(experiment),
+        "input_model": lambda: input_models_of(shown or methods),
+        "split": lambda: settings.splits_of(experiment),
+    }
+    return {name: paths_of(pattern, values) for name, pattern in reads.items()}
+
+
 def files_of_table(experiment, table):
     """Return what the kind of a table reads of its experiment, by name."""
-    names = {"experiment": experiment, "dataset": settings.experiments[experiment].dataset}
-    reads = table_kinds()[table.kind].reads
-    return {
-        name: pattern.format(**names, mixture=mixture_of(experiment))
-        for name, pattern in reads.items()
-    }
+    return files_of(table_kinds()[table.kind].reads, experiment)
 
 
 def read_by_tables(experiment):
     """Return all results that tables of an experiment read, each once."""
     tables = settings.experiments[experiment].tables
-    return sorted({path for table in tables for path in files_of_table(experiment, table).values()})
+    read = [path for table in tables for path in files_of_table(experiment, table).values()]
+    return sorted(set().union(*([path] if isinstance(path, str) else path for path in read)))
 
 
 def options_of_table(wildcards):
@@ -195,54 +211,8 @@ def input_models_of(methods):
 
 def files_of_figure(wildcards):
     """Return what the module of a figure reads of its experiment, by name."""
-    experiment = experiment_of_figure(wildcards)
-    folder, methods = f"results/{experiment}", settings.methods_of(experiment)
-    mixture = mixture_of(experiment)
-    known = {
-        "all_input_models": [
-            path
-            for name in input_models_of(shown_in_figure(wildcards))
-            for path in split_files(
-                f"results/{{experiment}}/split-{{split}}/{name}/input_models.h5", experiment
-            )
-        ],
-        "all_regressions": [
-            path
-            for name in shown_in_figure(wildcards)
-            for path in split_files(
-                f"results/{{experiment}}/split-{{split}}/{name}/regression.h5", experiment
-            )
-        ],
-        "calibration": f"{folder}/calibration.h5",
-        "coordinates": f"{folder}/coordinates.csv",
-        "dataset": f"results/datasets/{settings.experiments[experiment].dataset}.h5",
-        "family_scores": [f"results/{name}/scores.csv" for name in families(experiment)],
-        "first_features": f"{folder}/split-0/features.h5",
-        "first_input_models": [
-            f"{folder}/split-0/{name}/input_models.h5"
-            for name in input_models_of(shown_in_figure(wildcards))
-        ],
-        "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
-        "first_split": f"{folder}/split-0/split.h5",
-        "models": f"{folder}/split-0/{mixture}/models.h5" if mixture else [],
-        "predictions": prediction_files(SimpleNamespace(experiment=experiment)),
-        "queue_costs": next(iter(queue_files(experiment)), []),
-        "regressions": [
-            f"{folder}/split-0/{name}/regression.h5" for name in membership_methods(experiment)
-        ],
-        "scores": f"{folder}/scores.csv",
-        "share_predictions": [
-            path
-            for name in shares_of_wrong_labels(experiment).values()
-            for path in prediction_files(SimpleNamespace(experiment=name))
-        ],
-        "share_scores": [
-            f"results/{name}/scores.csv" for name in shares_of_wrong_labels(experiment).values()
-        ],
-        "splits": all_splits(SimpleNamespace(experiment=experiment)),
-        "version_scores": [f"results/{name}/scores.csv" for name in dataset_versions(experiment)],
-    }
-    return {name: known[name] for name in kind_of(wildcards).artifacts}
+    shown = shown_in_figure(wildcards)
+    return files_of(kind_of(wildcards).reads, experiment_of_figure(wildcards), shown)
 
 
 def settings_of_figure(wildcards):

@@ -11,7 +11,6 @@ from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE
 from each_case import each_case
 from pydantic.fields import FieldInfo
 
-from workflow_lib.core.plugins import READERS
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, parameters_of
@@ -368,17 +367,6 @@ WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
 def test_letters_are_no_numbers(method, dataset, reason):
     reasons = reasons_of(method, None, dataset, EXPERIMENT | CLASSES)
     assert [reason in message for message in reasons] == [True] * (reason is not None), reasons
-
-
-@pytest.mark.parametrize("kind", ["letters", "bags", "graphs", "points", "meshes"])
-def test_items_without_numbers_beside_are_for_no_method_of_vectors(monkeypatch, kind):
-    reader = READERS.load("digits_segments")
-    monkeypatch.setattr(reader, "kind_of_inputs", lambda options: kind)
-    patches = {"reader": "digits_segments", "task": "classes", "options": {"inputs": "patches"}}
-    assert reasons_of(ONE_HOT, None, patches, EXPERIMENT | CLASSES) == []
-    monkeypatch.setattr(reader, "NUMBERS_BESIDE", False)
-    (message,) = reasons_of(ONE_HOT, None, patches, EXPERIMENT | CLASSES)
-    assert f"gives {kind}, and the method would take their codes for numbers" in message
 
 
 def test_state_space_models_are_for_series():

@@ -99,7 +99,7 @@ def test_the_figure_shows_the_error_of_each_split(tmp_path, module_of):
     path = "workflow_lib/report/figures/split_errors.py"
     (tmp_path / "split_errors.py").write_text(FILES[path])
     declared = figures.read_module(tmp_path / "split_errors.py")
-    assert declared.artifacts == ("scores",)
+    assert list(declared.reads) == ["scores"]
     assert set(declared.settings) == {"title", "shown_methods", "metric"}
     rows = [("m-krr", "selected", 0, lambda size, split: size / 100 + split)]
     scores = write_scores(tmp_path / "scores.csv", rows, n_splits=3)

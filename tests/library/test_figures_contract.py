@@ -227,7 +227,16 @@ def test_a_figure_can_be_read_and_has_the_same_bytes_in_every_process(drawn, kin
 @each_case("kind", KINDS)
 def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
     module, declared = FIGURES.load(kind), KINDS[kind]
-    for name in ("shows", "caption", "method_fields", "requires", "because", "needs", "names_best"):
+    for name in (
+        "shows",
+        "caption",
+        "reads",
+        "method_fields",
+        "requires",
+        "because",
+        "needs",
+        "names_best",
+    ):
         if hasattr(module, name.upper()):
             assert getattr(declared, name) == getattr(module, name.upper())
     assert declared.shows and declared.caption.endswith(".") and module.__doc__
@@ -236,7 +245,7 @@ def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
     assert bool(takes_methods) == bool(declared.method_fields)
     parameters = inspect.signature(module.draw).parameters.values()
     required = [p.name for p in parameters if p.default is p.empty]
-    assert required == [*declared.artifacts, *declared.settings]
+    assert required == [*declared.reads, *declared.settings]
 
 
 @each_case("kind", KINDS)
@@ -259,19 +268,24 @@ def test_what_is_declared_is_read_without_loading_a_figure():
 def test_a_module_is_read_without_loading_it(tmp_path):
     path = tmp_path / "dots.py"
     lines = ["import no_such_module", 'SHOWS = "dots"', 'CAPTION = "Dots."']
+    lines += ['READS = {"scores": "results/{experiment}/scores.csv"}']
     lines += ["def draw(scores, n=3, *, title, metric=None): pass"]
     path.write_text("\n".join(lines))
     module = base.read_module(path)
     assert (module.name, module.shows, module.caption) == ("dots", "dots", "Dots.")
-    assert (module.artifacts, module.settings) == (("scores",), ("title",))
+    assert (list(module.reads), module.settings) == (["scores"], ("title",))
+
+
+SHORT = 'SHOWS = "a"\nCAPTION = "b"\n'
 
 
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ('SHOWS = "dots"', "a module without CAPTION, draw"),
-        ('SHOWS = "dots"\nREQUIRES = {}', "a module without CAPTION, draw, BECAUSE"),
-        ('SHOWS = "a"\nCAPTION = "b"\ndef draw(scores, dots): pass', "parameters of draw: dots"),
+        ('SHOWS = "dots"', "a module without CAPTION, READS, draw"),
+        ('SHOWS = "dots"\nREQUIRES = {}', "a module without CAPTION, READS, draw, BECAUSE"),
+        (f"{SHORT}READS = {{}}\ndef draw(dots): pass", "parameters of draw: dots"),
+        (f"{SHORT}READS = {{'a': '{{b}}.h5'}}\ndef draw(a): pass", r"READS: \{b\}"),
     ],
 )
 def test_a_module_that_breaks_the_contract_is_refused_by_name(tmp_path, lines, reason):

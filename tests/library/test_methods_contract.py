@@ -19,10 +19,9 @@ from small_data import regression_data
 from small_pipeline import assert_same_tree
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.core.plugins import METHODS
-from workflow_lib.items.bag_rows import bags_tree
+from workflow_lib.core.plugins import ITEM_KINDS, METHODS
 from workflow_lib.items.group_names import DETECTIONS
-from workflow_lib.items.word_points import ImagePoints, points_tree
+from workflow_lib.items.kinds import bags
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
 from workflow_lib.protocol import (
@@ -156,14 +155,15 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
         vectors = np.random.default_rng(3).normal(size=(N_CLASSES, 2))
         tree["outputs"] = vectors[data.labels]
         tree["classes"] = {"labels": data.labels, "vectors": vectors}
-    noise = np.random.default_rng(4).normal(size=(len(data.X), 5, data.X.shape[1]))
-    tree["bags"] = bags_tree(list(data.X[:, None] + noise))
     if data.has_boxes:
+        points = ITEM_KINDS.load("points")
         positions = np.random.default_rng(9).random((30, 2))
         words = (np.abs(data.X[:, np.arange(30) % data.X.shape[1]]) * 7 + np.arange(30)) % N_WORDS
-        images = [ImagePoints(each.astype(int), positions, IMAGE, N_WORDS) for each in words]
-        tree["points"] = points_tree(images)
-        tree["boxes"] = {"sizes": np.tile(IMAGE, (N_ROWS, 1))}
+        images = [points.ImagePoints(each.astype(int), positions, IMAGE, N_WORDS) for each in words]
+        tree |= points.pack(images)
+    else:
+        noise = np.random.default_rng(4).normal(size=(len(data.X), 5, data.X.shape[1]))
+        tree |= bags.pack(list(data.X[:, None] + noise))
     write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
     write_artifact(paths["split"], data.split, "split")
     source = (paths["dataset"], paths["split"])

@@ -12,7 +12,7 @@ import pytest
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import read_dataset
-from workflow_lib.items.bag_rows import bags_of
+from workflow_lib.items.kinds.bags import unpack
 from workflow_lib.protocol import splitting
 
 OPTIONS = {"bag": "patient", "classes": "ill", "numbers": ["x_*"]}
@@ -66,7 +66,7 @@ def test_bags_and_what_is_left_out(tmp_path):
         "bags with the same rows and two classes": 4,
     }
     assert tree["report"]["incomplete_rows"] == 2
-    bags = bags_of(tree["bags"], range(3))
+    bags = unpack(tree)
     assert [bag.tolist() for bag in bags] == [[[1, 1, 7]], [[9, 9, 7]], [[8, 8, 7]]]
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from workflow_lib.data.reading import read_dataset
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 
 # The usual codes in hexadecimal, with the segments g f e d c b a as the bits 6 to 0.
 CODES = [0x3F, 0x06, 0x5B, 0x4F, 0x66, 0x6D, 0x7D, 0x07, 0x7F, 0x6F]

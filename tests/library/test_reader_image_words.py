@@ -16,7 +16,7 @@ from workflow_lib.data.reading import read_dataset
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.inputs.bag_shares import WordHistogram, WordPyramid
 from workflow_lib.inputs.images.visual_words import Images
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 from workflow_lib.protocol import features_stage
 from workflow_lib.protocol.splitting import split_rows
 from workflow_lib.run.models import DatasetSettings

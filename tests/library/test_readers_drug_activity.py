@@ -18,7 +18,7 @@ from workflow_lib.data.molecules import (
     tree_transitions,
 )
 from workflow_lib.data.reading import read_dataset
-from workflow_lib.items.item_rows import graphs_in
+from workflow_lib.items.kinds.graphs import graphs_in
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.solvers.gram import gram_matrix

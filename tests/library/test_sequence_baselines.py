@@ -8,7 +8,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from workflow_lib.inputs.sequence_length import SequenceLength
 from workflow_lib.inputs.word_shares import WordShares
-from workflow_lib.items.item_rows import letter_rows
+from workflow_lib.items.kinds.letters import letter_rows
 from workflow_lib.solvers.position_naive_bayes import PositionNaiveBayes
 from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 

@@ -13,7 +13,7 @@ from small_assay import config_with_methods
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.data.table_encoding import TableEncoding
 from workflow_lib.data.table_sequences import proposed_letters
-from workflow_lib.items.item_rows import letter_rows
+from workflow_lib.items.kinds.letters import letter_rows
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.table.new_table import run
 from workflow_lib.tabular.table_file import read_table

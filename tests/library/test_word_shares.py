@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workflow_lib.inputs.word_shares import WordShares
-from workflow_lib.items.item_rows import letter_rows, sequences_in
+from workflow_lib.items.kinds.letters import letter_rows, sequences_in
 
 
 def rows_and_classes():

@@ -118,6 +118,7 @@ SCORE_SPACES = Plugins(
 MEASURES = Plugins(
     "measure", "measures", "measures", others=("base", "found", "metrics"), is_stated=False
 )
+ITEM_KINDS = Plugins("item kind", "items/kinds", "item_kinds", others=("base",), is_stated=False)
 TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
 STAGES = Plugins("stage", "protocol/stages", "stages")
 ENCODERS = Plugins("encoder", "inputs/encoders", "encoders", is_stated=False)

@@ -1,7 +1,7 @@
 """Bags of a table that has a row for each instance, such as a cell of a patient.
 
 The table of the bags has one row for each of them: its name, its class and its pooled columns
-(`workflow_lib.items.bag_rows.pooled_rows`), so that it can be inspected as any other table.
+(`workflow_lib.items.kinds.bags.pooled_rows`), so that it can be inspected as any other table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from workflow_lib.core.copies import without_copies
 from workflow_lib.core.errors import UserError
-from workflow_lib.items.bag_rows import pooled_rows
+from workflow_lib.items.kinds.bags import pooled_rows
 from workflow_lib.tabular.row_roles import codes_of, row_key
 from workflow_lib.tabular.tables import listed
 from workflow_lib.tabular.user_table import Table

@@ -13,7 +13,7 @@ import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.optional_packages import not_installed
-from workflow_lib.items.item_rows import Graph, graph_rows
+from workflow_lib.items.kinds.graphs import Graph, pack
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -190,13 +190,13 @@ def graph_inputs(
 ) -> tuple[np.ndarray, list[str], dict[str, Any]]:
     """Return rows (n, q) of graphs with fingerprints beside them, their names, and ``items``.
 
-    As a "dataset" artifact holds them (`workflow_lib.items.item_rows`).
+    As a "dataset" artifact holds them (`workflow_lib.items.kinds.graphs`).
     """
-    rows = graph_rows(graphs)
     bits = np.array([molecule.fingerprint for molecule in molecules], dtype=np.float64)
+    rows, items = pack(graphs, n_beside=bits.shape[1]).values()
     names = [f"number_{place + 1}" for place in range(rows.shape[1])]
     names += [f"bit_{bit}" for bit in range(bits.shape[1])]
-    return np.hstack([rows, bits]), names, {"kind": "graphs", "n_beside": bits.shape[1]}
+    return np.hstack([rows, bits]), names, items
 
 
 def _labels_and_bonds(molecule) -> tuple[list[str], list[list[tuple[int, str]]]]:

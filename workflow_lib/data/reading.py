@@ -8,16 +8,11 @@ A reader is a module in ``workflow_lib/data/readers`` with two members:
     which returns the tree of a "dataset" artifact (see `workflow_lib.tabular.tables`). A reader
     of image features takes a fourth argument, the paths of their artifacts by kind.
 
-A reader whose inputs are no usual rows also has
+A reader whose rows are no numbers also has
 
 ``kind_of_inputs(options)``
-    which returns ``letters``, ``vectors``, ``counts`` or ``graphs``
-    (`workflow_lib.items.item_rows`), ``bags`` (`workflow_lib.items.bag_rows`), ``points``
-    (`workflow_lib.items.word_points`), or ``transitions`` for counts of transitions between
-    states; else ``numbers``. Methods for vectors are refused for ``letters``, ``graphs`` and
-    other kinds of items, and for ``bags`` and ``points`` unless the reader has
-``NUMBERS_BESIDE = True``
-    which says that its ``inputs`` are rows of numbers that describe the items.
+    which returns the kind of its items, a name in `workflow_lib.items.kinds`; without it they are
+    ``numbers``.
 
 The file name of the module is the name of the reader: a new file there is a new reader
 (`workflow_lib.core.plugins`).
@@ -29,14 +24,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflow_lib.core.errors import UserError
+from workflow_lib.core.errors import UserError, unknown_name
 from workflow_lib.core.plugins import READERS
+from workflow_lib.items.kinds.base import NUMBERS, check_items, item_kinds, kind_of
 
 if TYPE_CHECKING:
     from workflow_lib.core.settings import Settings
-
-NUMBERS = "numbers"
-"""The kind of inputs of most readers: rows of numbers, terms or images."""
 
 
 def options_model(reader: str) -> type[Settings]:
@@ -53,14 +46,13 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
         return NUMBERS
     try:
         kind_of = getattr(READERS.load(reader), "kind_of_inputs", None)
-        return kind_of(checked_options(reader, options)) if kind_of else NUMBERS
+        kind = kind_of(checked_options(reader, options)) if kind_of else NUMBERS
     except UserError:
         return NUMBERS
-
-
-def has_numbers_beside(reader: str) -> bool:
-    """Return whether a reader gives rows of numbers that describe its items, beside these."""
-    return reader in READERS.paths and getattr(READERS.load(reader), "NUMBERS_BESIDE", False)
+    if kind not in item_kinds():
+        place = f"kind_of_inputs of the reader '{reader}'"
+        raise ValueError(str(unknown_name(place, "item kind", str(kind), item_kinds())))
+    return kind
 
 
 def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
@@ -118,10 +110,20 @@ def read_dataset(
     Raises
     ------
     UserError
-        For options or data that the reader refuses.
+        For options or data that the reader refuses, or items that are not of their kind.
     """
     typed = checked_options(reader, options)
     arguments = [typed, [Path(source) for source in sources], seed]
     if features:
         arguments.append({kind: Path(path) for kind, path in features.items()})
-    return READERS.load(reader).read(*arguments)
+    tree = READERS.load(reader).read(*arguments)
+    try:
+        check_items(tree)
+    except ValueError as error:
+        raise UserError(
+            place=f"the dataset of the reader '{reader}'",
+            found=str(error).rstrip("."),
+            expected=f"items of the kind '{kind_of(tree)}'",
+            remedy="correct the data, or the options of the dataset",
+        ) from error
+    return tree

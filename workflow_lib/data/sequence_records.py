@@ -130,15 +130,15 @@ def letter_dataset(
 ) -> dict[str, Any]:
     """Return the "dataset" artifact of the letters of records, as `records_dataset`.
 
-    ``inputs`` are the rows of `workflow_lib.items.item_rows`, ``unknown_letters`` in the report
+    ``inputs`` are the rows of `workflow_lib.items.kinds.letters`, ``unknown_letters`` in the report
     is the number of letters that are none of `letters`.
     """
-    from workflow_lib.items.item_rows import UNKNOWN, letter_rows
+    from workflow_lib.items.kinds.letters import UNKNOWN, pack
 
-    inputs = letter_rows([record.sequence for record in records], letters)
+    items = pack([record.sequence for record in records], letters)
+    inputs, groups["items"] = items["inputs"], items["items"]
     names = [f"letter_{place + 1}" for place in range(inputs.shape[1])]
     report = {**report, "unknown_letters": int((inputs == UNKNOWN).sum())}
-    groups["items"] = {"kind": "letters", "n_symbols": len(letters)}
     groups["names"] = {"letters": letters}
     return records_dataset(records, inputs, names, place, rows_read, report, **groups)
 

@@ -20,7 +20,7 @@ from workflow_lib.data.table_bags import bag_counts
 from workflow_lib.data.table_sequences import table_sequences
 from workflow_lib.inputs.column_origins import ColumnOrigins, channel_groups
 from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_module
-from workflow_lib.items.item_rows import letter_rows
+from workflow_lib.items.kinds.letters import letter_rows
 from workflow_lib.items.word_counts import words_of
 from workflow_lib.tabular.cell_texts import known_places
 from workflow_lib.tabular.table_file import Table
@@ -97,8 +97,8 @@ class EncodedRows:
         seen``; "" without such values.
     texts : mapping from str to array (n,) of str
         The texts of the columns whose codes the folds learn, in the place of inputs.
-    bags : list of n arrays (m_i, d), or None
-        Of rows that are bags of rows of numbers.
+    items : list of n items, or None
+        Those that are not in `inputs`, such as bags of rows of numbers.
     """
 
     inputs: np.ndarray | csr_array
@@ -107,7 +107,7 @@ class EncodedRows:
     lagged_names: list[str]
     notes: list[str]
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    bags: list[np.ndarray] | None = None
+    items: list | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class TableEncoding:
         Only where the inputs are not sparse.
     sequence : str or None
         A column of sequences, which is then the only one; a row of
-        `workflow_lib.items.item_rows` each, of the known `letters`, in `longest` columns.
+        `workflow_lib.items.kinds.letters` each, of the known `letters`, in `longest` columns.
     bags : bool
         Whether `numbers`, which are then the only columns, count the words of a bag.
     """

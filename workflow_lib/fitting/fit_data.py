@@ -17,16 +17,18 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 from workflow_lib.fitting.wrong_labels import training_output_rows
-from workflow_lib.items.bag_rows import bags_of
 from workflow_lib.items.class_trees import ClassTree, tree_of_edges
 from workflow_lib.items.group_names import components_group, fold_group, size_group
-from workflow_lib.items.word_points import ImagePoints, points_of
+from workflow_lib.items.kinds.base import item_kinds, items_of
 
 if TYPE_CHECKING:
     from workflow_lib.fitting.prepared_inputs import PreparedInputs
 
 
-STREAMED = ("descriptors/values", "bags/values")
+STREAMED = (
+    "descriptors/values",
+    *(path for kind in item_kinds().values() for path in kind.streamed),
+)
 """Large parts of a dataset, of which a fit reads its own rows."""
 
 
@@ -97,18 +99,9 @@ class SplitData:
         """Classes (n,) of the training pool."""
         return self.dataset["classes"]["labels"][training_output_rows(self.partition)]
 
-    def bags(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the bags (m_i, d) of some rows of the dataset."""
-        return bags_of(self.dataset["bags"], rows)
-
-    def points(self, rows: np.ndarray) -> list[ImagePoints]:
-        """Return the points, with visual words, of some rows of the dataset."""
-        return points_of(self.dataset, rows)
-
-    @property
-    def bags_have_own_units(self) -> bool:
-        """Whether each column of the bags has a unit of its own, so that columns are scaled."""
-        return bool(self.dataset["bags"].get("has_own_units", False))
+    def items(self, rows: np.ndarray) -> Any:
+        """Return the items in some rows of the dataset, as `unpack` of their kind."""
+        return items_of(self.dataset, rows)
 
     @property
     def vectors(self) -> np.ndarray:
@@ -275,19 +268,14 @@ class FitData:
         return self.split.train[: self.size]
 
     @property
-    def bags(self) -> list[np.ndarray]:
-        """Bags (m_i, d) of the n training rows, where the dataset has bags."""
-        return self.split.bags(self.rows)
+    def items(self) -> Any:
+        """Items of the n training rows, as `workflow_lib.items.kinds` has them."""
+        return self.split.items(self.rows)
 
     @property
-    def points(self) -> list[ImagePoints]:
-        """Points of the n training rows, where these are images as points with visual words."""
-        return self.split.points(self.rows)
-
-    @property
-    def weak_bags(self) -> list[np.ndarray]:
-        """Bags of the weak rows of this fit, whose classes are hidden."""
-        return self.split.bags(self.split.partition["weak"][: self.spec.weak_size])
+    def weak_items(self) -> Any:
+        """Items of the weak rows of this fit, whose outputs are hidden."""
+        return self.split.items(self.split.partition["weak"][: self.spec.weak_size])
 
     @property
     def unpaired_outputs(self) -> np.ndarray:
@@ -364,13 +352,9 @@ class RowsOfTest:
         """Return the prepared rows (m, k) of inputs that are rows of numbers."""
         return self._data.inputs.test_rows()
 
-    def bags(self) -> list[np.ndarray]:
-        """Return the bags (m_i, d) of the rows."""
-        return self._data.split.bags(self._data.split.partition["test"])
-
-    def points(self) -> list[ImagePoints]:
-        """Return the points of the rows, where these are images as points with visual words."""
-        return self._data.split.points(self._data.split.partition["test"])
+    def items(self) -> Any:
+        """Return the items of the rows, as `workflow_lib.items.kinds` has them."""
+        return self._data.split.items(self._data.split.partition["test"])
 
     def vectors(self, directions: Callable[[], Mapping[str, np.ndarray]]) -> np.ndarray:
         """Return the feature vectors (m, k).
@@ -396,13 +380,9 @@ class RowsOfTraining(RowsOfTest):
         """Return the Gram matrix (n, n + w) of the training rows with themselves and weak ones."""
         return self._data.inputs.training_gram(kernel, width, weak_size)[: self._data.size]
 
-    def bags(self) -> list[np.ndarray]:
-        """Return the bags (m_i, d) of the rows."""
-        return self._data.bags
-
-    def points(self) -> list[ImagePoints]:
-        """Return the points of the rows, where these are images as points with visual words."""
-        return self._data.points
+    def items(self) -> Any:
+        """Return the items of the rows."""
+        return self._data.items
 
     def test_rows(self) -> np.ndarray:
         """Return the prepared rows (n, k) of inputs that are rows of numbers."""

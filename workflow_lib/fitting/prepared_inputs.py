@@ -202,7 +202,7 @@ class PreparedRows(PreparedInputs):
     Attributes
     ----------
     are_letters : bool
-        Whether rows are sequences of letters, of `workflow_lib.items.item_rows`.
+        Whether rows are sequences of letters, of `workflow_lib.items.kinds.letters`.
     """
 
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:

@@ -1,6 +1,6 @@
 """Shares of the words of bags as features, standardised over the training rows.
 
-Both take rows of counts (`workflow_lib.items.item_rows`), in which the words of each part of an
+Both take rows of counts (`workflow_lib.items.kinds.counts`), in which the words of each part of an
 item may be counted separately.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.inputs.standardised import Standardised
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.counts import pack, unpack
 
 
 class WordHistogram(Standardised):
@@ -34,7 +34,7 @@ class WordHistogram(Standardised):
         self.n_words = n_words
 
     def columns(self, rows):
-        counts = items_in(rows, {"kind": "counts", "n_words": self.n_words})
+        counts = unpack(pack(rows, self.n_words))
         return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.inputs.standardised import Standardised
-from workflow_lib.items.item_rows import sequences_in
+from workflow_lib.items.kinds.letters import sequences_in
 
 
 class SequenceLength(Standardised):
     """The standardised number of letters of a sequence.
 
-    Rows are letters (n, longest length) of `workflow_lib.items.item_rows`.
+    Rows are letters (n, longest length) of `workflow_lib.items.kinds.letters`.
 
     Parameters
     ----------

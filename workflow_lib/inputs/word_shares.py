@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.inputs.standardised import Standardised
-from workflow_lib.items.item_rows import sequences_in
+from workflow_lib.items.kinds.letters import sequences_in
 
 MAX_WORDS = 10_000
 """Columns of `WordShares` above which they would not fit into memory for a few thousand rows."""
@@ -15,7 +15,7 @@ class WordShares(Standardised):
     """Shares of the words of some successive letters among those of a sequence: its spectrum.
 
     Words with an unknown letter are not counted. Rows are letters (n, longest length) of
-    `workflow_lib.items.item_rows`.
+    `workflow_lib.items.kinds.letters`.
 
     Parameters
     ----------

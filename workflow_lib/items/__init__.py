@@ -1,1 +1,1 @@
-"""Kinds of inputs that are no plain numbers: bags, sequences, images, trees of classes."""
+"""What rows of a dataset hold: numbers, sequences, bags, graphs, images; trees of classes."""

@@ -12,6 +12,7 @@ from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.published_tables import beside, published_layouts
 from workflow_lib.report.quantities import shown_cells
+from workflow_lib.report.reads import arranged
 from workflow_lib.report.results import read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_markup import Layout, latex_markup
 from workflow_lib.report.table_text import TableOptions
@@ -56,7 +57,9 @@ def make(kind: str, results: Mapping[str, Any], options: TableOptions) -> Table:
         If the results do not hold what it shows.
     """
     module = TABLE_KINDS.load(kind)
-    cells = module.cells(*(_read(name, results[name]) for name in module.READS), options)
+    cells = module.cells(
+        *(_read(*read, results[read[0]]) for read in module.READS.items()), options
+    )
     published = published_layouts(options.published, options.methods, options.stand_in_for)
     return Table(cells, *beside(module.layout(cells, options), published))
 
@@ -82,6 +85,8 @@ def run(
     write_text(output_latex, latex_markup(layout, label, below))
 
 
-def _read(name: str, result: Any) -> Any:
-    is_path = name in READERS and not isinstance(result, pd.DataFrame)
-    return READERS[name](result) if is_path else result
+def _read(name: str, pattern: str, result: Any) -> Any:
+    if isinstance(result, pd.DataFrame):
+        return result
+    given = arranged(pattern, result)
+    return READERS[name](given) if name in READERS else given

@@ -9,17 +9,18 @@ figure are in the module of that kind. This module has the requirements that con
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.core.values import ALL, numbers_of
-from workflow_lib.data.reading import NUMBERS, has_numbers_beside, kind_of_inputs
+from workflow_lib.data.reading import kind_of_inputs
 from workflow_lib.inputs.score_spaces.found import input_model_kinds
+from workflow_lib.items.kinds.base import item_kinds, stated_kinds
 from workflow_lib.items.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.measures.found import measures_of
 from workflow_lib.methods.contract.base import method_modules
-from workflow_lib.methods.contract.method_file import EmbeddingMethod, ItemKind, MethodFile
+from workflow_lib.methods.contract.method_file import EmbeddingMethod, MethodFile
 from workflow_lib.models.kinds.found import model_kinds
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
@@ -30,12 +31,6 @@ from workflow_lib.run.models import (
     ModelSettings,
 )
 from workflow_lib.tasks.found import alternatives, metrics_of, tasks
-
-TRANSITIONS = "transitions"
-"""The kind of inputs that are counts of transitions from one state to another."""
-
-KINDS_OF_NUMBERS = {NUMBERS, TRANSITIONS, "vectors", "counts"}
-"""The kinds of inputs that are rows of numbers, which methods for vectors take as they are."""
 
 MODULES = {
     regressor: module._replace(
@@ -239,12 +234,12 @@ EXPERIMENT_REQUIREMENTS = (
     ),
     Requirement(
         {"scale": {MARKOV_SCALE}},
-        {"has_states": {True}},
+        {"kind_of_inputs": {"transitions"}},
         "inputs.scale: {scale} is for counts of transitions of trees and sequences, and the reader "
         "{reader} gives {kind_of_inputs} with these options",
     ),
     Requirement(
-        {"has_states": {True}},
+        {"kind_of_inputs": {"transitions"}},
         {"scale": set(TEXT_SCALES)},
         "counts of transitions need inputs.scale: " + " or ".join(TEXT_SCALES) + ", not {scale}",
     ),
@@ -341,11 +336,11 @@ COMBINATION_REQUIREMENTS = (
             "the method is for {items}, and the reader {reader} gives {kind_of_inputs} with these "
             "options",
         )
-        for kind in get_args(ItemKind)
+        for kind in stated_kinds()
     ),
     Requirement(
         {"has_numbers": {False}, "reads_features": {True}, "has_score_space": {False}},
-        {"items": set(get_args(ItemKind))},
+        {"items": set(stated_kinds())},
         "the reader {reader} gives {kind_of_inputs}, and the method would take their codes for "
         "numbers; methods of {kind_of_inputs} have a feature_learner or estimator "
         "of them with items: {kind_of_inputs}, or a score_space that is for them",
@@ -424,6 +419,13 @@ def check(
     facts |= experiment_facts(dataset, experiment, max_gram_rows)
     requirements = _of_method(method) + COMBINATION_REQUIREMENTS + method.needs_of_data
     return _unmet(requirements, facts) + method.reasons_against(dataset.task)
+
+
+def has_other_items(method: MethodFile, dataset: DatasetSettings) -> bool:
+    """Return whether a method states other items than those of a dataset, or none for them."""
+    kind = kind_of_inputs(dataset.reader, dataset.options)
+    is_none = method.items is None and item_kinds()[kind].are_numbers
+    return not is_none and method.items != kind
 
 
 def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
@@ -529,8 +531,7 @@ def experiment_facts(
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
         "kind_of_inputs": kind,
-        "has_numbers": kind in KINDS_OF_NUMBERS or has_numbers_beside(dataset.reader),
-        "has_states": kind == TRANSITIONS,
+        "has_numbers": item_kinds()[kind].are_numbers,
         "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,

@@ -41,6 +41,7 @@ from workflow_lib.run.published import published_names
 from workflow_lib.run.requests import TableRequest, as_typed
 from workflow_lib.run.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.run.studies import listed_experiments
+from workflow_lib.tabular.tables import listed
 from workflow_lib.tasks.base import PER_CLASS, Task
 from workflow_lib.tasks.found import all_measures, tasks
 
@@ -593,6 +594,7 @@ def _methods_of(
                 UserError(
                     f"experiment '{name}', method '{method_name}'",
                     "; ".join(reasons),
+                    expected=_methods_for_items(files, method, dataset, experiment, limit),
                     remedy=f"take '{method_name}' out of the methods, or change "
                     + _files_to_change(files, name, experiment.dataset, method_name),
                 )
@@ -685,6 +687,28 @@ def _methods_of(
             )
         )
     return chosen, left_out
+
+
+def _methods_for_items(
+    files: ConfigurationFiles,
+    method: MethodFile,
+    dataset: DatasetSettings,
+    experiment: ExperimentSettings,
+    limit: int,
+) -> str:
+    """Return which methods take the items of a dataset that a method does not take, if any."""
+    if not capabilities.has_other_items(method, dataset):
+        return ""
+    n_errors, found = len(files.errors), []
+    for name in files.names("method"):
+        other = files.get("method", name, "")
+        if other is not None and _is_consistent(files, name, other):
+            settings = other, _model_of(files, name), dataset, experiment, limit
+            if not capabilities.check(*settings, _input_model_of(files, name)):
+                found.append(name)
+    # Faults of files that the run does not name are not reported.
+    del files.errors[n_errors:]
+    return f"methods such as {listed(found)}" if found else "a method that states these items"
 
 
 def _tables_that_can_be(

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from workflow_lib.items.item_rows import sequences_in
+from workflow_lib.items.kinds.letters import sequences_in
 
 
 class PositionNaiveBayes(ClassifierMixin, BaseEstimator):
@@ -41,7 +41,7 @@ class PositionNaiveBayes(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, longest length)
-            Rows of letters of `workflow_lib.items.item_rows`.
+            Rows of letters of `workflow_lib.items.kinds.letters`.
         y : array (n,)
 
         Raises

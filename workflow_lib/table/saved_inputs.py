@@ -122,7 +122,7 @@ class SavedInputs:
         self,
         inputs: np.ndarray | csr_array,
         lagged_values: np.ndarray | None = None,
-        bags: Sequence[np.ndarray] | None = None,
+        items: Sequence | None = None,
     ) -> NewRows | NewProducts | NewGram:
         """Return new rows against the training rows.
 
@@ -134,8 +134,8 @@ class SavedInputs:
             products these products, followed by a column with the squared length of the new row.
         lagged_values : array (m, k) or None, default=None
             Values known before the outputs, for models that use them.
-        bags : list of m arrays (m_i, d) or None, default=None
-            Of rows that are bags of rows of numbers, for methods of bags.
+        items : list of m items or None, default=None
+            Those that are not in `inputs`, such as bags of rows of numbers, for their methods.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class SavedInputs:
                 inputs = np.hstack([inputs, lagged_values])
             _check_columns(inputs, self._tree["train"].shape[1])
             inputs = np.asarray(inputs, dtype=np.float64)
-            return NewRows(self._tree, inputs, lagged_values, bags)
+            return NewRows(self._tree, inputs, lagged_values, items)
         _check_columns(inputs, self.n_known + self.needs_squared_lengths)
         values = np.asarray(inputs, dtype=np.float64)
         against, lengths = values[:, self._tree["position"]], self._tree["squared_lengths"]
@@ -197,10 +197,10 @@ class NewRows:
         tree: Mapping,
         inputs: np.ndarray,
         lagged_values: np.ndarray | None,
-        bags: Sequence[np.ndarray] | None,
+        items: Sequence | None,
     ) -> None:
         size, self.lagged_values, self._n_new = int(tree["n_rows"]), lagged_values, len(inputs)
-        self._bags = bags
+        self._items = items
         features = {
             "scale": "",
             "kernel": tree["kernel"],
@@ -219,9 +219,9 @@ class NewRows:
         """Return the prepared rows (m, k)."""
         return self._prepared.test_rows()
 
-    def bags(self) -> Sequence[np.ndarray]:
-        """Return the bags (m_i, d) of the rows."""
-        return self._bags
+    def items(self) -> Sequence:
+        """Return the items of the rows."""
+        return self._items
 
     def __len__(self) -> int:
         return self._n_new

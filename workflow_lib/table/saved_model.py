@@ -369,7 +369,7 @@ class SavedModel:
         if self._bag is not None:
             found = all_bags(table, self._bag, self._bag_numbers)
             inputs = found.table.matrix(found.pooled)
-            return EncodedRows(inputs, found.pooled, None, [], found.notes, bags=found.bags)
+            return EncodedRows(inputs, found.pooled, None, [], found.notes, items=found.bags)
         if self._inputs.kind in ("gram", "products"):
             needed = self._columns_needed(table)
         elif self._encoding is not None:
@@ -429,7 +429,8 @@ class SavedModel:
         ----------
         encoded : EncodedRows
             With ``inputs`` (m, q), dense or sparse, NaN where missing; ``lagged_values`` (m, k) or
-            None; the names of their columns; a note for each row; and ``bags`` where rows are bags.
+            None; the names of their columns; a note for each row; and ``items`` that are not in
+            ``inputs``, such as bags.
         """
         n_rows = encoded.inputs.shape[0]
         step = max(BLOCK_NUMBERS // self._inputs.n_known, 256)
@@ -437,8 +438,8 @@ class SavedModel:
         for begin in range(0, n_rows, step):
             block = slice(begin, min(begin + step, n_rows))
             lagged_values = None if encoded.lagged_values is None else encoded.lagged_values[block]
-            bags = None if encoded.bags is None else encoded.bags[block]
-            rows = self._inputs.new_rows(encoded.inputs[block], lagged_values, bags)
+            items = None if encoded.items is None else encoded.items[block]
+            rows = self._inputs.new_rows(encoded.inputs[block], lagged_values, items)
             outputs.append(self._method.predict(rows))
             distances.append(rows.distances())
         predicted = np.concatenate(outputs)

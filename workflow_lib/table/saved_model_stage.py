@@ -21,13 +21,13 @@ from workflow_lib.fitting.fit_data import STREAMED, FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.inputs.encoded_columns import EncodedColumns
-from workflow_lib.items.bag_rows import bags_of
 from workflow_lib.items.group_names import (
     SELECTED,
     components_group,
     fold_group,
     size_group,
 )
+from workflow_lib.items.kinds.base import item_kinds, items_of, kind_of
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.methods.contract.loading import method_of
 from workflow_lib.methods.contract.saved_method import SavedMethod
@@ -294,9 +294,10 @@ class _Source:
         names = [f"input {column}" for column in range(inputs.shape[1])]
         n_lagged = 0 if lagged_values is None else lagged_values.shape[1]
         lagged_names = [f"lagged {column}" for column in range(n_lagged)]
-        bags = bags_of(self.data["bags"], rows) if "bags" in self.data else None
+        is_apart = item_kinds()[kind_of(self.data)].entry is not None
+        items = items_of(self.data, rows) if is_apart else None
         notes = [""] * len(rows)
-        encoded = EncodedRows(inputs, names, lagged_values, lagged_names, notes, bags=bags)
+        encoded = EncodedRows(inputs, names, lagged_values, lagged_names, notes, items=items)
         if "learned_columns" not in self.data:
             return encoded
         learned = self.data["learned_columns"]

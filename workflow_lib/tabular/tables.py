@@ -281,8 +281,8 @@ def dataset_tree(
         ``learned_columns`` or ``descriptors`` (`workflow_lib.inputs.images.visual_words`). A sparse
         matrix holds counts of terms and stays sparse (see `workflow_lib.items.sparse_inputs`).
         Where the terms are transitions of trees, the array ``term_states`` (q,) among `groups` has
-        the number of the state that each leads from. Where rows are sequences or bags, the group
-        ``items`` describes them (`workflow_lib.items.item_rows`).
+        the number of the state that each leads from. What rows of other items are, says
+        their kind (`workflow_lib.items.kinds`).
     outputs : array (n, d)
         Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
     input_names, output_names : sequences of q and d str

@@ -17,7 +17,6 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.items.group_names import DETECTIONS
-from workflow_lib.items.word_points import ImagePoints, points_of, points_tree, word_shares
 from workflow_lib.measures.base import Predictions
 from workflow_lib.papers.blaschko.box_fitting import FittedBoxes
 from workflow_lib.papers.blaschko.box_scan import (
@@ -28,6 +27,7 @@ from workflow_lib.papers.blaschko.box_scan import (
 )
 from workflow_lib.papers.blaschko.box_search import detections
 from workflow_lib.papers.blaschko.figures import box_detections, box_queues
+from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, pack, unpack, word_shares
 from workflow_lib.papers.blaschko.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.papers.blaschko.measures import box_overlaps
 from workflow_lib.papers.blaschko.methods import box_kernel_support
@@ -81,8 +81,7 @@ def dataset_of(seed: int = 0) -> dict:
     return {
         "inputs": word_shares(images),
         "outputs": cells * np.tile(SIZE, 2) / SIDE,
-        "points": points_tree(images),
-        "boxes": {"sizes": np.tile(SIZE, (N_IMAGES, 1))},
+        **pack(images),
     }
 
 
@@ -243,7 +242,7 @@ def test_a_saved_method_finds_the_same_boxes(tmp_path):
     random = np.random.default_rng(0)
 
     class Rows:
-        def points(self):
+        def items(self):
             return [image(np.random.default_rng(1), [2, 2, 7, 6])]
 
     fitted = FittedBoxes(random.normal(size=N_WORDS), SIDE, True, 0.003)
@@ -280,7 +279,7 @@ def searched(tmp_path_factory):
 
     def taken(split, n_cells, overlap, n_resets):
         """Return what each detection of each image takes, by searching again."""
-        images = points_of(data, read_artifact(splits[split], "split")["test"][:2])
+        images = unpack(data, read_artifact(splits[split], "split")["test"][:2])
         scores = [WordGrid(each, n_cells, False).score(item["word_weights"]) for each in images]
         found = [detections(score, 10, overlap, n_resets) for score in scores]
         return [[one.n_dequeued for one in each] for each in found]

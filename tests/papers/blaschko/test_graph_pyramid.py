@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_graphs import drawn, kernel_by_definition
 
-from workflow_lib.items.item_rows import graph_rows
+from workflow_lib.items.kinds.graphs import graph_rows
 from workflow_lib.methods.input_steps.learned_features import _facts_of_data
 from workflow_lib.papers.blaschko.neighbour_graphs import NeighbourGraphPyramid
 from workflow_lib.papers.blaschko.ward_levels import ward_levels

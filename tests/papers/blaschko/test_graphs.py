@@ -11,7 +11,7 @@ from each_case import each_case
 from reader_samples import excluded, refusal
 
 from workflow_lib.data.reading import kind_of_inputs, read_dataset
-from workflow_lib.items.item_rows import Graph, graph_rows, graphs_in
+from workflow_lib.items.kinds.graphs import Graph, graph_rows, graphs_in
 from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
 from workflow_lib.papers.blaschko.weisfeiler_lehman import WeisfeilerLehman
 

@@ -12,8 +12,8 @@ from test_images import encoded, picture
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import kind_of_inputs, read_dataset
-from workflow_lib.items.word_points import points_of
 from workflow_lib.papers.blaschko.box_tables import check_box
+from workflow_lib.papers.blaschko.item_kinds.points import unpack
 
 OPTIONS = {
     "scene_members": "s/*/*.png",
@@ -67,7 +67,7 @@ def test_words_inside_boxes_are_not_those_outside(tmp_path):
     }
     scenes = write_archive(tmp_path / "flat.tar", flat, "w")
     tree = read([scenes, objects])
-    for points, box in zip(points_of(tree, range(4)), tree["outputs"], strict=True):
+    for points, box in zip(unpack(tree), tree["outputs"], strict=True):
         places = points.positions * points.size
         # Patches of 8 pixels, whose words see half of it beyond their centres.
         is_apart = ((places < box[:2] - 5) | (places > box[2:] + 5)).any(axis=1)

@@ -9,7 +9,7 @@ import pytest
 from reader_samples import excluded, refusal
 
 from workflow_lib.data.reading import kind_of_inputs, read_dataset
-from workflow_lib.items.item_rows import graphs_in
+from workflow_lib.items.kinds.graphs import graphs_in
 
 LINES = ["name,smiles,boils", "methane,C,-161.5", "ethanol,CCO,78.2", "benzene,c1ccccc1,80.1"]
 OPTIONS = {"outputs": ["boils"], "n_bits": 64}

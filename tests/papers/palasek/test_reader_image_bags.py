@@ -13,7 +13,7 @@ from test_images import encoded, picture
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.data.reading import kind_of_inputs, read_dataset
-from workflow_lib.items.bag_rows import bags_of, bags_tree
+from workflow_lib.items.kinds.bags import pack, unpack
 from workflow_lib.papers.palasek.methods.fisher_vector_network import Fitted
 from workflow_lib.protocol import regression
 from workflow_lib.protocol.splitting import split_rows
@@ -43,7 +43,7 @@ def test_every_image_is_a_bag_of_its_patches(tmp_path):
     assert kind_of_inputs("image_bags", OPTIONS) == "bags"
     assert tree["inputs"].shape == (12, 96)
     row = json.loads(tree["names"]["rows"]).index("night/2.png")
-    (bag,) = bags_of(tree["bags"], [row])
+    (bag,) = unpack(tree, [row])
     pixels = picture(16, 20, 12) // 2
     assert bag.shape == (4 * 5, 48)
     # Patches in rows of the grid; red, then green, then blue.
@@ -57,9 +57,7 @@ def test_patches_are_drawn_by_the_seed_and_the_name_of_the_image(tmp_path):
     path = write_images(tmp_path)
     drawn, all_of_them = read(path), read(path, patches_per_image=None)
     assert (np.diff(drawn["bags"]["begins"]) == 6).all()
-    for few, many in zip(
-        bags_of(drawn["bags"], range(12)), bags_of(all_of_them["bags"], range(12))
-    ):
+    for few, many in zip(unpack(drawn), unpack(all_of_them)):
         places = [np.flatnonzero((many == patch).all(axis=1))[0] for patch in few]
         assert places == sorted(places)
     night = read(path, classes=["night"] + ["day"])
@@ -71,7 +69,7 @@ def test_images_are_scaled_and_described_by_sift(tmp_path):
     tree = read(
         write_images(tmp_path), local_features="dense-sift", patch=16, step=8, longer_side=40
     )
-    (bag,) = bags_of(tree["bags"], [0])
+    (bag,) = unpack(tree, [0])
     # A grid of 3 rows and 4 columns fits into 32 x 40 pixels, of which 6 patches are drawn.
     assert bag.shape == (6, 128)
     np.testing.assert_allclose(np.linalg.norm(bag, axis=1), 1.0, atol=0.02)
@@ -95,7 +93,7 @@ def fitted(folder, changed=lambda tree, split: None, n_classes=3, sizes=(3, 5), 
     tree["classes"] = {"labels": labels, "vectors": np.eye(3)}
     split = split_rows(60, list(sizes), [12], 0.25, 3, 7, labels=labels)
     changed(bags, split)
-    tree["bags"] = bags_tree(bags)
+    tree |= pack(bags)
     folder.mkdir()
     write_artifact(folder / "dataset.h5", tree, "dataset")
     write_artifact(folder / "split.h5", split, "split")

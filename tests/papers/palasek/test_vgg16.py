@@ -11,7 +11,7 @@ from test_reader_image_bags import OPTIONS, write_images
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.inputs.images.vgg19 import DEVIATION, MEAN
-from workflow_lib.items.bag_rows import bags_of
+from workflow_lib.items.kinds.bags import unpack
 from workflow_lib.papers.palasek.vgg16 import BLOCKS, LAYERS, PUBLISHED, SMALLEST, Vgg16Maps
 
 SIZES = {"conv3_3": (64, 256), "conv4_3": (16, 512), "conv5_3": (4, 512), "pool_5": (1, 512)}
@@ -77,7 +77,7 @@ def test_images_are_bags_of_positions(weights, tmp_path):
     path = write_images(tmp_path)
     options = {"local_features": "vgg16-conv3_3", "patches_per_image": None, "longer_side": 32}
     tree = read(path, weights, **options)
-    bags = bags_of(tree["bags"], range(12))
+    bags = unpack(tree, range(12))
     assert bags[0].shape[1] == 256 and tree["inputs"].shape == (12, 512)
     assert tree["bags"]["unit"] == 1.0
 

@@ -10,7 +10,9 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group
-from workflow_lib.items.item_rows import items_in, letter_rows, sequences_in, vector_rows
+from workflow_lib.items.kinds.base import items_in
+from workflow_lib.items.kinds.letters import letter_rows, sequences_in
+from workflow_lib.items.kinds.vectors import pack
 from workflow_lib.papers.perina.input_steps.stored_scores import scores_of
 from workflow_lib.papers.perina.score_space_storage import model_from_tree
 from workflow_lib.papers.perina.stages import input_models, input_scores
@@ -176,10 +178,10 @@ def test_held_out_vectors_change_no_model_of_their_fold(tmp_path):
     random = np.random.default_rng(3)
     series, labels = random.normal(size=(N, 4, 2)), np.arange(N) % 2
     items = {"kind": "vectors", "n_numbers": 2}
-    first = Run(tmp_path / "a", vector_rows(series), labels, items)
+    first = Run(tmp_path / "a", pack(series)["inputs"], labels, items)
     held_out = first.train[first.folds == 2]
     series[held_out] = 100.0 + 5.0 * series[held_out]
-    second = Run(tmp_path / "b", vector_rows(series), labels, items)
+    second = Run(tmp_path / "b", pack(series)["inputs"], labels, items)
     one, other = (run.models()["point-1"] for run in (first, second))
     for name in ("means_", "variances_", "transitions_"):
         own, changed = (tree["fold-2"]["model-000"][name] for tree in (one, other))
@@ -261,7 +263,7 @@ def test_sequences_of_vectors_and_bags_have_models_too(tmp_path):
     random = np.random.default_rng(2)
     labels = np.arange(N) % 2
     series = [random.normal(label, 1, (random.integers(2, 6), 3)) for label in labels]
-    rows = vector_rows(series)
+    rows = pack(series)["inputs"]
     items = {"kind": "vectors", "n_numbers": 3}
     for own, other in zip(items_in(rows, items), series, strict=True):
         np.testing.assert_array_equal(own, other)

@@ -10,7 +10,7 @@ from each_case import each_case
 from reader_samples import acquired, catalogue, excluded, refusal
 
 from workflow_lib.data.reading import read_dataset
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 
 TRAIN = """>a first one
 ACDE

@@ -9,7 +9,7 @@ import pytest
 from reader_samples import acquired, catalogue, excluded, refusal
 
 from workflow_lib.data.reading import read_dataset
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 
 LINES = """EI,first,ACGTTTGGCC
 IE,second,CCCCTGAAAA

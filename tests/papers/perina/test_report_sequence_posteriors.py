@@ -9,7 +9,8 @@ import pytest
 from reader_samples import refusal
 
 from workflow_lib.core.artifacts import write_artifact
-from workflow_lib.items.item_rows import items_in, letter_rows
+from workflow_lib.items.kinds.base import items_in
+from workflow_lib.items.kinds.letters import letter_rows
 from workflow_lib.papers.perina.figures import sequence_posteriors
 from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
 from workflow_lib.papers.perina.score_space_storage import model_to_tree

@@ -16,7 +16,6 @@ from pydantic import Field
 from workflow_lib.core.settings import Settings
 from workflow_lib.tabular.tables import MISSING_VALUES, check_sources
 
-NUMBERS_BESIDE = True
 """The numbers of each bag, pooled."""
 
 Name = Annotated[str, Field(min_length=1)]
@@ -63,7 +62,7 @@ def kind_of_inputs(options: Options) -> str:
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row for each bag, in the order of their first rows; `seed` is not used.
 
-    ``inputs`` and ``bags``: see `workflow_lib.items.bag_rows`. ``classes``: see
+    ``inputs`` and ``bags``: see `workflow_lib.items.kinds.bags`. ``classes``: see
     `workflow_lib.data.class_tables.class_dataset_tree`; the class vectors are the unit vectors,
     and unlabelled bags have the class -1 and outputs that are NaN. ``bag_columns``: the columns of
     the ``bag``, and of the ``numbers`` as JSON, with which tables of new rows are read. What is
@@ -79,7 +78,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     from workflow_lib.data.bags_of_rows import labelled_bags
     from workflow_lib.data.class_tables import class_dataset_tree
-    from workflow_lib.items.bag_rows import bags_tree
+    from workflow_lib.items.kinds import bags
     from workflow_lib.tabular.table_file import read_table
 
     path = options.file
@@ -106,6 +105,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=table.place,
         rows_read=found.table.n_rows + sum(found.excluded.values()),
         report={"exclusions": found.excluded, "incomplete_rows": found.n_incomplete},
-        bags=bags_tree(found.bags, has_own_units=True),
         bag_columns={"bag": options.bag, "numbers": json.dumps(names, ensure_ascii=False)},
+        **bags.pack(found.bags, has_own_units=True),
     )

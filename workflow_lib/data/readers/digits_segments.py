@@ -16,7 +16,6 @@ from workflow_lib.core.settings import Settings
 
 _WHITE = 16.0
 
-NUMBERS_BESIDE = True
 """The numbers of each bag, pooled."""
 
 SEGMENTS = "abcdefg"
@@ -57,46 +56,43 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
     the top; sequences (1797, 65) or counts (1797, 64) have the group ``items``
-    (`workflow_lib.items.item_rows`), patches are in the group ``bags``, and
-    pooled in ``inputs`` (`workflow_lib.items.bag_rows`). The class of a row is its
-    digit, whose vector (7,) is 1 for segments that light up and 0 for the others. ``thumbnails``
-    (1797, 8, 8, 3): the images in grey.
+    (`workflow_lib.items.kinds`), patches are in the group ``bags``, and pooled in ``inputs``. The
+    class of a row is its digit, whose vector (7,) is 1 for segments that light up and 0 for the
+    others. ``thumbnails`` (1797, 8, 8, 3): the images in grey.
     """
     import numpy as np
     from sklearn.datasets import load_digits
 
     from workflow_lib.data.class_tables import class_dataset_tree
-    from workflow_lib.items.bag_rows import bags_tree, pooled_rows
-    from workflow_lib.items.item_rows import vector_rows
+    from workflow_lib.items.kinds import bags, counts, numbers, vectors
 
     digits = load_digits()
     pixels = digits.data / _WHITE
-    vectors = [[float(segment in lit) for segment in SEGMENTS] for lit in SEGMENTS_OF_DIGITS]
+    segments = [[float(segment in lit) for segment in SEGMENTS] for lit in SEGMENTS_OF_DIGITS]
     grey = np.rint(255 * pixels).astype(np.uint8).reshape(-1, 8, 8, 1)
     names = [f"row_{row}_column_{column}" for row in range(8) for column in range(8)]
-    inputs, groups = pixels, {}
+    items = numbers.pack(pixels)
     if options.inputs == "rows":
-        inputs, names = vector_rows(pixels.reshape(-1, 8, 8)), ["n_rows", *names]
-        groups["items"] = {"kind": "vectors", "n_numbers": 8}
+        items, names = vectors.pack(pixels.reshape(-1, 8, 8)), ["n_rows", *names]
     elif options.inputs == "ink":
-        inputs, groups["items"] = digits.data, {"kind": "counts", "n_words": 64}
+        items = counts.pack(digits.data, 64)
     elif options.inputs == "patches":
         images = pixels.reshape(-1, 8, 8)
         windows = np.lib.stride_tricks.sliding_window_view(images, (3, 3), axis=(1, 2))
         places = np.moveaxis(np.indices((6, 6)), 0, -1).reshape(-1, 2) / 5.0
         patches = windows.reshape(len(images), 36, 9)
-        bags = [np.hstack([patch, places]) for patch in patches]
-        groups["bags"] = bags_tree(bags)
-        inputs, names = pooled_rows(bags)
+        of_images = [np.hstack([patch, places]) for patch in patches]
+        pooled, names = bags.pooled_rows(of_images)
+        items = {"inputs": pooled, **bags.pack(of_images)}
     return class_dataset_tree(
-        inputs,
+        items.pop("inputs"),
         digits.target.astype(np.int64),
-        np.array(vectors),
-        [str(digit) for digit in range(len(vectors))],
+        np.array(segments),
+        [str(digit) for digit in range(len(segments))],
         names,
         [f"segment_{segment}" for segment in SEGMENTS],
         [f"image_{row:04d}" for row in range(len(pixels))],
         place="the digits of scikit-learn",
         thumbnails=np.repeat(grey, 3, axis=3),
-        **groups,
+        **items,
     )

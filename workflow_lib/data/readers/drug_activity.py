@@ -85,7 +85,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     ``inputs``: Morgan fingerprints, 0 or 1 (`workflow_lib.data.molecules`); for trees counts of
     transitions, with ``term_states`` (`tree_transitions` there); for graphs the rows of
-    `workflow_lib.items.item_rows`, followed by the fingerprint. ``outputs``: the
+    `workflow_lib.items.kinds.graphs`, followed by the fingerprint. ``outputs``: the
     activities, NaN where not measured; their cell lines are the names of the outputs, the NSC
     numbers of the rows are ``compounds`` in ``names``. ``groups``: ``scaffold``, the number of the
     Bemis-Murcko scaffold; each compound without rings is a group of its own.

@@ -75,6 +75,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.data.image_collections import collection_path, drawn_images
     from workflow_lib.inputs.images.visual_words import quantised
     from workflow_lib.items.images import open_images
+    from workflow_lib.items.kinds import counts
 
     path = collection_path(options, sources, "image_words")
     drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
@@ -91,8 +92,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     if not kept:
         raise wrong_source(str(path), "no image can be used", "images of at least two classes")
     n_parts = options.parts**2
+    items = counts.pack(np.empty((len(kept), 0)), options.n_words)
     return class_dataset_tree(
-        np.empty((len(kept), 0)),
+        items["inputs"],
         np.array([class_names.index(entry.class_name) for entry in kept]),
         np.eye(len(class_names)),
         class_names,
@@ -102,7 +104,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=str(path),
         rows_read=n_read,
         report={"exclusions": excluded},
-        items={"kind": "counts", "n_words": options.n_words},
+        items=items["items"],
         descriptors={
             "values": np.concatenate(values),
             "parts": np.concatenate(parts),

@@ -536,6 +536,7 @@ def _inputs(
 
     from workflow_lib.core.json_text import json_bytes
     from workflow_lib.data.table_encoding import TableEncoding
+    from workflow_lib.items.kinds import counts, letters
     from workflow_lib.tabular.kernel_table import read_kernel_table
 
     rows = table.selected(kept)
@@ -556,13 +557,13 @@ def _inputs(
         values, report = read_kernel_table(Path(options.gram), table.n_rows, kept)
         return _Inputs(values, _row_names(rows, options), groups, {}, report)
     if encoding.sequence is not None:
-        groups["items"] = {"kind": "letters", "n_symbols": len(options.letters)}
-    if options.bags:
-        groups["items"] = {"kind": "counts", "n_words": len(columns["numbers"])}
+        groups["items"] = letters.items_group(options.letters)
     origins = encoding.origins
     if len(np.unique(origins.properties)) < len(origins.properties) or origins.has_groups:
         groups["column_origins"] = vars(origins)
     encoded = encoding.encode(rows)
+    if options.bags:
+        groups["items"] = counts.pack(encoded.inputs, len(columns["numbers"]))["items"]
     names = {} if encoding.sequence is None else {"letters": options.letters}
     if encoded.lagged_values is not None:
         groups["lagged_values"] = {"values": encoded.lagged_values}

@@ -7,7 +7,7 @@ class and four functions:
 ``MODEL``
     the class of the models, with its module;
 ``ITEMS``
-    the kinds of items that they take (`workflow_lib.items.item_rows`);
+    the kinds of items that they take (`workflow_lib.items.kinds`);
 ``Terms``
     a class with the methods of `ScoreTerms`;
 ``arguments_of``

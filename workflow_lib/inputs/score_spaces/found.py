@@ -20,7 +20,7 @@ class InputModelKind(NamedTuple):
     """The class of the models, with its module."""
 
     items: tuple[str, ...]
-    """The kinds of items that it takes (`workflow_lib.items.item_rows`)."""
+    """The kinds of items that it takes (`workflow_lib.items.kinds`)."""
 
     arguments: tuple[str, ...]
     """The names of the arguments of the class."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, Strict, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from workflow_lib.core.grids import MachineExample, MachineGrid
 from workflow_lib.core.plugins import INPUT_STEPS, METHOD_KEYS
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import COLOR, Flag, Name, Text, TextInFigures, without_repeats
+from workflow_lib.items.kinds.base import stated_kinds
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.feature_learner import FeatureLearner
 from workflow_lib.methods.contract.line_styles import MARKERS
 from workflow_lib.methods.contract.loading import LEARNED_FEATURES, STORED_SCORES
 from workflow_lib.methods.contract.score_space import ScoreSpaceSettings
-
-ItemKind = Literal["letters", "vectors", "counts", "bags", "graphs", "points"]
-"""What the rows of a dataset may hold besides numbers."""
 
 ABSENT: dict[str, Any] = {
     "grid": None,
@@ -90,11 +88,10 @@ class MethodFile(Settings):
     """Sequences and bags become vectors by what generative models see in them, which are then the
     inputs of the method; null (the default) for the inputs themselves."""
 
-    items: ItemKind | None = None
+    items: Literal[*stated_kinds()] | None = None
     """What the rows of the dataset must hold, because the class in `feature_learner` or `estimator`
-    is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, `graphs`,
-    or images as `points` with visual words. null (the default): numbers, which codes of letters and
-    of graphs are not."""
+    is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, `graphs` or
+    other items. null (the default): numbers, which codes of letters and of graphs are not."""
 
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     """What a method of this regressor must satisfy on all data."""
@@ -219,17 +216,6 @@ class MachineMethod(MethodFile):
 
     one_example: MachineExample = MachineExample()
     """Values used instead of the grid with one labelled example per class."""
-
-
-class BoxMethod(MethodFile):
-    """A method that finds the box of an object by the visual words in it."""
-
-    items: Literal["points"] = "points"
-    """The rows must be images as `points` with visual words."""
-
-    cells: Annotated[int, Strict(), Field(ge=2, le=200)] = 32
-    """Cells of each side of an image; sides of boxes lie between them. The default finds most boxes
-    of an eighth of a side to a tenth of it, within milliseconds."""
 
 
 class EmbeddingMethod(ModelMethod):

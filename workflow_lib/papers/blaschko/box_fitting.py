@@ -12,8 +12,8 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted import Fitted, Selection
 from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.items.group_names import DETECTIONS
-from workflow_lib.items.word_points import ImagePoints
 from workflow_lib.papers.blaschko.box_search import detections
+from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 from workflow_lib.papers.blaschko.word_grids import WordGrid
 
 N_DETECTIONS = 10
@@ -91,7 +91,7 @@ class BoxRows:
 
 def box_rows(data: FitData, n_cells: int, center: bool) -> BoxRows:
     """Return the training rows of a fit."""
-    return BoxRows(data.points, data.outputs, n_cells, center)
+    return BoxRows(data.items, data.outputs, n_cells, center)
 
 
 def best_boxes(grids: Sequence[WordGrid], weights: np.ndarray) -> np.ndarray:
@@ -160,7 +160,7 @@ class FittedBoxes(Fitted):
         return {"test_targets": found[:, 0, :4], DETECTIONS: found}
 
     def _grids(self, rows) -> list[WordGrid]:
-        return [WordGrid(points, self._n_cells, self._center) for points in rows.points()]
+        return [WordGrid(points, self._n_cells, self._center) for points in rows.items()]
 
     def _detected(self, grid: WordGrid) -> np.ndarray:
         boxes = np.zeros((N_DETECTIONS, 5))

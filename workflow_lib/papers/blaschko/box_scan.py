@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from workflow_lib.items.box_overlap import overlaps
-from workflow_lib.items.word_points import ImagePoints
+from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 
 
 class BoxScan:

@@ -13,7 +13,7 @@ from workflow_lib.tabular.tables import dataset_tree
 if TYPE_CHECKING:
     import numpy as np
 
-    from workflow_lib.items.word_points import ImagePoints
+    from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 
 
 def box_dataset_tree(
@@ -26,17 +26,15 @@ def box_dataset_tree(
 ) -> dict[str, Any]:
     """Return the tree of a dataset of `images`, with the `boxes` (n, 4) of their objects in pixels.
 
-    ``inputs``, ``points`` and ``boxes``: see `workflow_lib.items.word_points`. A side of the
-    boxes may be the same in all images.
+    ``inputs``, ``points`` and ``boxes``: see `workflow_lib.papers.blaschko.item_kinds.points`. A
+    side of the boxes may be the same in all images.
 
     Raises
     ------
     UserError
         As `check_box` and `workflow_lib.tabular.tables.dataset_tree`.
     """
-    import numpy as np
-
-    from workflow_lib.items.word_points import points_tree, word_shares
+    from workflow_lib.papers.blaschko.item_kinds.points import pack, word_shares
 
     for image, box, name in zip(images, boxes, row_names, strict=True):
         check_box(box, image.size, f"{place}, image '{name}'")
@@ -50,8 +48,7 @@ def box_dataset_tree(
         allow_constant_outputs=True,
         names={"rows": json.dumps(list(row_names), ensure_ascii=False)},
         report=report,
-        points=points_tree(images),
-        boxes={"sizes": np.array([image.size for image in images], dtype=np.int64)},
+        **pack(images),
     )
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 class NumbersBeside(TransformerMixin, BaseEstimator):
     """The last columns of rows, which hold numbers beside each graph, such as a fingerprint.
 
-    Rows are graphs of `workflow_lib.items.item_rows`.
+    Rows are graphs of `workflow_lib.items.kinds.graphs`.
 
     Parameters
     ----------

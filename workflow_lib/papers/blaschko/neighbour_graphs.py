@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.items.item_rows import Graph
+from workflow_lib.items.kinds.graphs import Graph
 from workflow_lib.papers.blaschko.weisfeiler_lehman_pyramid import WeisfeilerLehmanPyramid
 
 

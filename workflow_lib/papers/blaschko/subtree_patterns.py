@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workflow_lib.items.item_rows import Graph
+from workflow_lib.items.kinds.graphs import Graph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

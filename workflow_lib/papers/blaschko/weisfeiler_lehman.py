@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from workflow_lib.inputs.principal_coordinates import principal_directions
-from workflow_lib.items.item_rows import Graph, graphs_in
+from workflow_lib.items.kinds.graphs import Graph, graphs_in
 from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
 
 
@@ -25,7 +25,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     distance from this space in a last column: kernel values and distances between any graph and a
     fitted one are those of the counts.
 
-    Rows are graphs of `workflow_lib.items.item_rows`.
+    Rows are graphs of `workflow_lib.items.kinds.graphs`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from workflow_lib.items.item_rows import Graph, graph_rows
+    >>> from workflow_lib.items.kinds.graphs import Graph, graph_rows
     >>> edge, path = np.array([[0, 1]]), np.array([[0, 1], [1, 2]])
     >>> graphs = [Graph(np.array([0, 1]), edge), Graph(np.array([0, 1, 0]), path)]
     >>> WeisfeilerLehman(depth=1).fit_transform(graph_rows(graphs)).shape

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from workflow_lib.items.item_rows import Graph, graphs_in
+from workflow_lib.items.kinds.graphs import Graph, graphs_in
 from workflow_lib.papers.blaschko.ward_levels import ward_levels
 from workflow_lib.papers.blaschko.weisfeiler_lehman import WeisfeilerLehman
 
@@ -25,7 +25,7 @@ class WeisfeilerLehmanPyramid(WeisfeilerLehman):
     most `most_nodes` nodes; every other node, fitted or new, takes the labels of the nearest one
     that it has seen. Vectors count in their own units; labels of nodes are not used.
 
-    Rows are graphs of `workflow_lib.items.item_rows`; see `WeisfeilerLehman` for the
+    Rows are graphs of `workflow_lib.items.kinds.graphs`; see `WeisfeilerLehman` for the
     coordinates.
 
     Parameters
@@ -46,7 +46,7 @@ class WeisfeilerLehmanPyramid(WeisfeilerLehman):
     Examples
     --------
     >>> import numpy as np
-    >>> from workflow_lib.items.item_rows import Graph, graph_rows
+    >>> from workflow_lib.items.kinds.graphs import Graph, graph_rows
     >>> edges, labels = np.array([[0, 1], [1, 2]]), np.zeros(3)
     >>> values = np.array([[[0.1], [0.2], [2.1]], [[2.3], [0.3], [1.9]]])
     >>> rows = graph_rows([Graph(labels, edges, vectors) for vectors in values])

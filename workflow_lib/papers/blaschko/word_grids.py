@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.items.word_points import ImagePoints
 from workflow_lib.papers.blaschko.box_bounds import BoxScore
+from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 
 
 class WordGrid:

@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.core.array_arguments import as_items, as_numbers
 from workflow_lib.core.parameters import ParameterMixin, check_parameters, checks, random_generator
-from workflow_lib.items.bag_rows import some_rows
+from workflow_lib.items.kinds.bags import some_rows
 from workflow_lib.models.gradient_steps import GradientSteps
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.mixtures.mixture_gradient import Coordinates, softmax

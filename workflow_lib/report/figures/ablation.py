@@ -35,6 +35,7 @@ CAPTION = (
     "Student t-test does, at 0.001. Both p values are beside the points, not adjusted for the "
     "number of comparisons."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker")
 
 CIRCLE, CIRCLES = 14.0, 500.0

@@ -7,11 +7,14 @@ the name of the kind. It has
     what it shows, for the reference of the configuration;
 ``CAPTION``
     what it shows, in sentences, for the report that Snakemake makes;
+``READS``
+    the results of an experiment that it takes, as a mapping of names to the patterns of their
+    files (`workflow_lib.report.reads`);
 ``draw``
     which returns a `matplotlib.figure.Figure`, or a `workflow_lib.report.drawing.Drawing` where it
-    shows no data. Its parameters are what it reads and is given (some
-    of `ARTIFACTS` and of `SETTINGS`, where they are described); those with a default value are for
-    other callers. It raises UserError where the files do not hold what it shows.
+    shows no data. Its parameters are the names in `READS`, in their order, as
+    `workflow_lib.report.reads.arranged` gives them, and some of `SETTINGS`; those with a default
+    value are for other callers. It raises UserError where the files do not hold what it shows.
 
 and may have
 
@@ -45,37 +48,7 @@ from typing import Any
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import FIGURES, check_members, declared, plugin_name
-
-ARTIFACTS = (
-    "all_input_models",
-    "all_regressions",
-    "calibration",
-    "coordinates",
-    "dataset",
-    "family_scores",
-    "first_features",
-    "first_input_models",
-    "first_predictions",
-    "first_split",
-    "models",
-    "predictions",
-    "queue_costs",
-    "regressions",
-    "scores",
-    "share_predictions",
-    "share_scores",
-    "splits",
-    "version_scores",
-)
-"""What figures may read of an experiment, each a path but for these: the splits are a list;
-`first_predictions` and `regressions` map the methods to their files of the first split,
-`first_input_models` the generative models of inputs of the shown methods to theirs, and
-`predictions` and `all_regressions` (of the methods shown), and `all_input_models`, to their files
-of every split, `share_predictions` to those of every share of `share_scores` in turn;
-`version_scores`, `share_scores` and `family_scores` are lists, of the experiments of the run on
-versions of the dataset, of those that differ in their share of wrong labels alone, smallest first,
-and of those on classes with the same methods;
-`models` is None without a mixture."""
+from workflow_lib.report.reads import arranged, check_reads
 
 SETTINGS = (
     "methods",
@@ -93,12 +66,10 @@ SETTINGS = (
 """What else figures may be given. `methods` are all of the experiment, `named_methods` those that
 the figure names and `shown_methods` the same, or all where it names none, as mappings to their
 `METHOD_FIELDS`; the sizes are the largest;
-`version_titles` are those of the datasets of `version_scores`, and `wrong_shares` the shares of
-wrong labels of `share_scores`."""
+`version_titles` are those of the datasets of each ``{version}``, and `wrong_shares` the shares of
+wrong labels of each ``{wrong_share}``, of `workflow_lib.report.reads`."""
 
-_ONE_OF_EACH = ("first_input_models", "first_predictions", "regressions")
-_ALL_OF_EACH = ("all_input_models", "all_regressions", "predictions", "share_predictions")
-_REQUIRED = ("SHOWS", "CAPTION", "draw")
+_REQUIRED = ("SHOWS", "CAPTION", "READS", "draw")
 
 
 @dataclass(frozen=True)
@@ -106,14 +77,12 @@ class FigureModule:
     """What the module of a kind of figure declares."""
 
     name: str
-    artifacts: tuple[str, ...]
-    """Those of `ARTIFACTS` that `draw` reads."""
-
     settings: tuple[str, ...]
-    """Those of `SETTINGS` that it takes."""
+    """Those of `SETTINGS` that `draw` takes."""
 
     shows: str
     caption: str
+    reads: dict[str, str]
     method_fields: tuple[str, ...] = ()
     requires: dict[str, set] = field(default_factory=dict)
     because: str = ""
@@ -133,25 +102,11 @@ def figure_modules() -> dict[str, FigureModule]:
 def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
     """Return the figure of a kind, with the settings that it takes.
 
-    `files` map names in `ARTIFACTS` to a path or a list of paths; what the figure does not read is
-    ignored, and an artifact without files is an empty list. The files of a method lie in a folder
-    of its name, those of several splits in the order of the splits.
+    `files` map the names in its ``READS`` to a path or a list of paths; others are ignored.
     """
-    artifacts = read_module(FIGURES.paths[kind]).artifacts
-    read = {name: _arranged(name, files[name]) for name in artifacts}
+    reads = read_module(FIGURES.paths[kind]).reads
+    read = {name: arranged(pattern, files[name]) for name, pattern in reads.items()}
     return FIGURES.load(kind).draw(**read, **settings)
-
-
-def _arranged(name: str, paths: Any) -> Any:
-    """Return the files of an artifact as `ARTIFACTS` describes them."""
-    if name in _ONE_OF_EACH:
-        return {Path(path).parent.name: path for path in paths}
-    if name in _ALL_OF_EACH:
-        found: dict[str, list] = {}
-        for path in paths:
-            found.setdefault(Path(path).parent.name, []).append(path)
-        return found
-    return paths or None
 
 
 def read_module(path: Path) -> FigureModule:
@@ -160,31 +115,30 @@ def read_module(path: Path) -> FigureModule:
     Raises
     ------
     UserError
-        If a member is missing, or `draw` has a parameter that no figure is given.
+        If a member is missing, a pattern has an unknown name, or `draw` has a parameter that no
+        figure is given.
     """
     found = declared(path)
     needed = (*_REQUIRED, "BECAUSE") if "REQUIRES" in found else _REQUIRED
-    every = "SHOWS, CAPTION and draw, and BECAUSE with REQUIRES"
+    every = "SHOWS, CAPTION, READS and draw, and BECAUSE with REQUIRES"
     check_members(path, found, needed, every, "docs/add-a-figure.md")
+    literals = {
+        literal.name: ast.literal_eval(found[literal.name.upper()])
+        for literal in fields(FigureModule)
+        if literal.name.upper() in found
+    }
+    reads = literals["reads"]
+    check_reads(path, reads)
     parameters = _without_default(found["draw"].args)
-    unknown = [name for name in parameters if name not in ARTIFACTS + SETTINGS]
-    if unknown:
+    settings = tuple(parameters[len(reads) :])
+    if parameters[: len(reads)] != list(reads) or not set(settings) <= set(SETTINGS):
         raise UserError(
             place=f"{path}, parameters of draw",
-            found=", ".join(unknown),
-            expected=f"some of {', '.join(ARTIFACTS + SETTINGS)}",
+            found=", ".join(parameters),
+            expected=f"those of READS ({', '.join(reads)}), then some of {', '.join(SETTINGS)}",
             remedy="take only these, or give other parameters a default value",
         )
-    return FigureModule(
-        plugin_name(path),
-        tuple(name for name in parameters if name in ARTIFACTS),
-        tuple(name for name in parameters if name in SETTINGS),
-        **{
-            literal.name: ast.literal_eval(found[literal.name.upper()])
-            for literal in fields(FigureModule)
-            if literal.name.upper() in found
-        },
-    )
+    return FigureModule(plugin_name(path), settings, **literals)
 
 
 def _without_default(arguments: ast.arguments) -> list[str]:

@@ -9,6 +9,7 @@ CAPTION = (
     "The steps of the method: the spaces, the maps between them, and the order in which the maps "
     "are made (figure 3 of the paper)."
 )
+READS = {}
 
 
 def draw():

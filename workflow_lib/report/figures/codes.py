@@ -21,6 +21,11 @@ CAPTION = (
     "k, or of principal component k of more than eight outputs; topics of n-grams are named by "
     "n-grams that are frequent in them and rare in the others."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "first_features": "results/{experiment}/split-0/features.h5",
+    "first_split": "results/{experiment}/split-0/split.h5",
+}
 
 MAX_NAMES, MAX_LETTERS = 12, 36
 

@@ -20,6 +20,11 @@ CAPTION = (
     "Images completed from one half: the input, the truth, and what each method predicts, for "
     "test rows of the first split."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "first_split": "results/{experiment}/split-0/split.h5",
+    "first_predictions": "results/{experiment}/split-0/{method}/predictions.h5",
+}
 METHOD_FIELDS = ("label",)
 
 

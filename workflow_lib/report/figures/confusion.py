@@ -27,6 +27,12 @@ CAPTION = (
     "class with each predicted class. Accuracies are means over the splits with their sample "
     "standard deviation."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "predictions": "results/{experiment}/split-{split}/{method}/predictions.h5",
+    "models": "results/{experiment}/split-0/{mixture}/models.h5",
+}
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind confusion shows classes, and the task is {task}"

@@ -25,6 +25,10 @@ CAPTION = (
     "The error of each coordinate of the outputs at the largest training size, for every method "
     "shown."
 )
+READS = {
+    "coordinates": "results/{experiment}/coordinates.csv",
+    "dataset": "results/datasets/{dataset}.h5",
+}
 METHOD_FIELDS = ("label", "color", "marker")
 
 MAX_NAMES = 12

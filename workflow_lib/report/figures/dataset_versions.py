@@ -25,6 +25,7 @@ CAPTION = (
     "panel is a method, a line a version of the dataset, on the same rows. Points are means over "
     "the splits, bars their sample standard deviation."
 )
+READS = {"version_scores": "results/{version}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker", "regressor")
 
 USUAL = "usual inputs"

@@ -22,6 +22,7 @@ CAPTION = (
     "settings. Rings are at the selected costs, the larger the more splits selected them; "
     "selection minimises a squared error of the scores, not this share."
 )
+READS = {"all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5"}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind error_over_cost shows classes, and the task is {task}"

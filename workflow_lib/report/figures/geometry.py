@@ -16,6 +16,7 @@ CAPTION = (
     "Samples of a Gaussian in one and two dimensions, and their Fisher embeddings (figure 2 of "
     "the paper)."
 )
+READS = {}
 
 N_SAMPLES = 500
 VARIANCE_IN_ONE_DIMENSION = 0.5

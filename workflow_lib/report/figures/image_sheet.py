@@ -24,6 +24,13 @@ CAPTION = (
     "Test images of the first split with their true and predicted classes, and the components "
     "assigned to them."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "predictions": "results/{experiment}/split-{split}/{method}/predictions.h5",
+    "regressions": "results/{experiment}/split-0/{membership_method}/regression.h5",
+    "models": "results/{experiment}/split-0/{mixture}/models.h5",
+}
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind image_sheet shows classes, and the task is {task}"

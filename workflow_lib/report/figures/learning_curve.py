@@ -26,6 +26,7 @@ CAPTION = (
     "The error on the test rows, or the accuracy, against the number of labelled training rows; a "
     "line is a method. Points are means over the splits, bars their sample standard deviation."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker", "regressor")
 NAMES_BEST = True
 

@@ -37,6 +37,10 @@ CAPTION = (
     "Predictions of the best method for the test rows of all splits against their true outputs, a "
     "panel for each output."
 )
+READS = {
+    "calibration": "results/{experiment}/calibration.h5",
+    "dataset": "results/datasets/{dataset}.h5",
+}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"reader": {"table"}, "task": {"regression", "series"}}
 BECAUSE = (

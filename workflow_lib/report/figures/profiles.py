@@ -23,6 +23,11 @@ CAPTION = (
     "True and predicted outputs of some test rows of the first split as a heat map, from the best "
     "to the worst predicted row."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "first_split": "results/{experiment}/split-0/split.h5",
+    "first_predictions": "results/{experiment}/split-0/{method}/predictions.h5",
+}
 METHOD_FIELDS = ("label",)
 
 FOREST = "m-rf"

@@ -24,6 +24,7 @@ CAPTION = (
     "corrected resampled t-test finds a difference at 0.05; with a dot: only the paired Student "
     "t-test does, at 0.001."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"regression", "series"}}
 BECAUSE = "a figure of kind relative_curve needs outputs that are numbers"

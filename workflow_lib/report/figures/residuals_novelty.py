@@ -28,6 +28,7 @@ CAPTION = (
     "The errors of the best method against the novelty of test rows, how unlike the training rows "
     "they are, with the running median: where predictions are not reliable."
 )
+READS = {"calibration": "results/{experiment}/calibration.h5"}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"reader": {"table"}, "task": {"regression", "series"}}
 BECAUSE = (

@@ -17,6 +17,11 @@ from workflow_lib.report.tables import REFERENCE_METHOD
 SHOWS = "predicted and true series"
 PREDICTS = "series"
 CAPTION = "Predicted and true series, for test rows from the best to the worst predicted."
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "predictions": "results/{experiment}/split-{split}/{method}/predictions.h5",
+}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"series"}}
 BECAUSE = "a figure of kind series needs series, and the task is {task}"

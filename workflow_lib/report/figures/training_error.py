@@ -24,6 +24,7 @@ CAPTION = (
     "their training outputs say nothing here. Stacks and some others have no error on training "
     "rows."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker")
 
 

@@ -22,6 +22,7 @@ CAPTION = (
     "are means over the splits of the differences on the same split, bars their sample standard "
     "deviation."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"has_unpaired_sizes": {True}}
 BECAUSE = "a figure of kind unpaired needs unpaired_sizes"

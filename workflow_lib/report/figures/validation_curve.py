@@ -25,6 +25,7 @@ CAPTION = (
     "several kernels the one is shown that was chosen most often. Penalties are in units of the "
     "size of the kernel where several compete."
 )
+READS = {"all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5"}
 METHOD_FIELDS = ("label", "color", "marker")
 
 

@@ -12,6 +12,7 @@ CAPTION = (
     "The error on the test rows against the share of weak labels that is wrong. Points are means "
     "over the splits, bars their sample standard deviation."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"studies_weak_noise": {True}, "has_weak_sizes": {True}}
 BECAUSE = "a table or figure of kind weak_noise needs studies.weak_noise and weak_sizes"

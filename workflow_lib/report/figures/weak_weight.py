@@ -12,6 +12,7 @@ CAPTION = (
     "The error on the test rows against the weight of the weak labels. Points are means over the "
     "splits, bars their sample standard deviation."
 )
+READS = {"scores": "results/{experiment}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"studies_weak_weight": {True}, "has_weak_sizes": {True}}
 BECAUSE = "a table or figure of kind weak_weight needs studies.weak_weight and weak_sizes"

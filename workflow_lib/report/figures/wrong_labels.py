@@ -24,6 +24,7 @@ CAPTION = (
     "swapped among training rows; a panel is a training size, and all shares have the same rows. "
     "Points are means over the splits, bars their sample standard deviation."
 )
+READS = {"share_scores": "results/{wrong_share}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker", "regressor")
 
 

@@ -7,16 +7,16 @@ is that of the kind. It has
     what it shows, for the reference of the configuration;
 ``READS``
     the results of an experiment that it takes, as a mapping of names to the patterns of their
-    files, in which ``{experiment}``, ``{dataset}`` and ``{mixture}`` (the model of the experiment
-    whose components are shown) stand for names;
+    files (`workflow_lib.report.reads`);
 ``COLUMNS``
     what its CSV file has of each cell;
 ``cells``
     which returns all numbers of the table, as a list of objects with the attributes `COLUMNS`, or
     as a frame with these columns. Its parameters are the names in `READS`, in their order, and
     ``options``, a `workflow_lib.report.table_text.TableOptions`. What
-    `workflow_lib.report.table_files.READERS` names is given as a frame, all else as a path. It
-    raises UserError where the results do not hold what it shows;
+    `workflow_lib.report.table_files.READERS` names is given as a frame, all else as
+    `workflow_lib.report.reads.arranged` gives it. It raises UserError where the results do not
+    hold what it shows;
 ``layout``
     which returns the `workflow_lib.report.table_markup.Layout` of the cells with the same options,
     and computes no number;
@@ -46,6 +46,7 @@ from functools import cache
 from pathlib import Path
 
 from workflow_lib.core.plugins import TABLE_KINDS, check_members, declared, plugin_name
+from workflow_lib.report.reads import check_reads
 
 _REQUIRED = ("SHOWS", "READS", "COLUMNS", "cells", "layout")
 _TOGETHER = {"REQUIRES": "BECAUSE", "NEEDS_METHOD": "METHOD_IN_WORDS"}
@@ -78,7 +79,7 @@ def read_module(path: Path) -> TableKind:
     Raises
     ------
     UserError
-        If a member is missing.
+        If a member is missing, or a pattern has an unknown name.
     """
     found = declared(path)
     needed = [*_REQUIRED, *(more for name, more in _TOGETHER.items() if name in found)]
@@ -86,4 +87,5 @@ def read_module(path: Path) -> TableKind:
     check_members(path, found, needed, every, "docs/add-a-table.md")
     values = {each.name: found.get(each.name.upper()) for each in fields(TableKind)}
     literals = {name: ast.literal_eval(value) for name, value in values.items() if value}
+    check_reads(path, literals["reads"])
     return TableKind(plugin_name(path), **literals)

@@ -8,7 +8,7 @@ import numpy as np
 from report_samples import METHODS
 
 from workflow_lib.core.artifacts import write_artifact
-from workflow_lib.items.word_points import ImagePoints, points_tree
+from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, pack
 from workflow_lib.papers.blaschko.stages import queue_costs
 
 
@@ -20,8 +20,7 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
     files = {"dataset": folder / "data.h5", "predictions": [], "all_regressions": []}
     words, places = random.integers(0, 3, (24, 40)), random.random((24, 40, 2))
     images = [ImagePoints(*each, np.array([80, 80]), 3) for each in zip(words, places)]
-    tree = {"inputs": boxes, "outputs": boxes, "points": points_tree(images)}
-    tree["boxes"] = {"sizes": np.full((24, 2), 80)}
+    tree = {"inputs": boxes, "outputs": boxes, **pack(images)}
     write_artifact(files["dataset"], tree, "dataset")
     files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
     for path in files["splits"]:

@@ -31,6 +31,11 @@ CAPTION = (
     "a single box in each image, without a score, is one point. The largest training size; lines "
     "are means over the splits, areas their sample standard deviation."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "predictions": "results/{experiment}/split-{split}/{method}/predictions.h5",
+}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"boxes"}}
 BECAUSE = "a figure of kind box_detections shows boxes, and the task is {task}"

@@ -31,6 +31,7 @@ CAPTION = (
     "their sample standard deviation. Top: on the grid of cells of the method; bottom: with its "
     "weights on a finer one."
 )
+READS = {"queue_costs": "results/{experiment}/queue-costs.csv"}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"task": {"boxes"}}
 BECAUSE = "a figure of kind box_queues shows a search for boxes, and the task is {task}"

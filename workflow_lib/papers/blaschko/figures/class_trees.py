@@ -23,6 +23,10 @@ CAPTION = (
     "given tree has the lengths of the largest dependence between inputs and classes. Figures 5.6 "
     "and 5.8 of Blaschko (2014) have this form."
 )
+READS = {
+    "all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5",
+    "dataset": "results/datasets/{dataset}.h5",
+}
 METHOD_FIELDS = ("label", "color")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind class_trees shows trees of classes, and the task is {task}"

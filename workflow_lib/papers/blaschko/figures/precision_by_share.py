@@ -25,6 +25,11 @@ CAPTION = (
     "detection in an image with an overlap of 0.5 or more. All shares have the same images; the "
     "largest training size; lines are means over the splits."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "share_predictions": "results/{wrong_share}/split-{split}/{method}/predictions.h5",
+}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"task": {"boxes"}}
 BECAUSE = "a figure of kind precision_by_share shows boxes, and the task is {task}"

@@ -23,6 +23,11 @@ CAPTION = (
     "scores, against their number, at the smallest and at the largest training size. Points are "
     "means over the splits, bars their sample standard deviation."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "predictions": "results/{experiment}/split-{split}/{method}/predictions.h5",
+}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind recall_by_candidates shows classes, and the task is {task}"

@@ -23,6 +23,7 @@ CAPTION = (
     "the sample standard deviation of the error. Figure 4.6 of Blaschko (2014) has this form, with "
     "correlations of held-out volumes instead of errors."
 )
+READS = {"all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5"}
 METHOD_FIELDS = ("label", "color", "marker")
 
 

@@ -21,6 +21,11 @@ CAPTION = (
     "The weights of standardised inputs at the places of the inputs on a slice, a panel for each "
     "output, of the fits to the training rows of the first split."
 )
+READS = {
+    "all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5",
+    "dataset": "results/datasets/{dataset}.h5",
+    "first_features": "results/{experiment}/split-0/features.h5",
+}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"reader": {"haxby"}}
 BECAUSE = (

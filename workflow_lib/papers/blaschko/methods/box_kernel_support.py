@@ -53,7 +53,7 @@ class Method(base.Method):
     grid: Mapping[str, Sequence[float]]
 
     def select(self, data: FitData) -> base.Selection:
-        shares, points = self._shares(data), data.points
+        shares, points = self._shares(data), data.items
         found: list[tuple[dict[str, Any], np.ndarray]] = []
         for fold in data.fold_numbers:
             heldout = data.folds == fold
@@ -127,11 +127,11 @@ class Fitted(base.Fitted):
 
     def predict(self, rows):
         """Return the best box (m, 4) of each image, in pixels."""
-        return np.array([self._detected(points, 1)[0, :4] for points in rows.points()])
+        return np.array([self._detected(points, 1)[0, :4] for points in rows.items()])
 
     def predictions(self, rows):
         """Return the best box of each image, and further `DETECTIONS`."""
-        found = np.array([self._detected(points, N_DETECTIONS) for points in rows.points()])
+        found = np.array([self._detected(points, N_DETECTIONS) for points in rows.items()])
         return {"test_targets": found[:, 0, :4], DETECTIONS: found}
 
     def _detected(self, points, n_detections: int) -> np.ndarray:

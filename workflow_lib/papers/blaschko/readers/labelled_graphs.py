@@ -12,7 +12,7 @@ from workflow_lib.core.settings import Settings
 from workflow_lib.tabular.tables import check_sources, read_text, wrong_source
 
 if TYPE_CHECKING:
-    from workflow_lib.items.item_rows import Graph
+    from workflow_lib.items.kinds.graphs import Graph
 
 REPEATED = "a graph with the patterns of an earlier graph of its class"
 TWO_CLASSES = "graphs with the same patterns and two classes"
@@ -40,7 +40,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     The source is a text file: the number of graphs; for each graph a line with the number of its
     nodes and its class, then for each node a line with its label, its number of neighbours, these,
     counted from 0, and the numbers of its vector where ``node_numbers`` says so. ``inputs`` are the
-    rows of `workflow_lib.items.item_rows`. ``classes``: see
+    rows of `workflow_lib.items.kinds.graphs`. ``classes``: see
     `workflow_lib.data.class_tables.class_dataset_tree`; the class vectors are the unit vectors.
     Graphs that have the same counts of subtree patterns as an earlier one, which would be in
     training and test rows, are left out, and all of such with two classes.
@@ -54,7 +54,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     from workflow_lib.data.class_tables import class_dataset_tree
-    from workflow_lib.items.item_rows import graph_rows
+    from workflow_lib.items.kinds.graphs import pack
 
     check_sources(sources, "labelled_graphs", "the file of the graphs")
     labels, graphs = _graphs(sources[0], options.node_numbers)
@@ -63,7 +63,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         found, expected = "every graph is a copy of one of another class", "different graphs"
         raise wrong_source(str(sources[0]), found, expected)
     names = sorted({labels[row] for row in kept})
-    inputs = graph_rows([graphs[row] for row in kept])
+    items = pack([graphs[row] for row in kept], n_node_numbers=options.node_numbers)
+    inputs = items["inputs"]
     return class_dataset_tree(
         inputs,
         np.array([names.index(labels[row]) for row in kept]),
@@ -75,7 +76,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=str(sources[0]),
         rows_read=len(graphs),
         report={"exclusions": excluded},
-        items={"kind": "graphs", "n_node_numbers": options.node_numbers},
+        items=items["items"],
     )
 
 
@@ -83,7 +84,7 @@ def _graphs(path: Path, n_numbers: int) -> tuple[list[str], list[Graph]]:
     """Return the classes and the graphs of a file."""
     import numpy as np
 
-    from workflow_lib.items.item_rows import Graph
+    from workflow_lib.items.kinds.graphs import Graph
 
     lines = [line.split() for line in read_text(path).splitlines()]
     while lines and not lines[-1]:

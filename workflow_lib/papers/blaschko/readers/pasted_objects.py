@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from workflow_lib.items.images import ImageEntry
 
-NUMBERS_BESIDE = True
 """The shares of the visual words of each image."""
 
 PLACES_OF_A_PATCH = 4
@@ -112,8 +111,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     ``outputs`` are the boxes (left, top, right, bottom) of the pasted objects, in pixels; each
     object is mirrored with probability 1/2. For ``inputs``, ``points`` and ``boxes`` see
-    `workflow_lib.items.word_points`. Images whose pixels are those of an earlier image, and
-    those that cannot be read, are left out and counted.
+    `workflow_lib.papers.blaschko.item_kinds.points`. Images whose pixels are those of an earlier
+    image, and those that cannot be read, are left out and counted.
 
     Raises
     ------
@@ -126,8 +125,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.data.image_collections import drawn_images
     from workflow_lib.inputs.images.visual_words import Images
     from workflow_lib.items.images import grey_levels, open_images, resized
-    from workflow_lib.items.word_points import ImagePoints
     from workflow_lib.papers.blaschko.box_tables import box_dataset_tree
+    from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 
     check_sources(sources, "pasted_objects", "the scenes", "the objects")
     found, excluded = [], {}

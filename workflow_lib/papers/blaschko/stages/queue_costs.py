@@ -15,8 +15,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.result_columns import QUEUE_COSTS
 from workflow_lib.core.whole_files import write_text
-from workflow_lib.items.word_points import points_of
 from workflow_lib.papers.blaschko.box_fitting import N_DETECTIONS
+from workflow_lib.papers.blaschko.item_kinds.points import unpack
 from workflow_lib.papers.blaschko.queue_strategies import queue_costs
 from workflow_lib.papers.blaschko.word_grids import WordGrid
 
@@ -64,7 +64,7 @@ def run(
                 "figures of queues",
             )
         key = {"method": method, "training_size": item["training_size"], "split": split}
-        for row, points in zip(test, points_of(data, test), strict=True):
+        for row, points in zip(test, unpack(data, test), strict=True):
             rows += [key | {"row": row} | costs for costs in image_costs(item, points)]
     write_text(
         output, rows_as_csv(QUEUE_COSTS, ([row[key] for key in QUEUE_COSTS] for row in rows))

@@ -23,6 +23,11 @@ CAPTION = (
     "their sample standard deviation. The last epoch is the result that the tables show, whichever "
     "epoch is the best."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5",
+}
 METHOD_FIELDS = ("label",)
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind accuracy_by_epoch shows classes, and the task is {task}"

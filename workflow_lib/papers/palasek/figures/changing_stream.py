@@ -16,6 +16,7 @@ CAPTION = (
     "10 draws, areas their standard deviation. Falling steps are (t + 4) to the power -0.55 in "
     "batch t."
 )
+READS = {}
 NEEDS = {"minutes": 10}
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555")

@@ -10,6 +10,7 @@ CAPTION = (
     "the log-likelihood bound F of the rows of all bags, and the squared hinge loss of labelled "
     "bags (figure 4 of Palasek and Patras, 2017)."
 )
+READS = {}
 
 
 def draw():

@@ -32,6 +32,7 @@ CAPTION = (
     "standard deviation. The paper prints log-likelihoods 2.3 to 2.7 nats above those of batch "
     "EM for all of these; from the same start no update is above it here."
 )
+READS = {}
 NEEDS = {"minutes": 20}
 
 SHOWN_ROWS, N_COLUMNS = 1500, 4

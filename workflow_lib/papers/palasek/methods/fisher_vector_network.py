@@ -15,8 +15,8 @@ from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.point_selection import Point, select_point, single_values
-from workflow_lib.items.bag_rows import some_rows
 from workflow_lib.items.group_names import SELECTED
+from workflow_lib.items.kinds.bags import some_rows
 from workflow_lib.methods.contract import base
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Method(base.Method):
             )
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
-        if not data.weak_bags:
+        if not data.weak_items:
             grid = {**grid, "pseudo_weight": [0.0]}
         points = list(combinations(grid))
         if len(points) == 1:
@@ -107,7 +107,7 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
-        start = self._start(data, data.bags, data.weak_bags)
+        start = self._start(data, data.items, data.weak_items)
         return start.fitted(self, data.labels, data.n_classes, chosen)
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
@@ -115,7 +115,7 @@ class Method(base.Method):
 
     def _tried(self, data: FitData, grid: Mapping[str, Any]) -> Iterator[Point]:
         """Yield each grid point with the class scores (n, K) of the training bags held out."""
-        bags, weak = data.bags, data.weak_bags
+        bags, weak = data.items, data.weak_items
         starts = []
         for fold in data.fold_numbers:
             places = np.flatnonzero(data.folds != fold)
@@ -139,7 +139,7 @@ class Method(base.Method):
 
         generator = np.random.default_rng(self.seed)
         used = bags + weak if self.mixture_bags == "all" else bags
-        has_units = data.split.bags_have_own_units
+        has_units = bool(data.split.dataset["bags"].get("has_own_units", False))
         projection = _projection(used, self.n_dimensions, has_units, generator)
         bags, weak, used = (projection.of(each) for each in (bags, weak, used))
         components = data.spec.components
@@ -284,10 +284,10 @@ class Fitted(base.Fitted):
         self._epochs = epochs
 
     def predict(self, rows):
-        return self.scores(rows.bags())
+        return self.scores(rows.items())
 
     def predictions(self, rows):
-        bags = self._projection.of(rows.bags())
+        bags = self._projection.of(rows.items())
         found = {"test_targets": self._of_all_classes(self._network, bags)}
         if self._epochs:
             by_epoch = [self._of_all_classes(network, bags) for network in self._epochs]

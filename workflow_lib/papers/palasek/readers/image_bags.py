@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from workflow_lib.papers.palasek.vgg16 import Vgg16Maps
 
-NUMBERS_BESIDE = True
 """The numbers of each bag, pooled."""
 
 WITHOUT_PATCH = "an image without any patch"
@@ -80,7 +79,7 @@ def kind_of_inputs(options: Options) -> str:
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per image, sorted by class and name; `seed` draws images and patches.
 
-    ``inputs`` and ``bags``: see `workflow_lib.items.bag_rows`. Classes are the folders in
+    ``inputs`` and ``bags``: see `workflow_lib.items.kinds.bags`. Classes are the folders in
     ``classes``; their vectors are the unit vectors. Images are left out and counted as by
     `workflow_lib.data.image_collections.drawn_images`, and those without a patch: flat patches
     are none of `dense-sift`.
@@ -95,8 +94,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     from workflow_lib.data.class_tables import class_dataset_tree
     from workflow_lib.data.image_collections import collection_path, drawn_images
-    from workflow_lib.items.bag_rows import bags_tree, pooled_rows
     from workflow_lib.items.images import open_images
+    from workflow_lib.items.kinds.bags import pack, pooled_rows
     from workflow_lib.papers.palasek.vgg16 import PUBLISHED, Vgg16Maps
 
     if options.local_features == "dense-sift" and (options.patch < 8 or options.patch % 4):
@@ -149,7 +148,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         place=str(path),
         rows_read=n_read,
         report={"exclusions": excluded},
-        bags=bags_tree(bags, unit, places),
+        **pack(bags, unit, places),
     )
 
 

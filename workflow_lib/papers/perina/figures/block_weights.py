@@ -16,7 +16,7 @@ from workflow_lib.fitting.prepared_inputs import kernel_gamma
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 from workflow_lib.papers.perina.score_space import ScoreSpace
 from workflow_lib.papers.perina.score_space_storage import model_from_tree
 from workflow_lib.report.labels import count_of, method_label
@@ -32,6 +32,12 @@ CAPTION = (
     "Bars are means over the splits, lines their sample standard deviation, dots the share that "
     "the block would have if every column weighed the same."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "splits": "results/{experiment}/split-{split}/split.h5",
+    "all_input_models": "results/{experiment}/split-{split}/{input_model}/input_models.h5",
+    "all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5",
+}
 METHOD_FIELDS = ("label", "color", "regressor", "score_space")
 REQUIRES = {"task": {"classes"}, "kind_of_inputs": {"letters", "vectors", "counts"}}
 BECAUSE = (

@@ -25,6 +25,7 @@ CAPTION = (
     "at most that on the horizontal axis, a line for each method: the higher, the better. Each "
     "value is a mean over the splits at the largest training size."
 )
+READS = {"family_scores": "results/{family}/scores.csv"}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind families shows rankings by scores of classes, and the task is {task}"

@@ -16,6 +16,7 @@ CAPTION = (
     "the selected numbers, the larger the more splits selected them; selection minimises a "
     "squared error of the scores, not this share."
 )
+READS = {"all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5"}
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"classes"}}
 BECAUSE = "a figure of kind score_over_states shows classes, and the task is {task}"

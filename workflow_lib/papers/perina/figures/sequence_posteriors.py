@@ -13,7 +13,8 @@ from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.group_names import fold_group, size_group
-from workflow_lib.items.item_rows import UNKNOWN, items_in
+from workflow_lib.items.kinds.base import items_in
+from workflow_lib.items.kinds.letters import UNKNOWN
 from workflow_lib.papers.perina.score_space_storage import model_from_tree
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
@@ -26,6 +27,14 @@ CAPTION = (
     "below; those of different models have nothing in common. With a model of each class, a "
     "sequence is shown under the models of all shown classes; log p is its log-likelihood."
 )
+READS = {
+    "dataset": "results/datasets/{dataset}.h5",
+    "first_split": "results/{experiment}/split-0/split.h5",
+    "first_features": "results/{experiment}/split-0/features.h5",
+    "first_input_models": "results/{experiment}/split-0/{input_model}/input_models.h5",
+    "first_predictions": "results/{experiment}/split-0/{method}/predictions.h5",
+    "all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5",
+}
 METHOD_FIELDS = ("label", "score_space")
 REQUIRES = {"kind_of_inputs": {"letters", "vectors"}}
 BECAUSE = (

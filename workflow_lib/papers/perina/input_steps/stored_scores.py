@@ -13,7 +13,7 @@ from workflow_lib.fitting.fit_data import FitData, RowsOfTest, SplitData
 from workflow_lib.fitting.score_inputs import SplitOnScores, point_group
 from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 from workflow_lib.methods.contract import base
 from workflow_lib.methods.contract.loading import SCORES
 from workflow_lib.methods.contract.transformed_inputs import (

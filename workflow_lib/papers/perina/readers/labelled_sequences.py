@@ -42,7 +42,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     The source is a text file whose lines are a class, a name and a sequence, with commas between
     them. ``inputs``: the counts of words, sparse, with ``term_states``, the first letters of each
-    word as a number; or the rows of `workflow_lib.items.item_rows`. ``classes``: see
+    word as a number; or the rows of `workflow_lib.items.kinds.letters`. ``classes``: see
     `workflow_lib.data.class_tables.class_dataset_tree`; the class vectors are the unit vectors.
     Repeated sequences, which would be in training and test rows, are left out but the first, all of
     a sequence with two classes, and those without a word; they are counted by reason in

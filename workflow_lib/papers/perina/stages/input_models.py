@@ -22,7 +22,7 @@ from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.fitting.score_inputs import point_group
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.group_names import fold_group, size_group
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 from workflow_lib.papers.perina.score_space_storage import model_to_tree
 
 

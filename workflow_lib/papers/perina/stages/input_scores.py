@@ -13,7 +13,7 @@ from workflow_lib.core.errors import UserError, key_place
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
-from workflow_lib.items.item_rows import items_in
+from workflow_lib.items.kinds.base import items_in
 from workflow_lib.papers.perina.score_space import ScoreSpace
 from workflow_lib.papers.perina.score_space_storage import model_from_tree
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, Strict
 
 from workflow_lib.core.grids import Grid, Shares, SomePositive
-from workflow_lib.methods.contract.method_file import BoxMethod
+from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxKernelSupportGrid(Grid):

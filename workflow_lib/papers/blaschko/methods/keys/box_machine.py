@@ -6,7 +6,7 @@ from typing import Literal
 
 from workflow_lib.core.grids import Grid, SomePositive
 from workflow_lib.core.values import Flag
-from workflow_lib.methods.contract.method_file import BoxMethod
+from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxMachineGrid(Grid):

@@ -8,7 +8,7 @@ from pydantic import Field, Strict
 
 from workflow_lib.core.grids import Grid, Ranks, SomePositive
 from workflow_lib.core.values import Flag, Share
-from workflow_lib.methods.contract.method_file import BoxMethod
+from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxRankingGrid(Grid):

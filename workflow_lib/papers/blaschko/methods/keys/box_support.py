@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from workflow_lib.core.grids import Grid, Shares
 from workflow_lib.core.values import Flag, NotNegative, without_repeats
-from workflow_lib.methods.contract.method_file import BoxMethod
+from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxSupportGrid(Grid):

@@ -14,14 +14,18 @@ from typing import Any
 
 import numpy as np
 
+ARE_NUMBERS = True
+ENTRY = "bags"
+STREAMED = ("bags/values",)
 
-def bags_tree(
+
+def pack(
     bags: Sequence[np.ndarray],
     unit: float = 1.0,
     positions: Sequence[np.ndarray] | None = None,
     has_own_units: bool = False,
 ) -> dict[str, Any]:
-    """Return the group ``bags`` of n arrays (m_i, d), none of which is empty.
+    """Return the entry of n arrays (m_i, d), none of which is empty.
 
     `unit` is what a stored 1 stands for, `positions` are n arrays (m_i, 2), and `has_own_units`
     says whether each column has a unit of its own.
@@ -34,24 +38,28 @@ def bags_tree(
     }
     if positions is not None:
         tree["positions"] = np.concatenate(positions).astype(np.float32)
-    return tree
+    return {"bags": tree}
 
 
-def bags_of(tree: Mapping[str, Any], rows: np.ndarray) -> list[np.ndarray]:
-    """Return the bags, float64 arrays (m_i, d), of some rows of the dataset.
+def unpack(data: Mapping[str, Any], rows: np.ndarray | None = None) -> list[np.ndarray]:
+    """Return the bags, float64 arrays (m_i, d), of some rows.
 
-    Parameters
-    ----------
-    tree : mapping
-        The group ``bags``; ``values`` may be `workflow_lib.core.stored_rows.StoredRows`.
-    rows : int array (n,)
+    The ``values`` may be `workflow_lib.core.stored_rows.StoredRows`.
     """
+    tree = data["bags"]
     begins, unit = np.asarray(tree["begins"]), float(tree["unit"])
     bags = []
-    for row in rows:
+    for row in range(len(begins) - 1) if rows is None else rows:
         values = np.asarray(tree["values"][int(begins[row]) : int(begins[row + 1])])
         bags.append(values.astype(np.float64) * unit)
     return bags
+
+
+def check(data: Mapping[str, Any]) -> None:
+    """Raise ValueError where a bag is empty, or not all rows belong to one bag."""
+    begins, n_rows = np.asarray(data["bags"]["begins"]), len(data["bags"]["values"])
+    if begins[0] != 0 or begins[-1] != n_rows or (np.diff(begins) < 1).any():
+        raise ValueError(f"A bag is empty or not in order: expected {n_rows} rows in all.")
 
 
 def pooled_rows(bags: Sequence[np.ndarray], unit: float = 1.0) -> tuple[np.ndarray, list[str]]:

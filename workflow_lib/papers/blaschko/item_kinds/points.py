@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+ARE_NUMBERS = True
+ENTRY = "points"
+
 
 class ImagePoints(NamedTuple):
     """The points of one image."""
@@ -35,28 +38,46 @@ class ImagePoints(NamedTuple):
         return np.clip((self.positions * n_cells).astype(np.int64), 0, n_cells - 1).T
 
 
-def points_tree(images: Sequence[ImagePoints]) -> dict[str, Any]:
-    """Return the group ``points`` of images with one number of words."""
+def pack(images: Sequence[ImagePoints]) -> dict[str, Any]:
+    """Return the entries of images with one number of words."""
     n_words = images[0].n_words
     return {
-        "words": np.concatenate([image.words for image in images]).astype(
-            np.min_scalar_type(n_words)
-        ),
-        "positions": np.concatenate([image.positions for image in images]).astype(np.float32),
-        "begins": np.concatenate([[0], np.cumsum([len(image.words) for image in images])]),
-        "n_words": n_words,
+        "points": {
+            "words": np.concatenate([image.words for image in images]).astype(
+                np.min_scalar_type(n_words)
+            ),
+            "positions": np.concatenate([image.positions for image in images]).astype(np.float32),
+            "begins": np.concatenate([[0], np.cumsum([len(image.words) for image in images])]),
+            "n_words": n_words,
+        },
+        "boxes": {"sizes": np.array([image.size for image in images], dtype=np.int64)},
     }
 
 
-def points_of(dataset: Mapping[str, Any], rows: np.ndarray) -> list[ImagePoints]:
-    """Return the points of some rows of a dataset."""
-    tree, sizes = dataset["points"], dataset["boxes"]["sizes"]
+def unpack(data: Mapping[str, Any], rows: np.ndarray | None = None) -> list[ImagePoints]:
+    """Return the points of some rows."""
+    tree, sizes = data["points"], data["boxes"]["sizes"]
     found = []
-    for row in rows:
+    for row in range(len(sizes)) if rows is None else rows:
         own = slice(int(tree["begins"][row]), int(tree["begins"][row + 1]))
         words, positions = tree["words"][own].astype(np.int64), tree["positions"][own]
         found.append(ImagePoints(words, positions, sizes[row], int(tree["n_words"])))
     return found
+
+
+def check(data: Mapping[str, Any]) -> None:
+    """Raise ValueError where points have no image, no word or no place in their image."""
+    tree, n_images = data["points"], len(data["boxes"]["sizes"])
+    begins, n_points = np.asarray(tree["begins"]), len(tree["words"])
+    if len(begins) != n_images + 1 or begins[0] != 0 or begins[-1] != n_points:
+        raise ValueError(
+            f"Points and images do not fit: expected {n_points} points of {n_images} images."
+        )
+    if (np.diff(begins) < 0).any() or (np.asarray(tree["words"]) >= tree["n_words"]).any():
+        raise ValueError(f"A point has an unknown word: expected words below {tree['n_words']}.")
+    positions = np.asarray(tree["positions"])
+    if positions.shape != (n_points, 2) or not ((positions >= 0) & (positions <= 1)).all():
+        raise ValueError("A point lies outside its image: expected two numbers from 0 to 1.")
 
 
 def word_shares(images: Sequence[ImagePoints]) -> np.ndarray:

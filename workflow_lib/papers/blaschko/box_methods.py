@@ -1,0 +1,20 @@
+"""The keys that methods of boxes in images share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, Strict
+
+from workflow_lib.methods.contract.method_file import MethodFile
+
+
+class BoxMethod(MethodFile):
+    """A method that finds the box of an object by the visual words in it."""
+
+    items: Literal["points"] = "points"
+    """The rows must be images as `points` with visual words."""
+
+    cells: Annotated[int, Strict(), Field(ge=2, le=200)] = 32
+    """Cells of each side of an image; sides of boxes lie between them. The default finds most boxes
+    of an eighth of a side to a tenth of it, within milliseconds."""
