@@ -12,7 +12,9 @@ for splits in SPLITS:
             **splits.each(models="results/{experiment}/split-{split}/{input_model}/input_models.h5"),
         params:
             **splits.each(
-                seed=lambda wildcards: stages.seed_of(wildcards, "training", wildcards.input_model),
+                seed=lambda wildcards: stages.seed_of(
+                    wildcards, "training", wildcards.input_model
+                ),
             ),
             code=code("input_models.py", stage_module("input_models")),
             settings=stages.input_models,
@@ -39,7 +41,11 @@ for splits in SPLITS:
         name:
             splits.rule_name("input_scores")
         input:
-            **splits.each(split=stages.split_file, features=stages.feature_file, models=stages.input_model_file),
+            **splits.each(
+                split=stages.split_file,
+                features=stages.feature_file,
+                models=stages.input_model_file,
+            ),
             dataset=stages.dataset_file,
         output:
             **splits.each(scores="results/{experiment}/split-{split}/{method}/input_scores.h5"),

@@ -31,7 +31,12 @@ def steps_of(wildcards):
         names += [f"{wildcards.method}/input_scores.h5"]
     if stages.method_of(wildcards).model:
         names.append(f"{stages.method_of(wildcards).model}/models.h5")
-    made_for = (stages.model_file, stages.embedding_file, stages.weak_label_file, stages.alignment_file)
+    made_for = (
+        stages.model_file,
+        stages.embedding_file,
+        stages.weak_label_file,
+        stages.alignment_file,
+    )
     others = [path for path in (function(wildcards) for function in made_for) if path]
     return [*(f"{folder}/{name}" for name in names), *others]
 
