@@ -157,7 +157,8 @@ class ChoosesKernel(Centred):
     are almost equal, need such penalties. For texts and inner products there is no `laplacian`; the
     kernel `tanimoto` of an experiment replaces those with a width, and a Gram matrix replaces all.
     With one labelled example per class, where nothing can be selected, it is the first that is not
-    linear. Empty (the default): the kernel of the experiment, and penalties that are not rescaled."""
+    linear. Empty (the default): the kernel of the experiment, and penalties that are not
+    rescaled."""
 
 
 class AveragesRows(Settings):
