@@ -29,11 +29,7 @@ rule data_profile:
         shown_result("results/{experiment}/data-profile.json", "data_profile", "data profile"),
     params:
         code=code("data_profile.py", "table.data_profile_stage"),
-        options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
-        # The numbers depend on the name of the stream, which is therefore kept.
-        seed=lambda wildcards: derive_seed(
-            settings.run.seed, "first-look", stages.experiment_of(wildcards).dataset
-        ),
+        settings=stages.data_profile,
     log:
         "logs/data_profile/{experiment}.log",
     benchmark:

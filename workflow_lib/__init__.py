@@ -21,6 +21,7 @@ _HOMES = {
     "UserError": "workflow_lib.core.errors",
     "SavedModel": "workflow_lib.table.saved_model",
     "load_model": "workflow_lib.table.saved_model",
+    "compare": "workflow_lib.table.comparison",
 }
 
 

@@ -378,6 +378,15 @@ class Stages:
             }
         return methods
 
+    def data_profile(self, step: Any) -> dict[str, Any]:
+        """Return the settings of the description of the table."""
+        # The numbers depend on the name of the stream, which is therefore kept.
+        dataset = self.experiment_of(step).dataset
+        return {
+            "options": dict(self.settings.dataset_of(step.experiment).options),
+            "seed": derive_seed(self.settings.run.seed, "first-look", dataset),
+        }
+
     def leaderboard(self, step: Any) -> dict[str, Any]:
         """Return the settings of the leaderboard."""
         return {
