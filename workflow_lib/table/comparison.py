@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 FIGURES = ("methods", "outputs", "curve")
 
-SHIPPED = ("methods", "models", "input_models", "papers")
-"""Folders of the settings that come with the library."""
+SHIPPED = Path(__file__).parents[2] / "config"
+"""The settings that come with the library."""
+
+SHARED = ("methods", "models", "input_models", "papers")
+"""Folders of settings that a comparison takes as they are."""
 
 
 def compare(
@@ -33,6 +36,7 @@ def compare(
     name: str = "table",
     seed: int = 1,
     n_jobs: int = -1,
+    config: str | Path | None = None,
     progress: bool | None = None,
     **request: Any,
 ) -> Answer:
@@ -56,6 +60,9 @@ def compare(
     seed : int, default=1
     n_jobs : int, default=-1
         Processes, each of which handles a split; -1 for as many as there are processors.
+    config : path or None, default=None
+        The folder of settings with the files of methods and models, which may be your own; None
+        for the one that comes with the library.
     progress : bool or None, default=None
         Whether a bar shows how much remains; None for where the errors go to a terminal.
     **request
@@ -84,7 +91,7 @@ def compare(
     from workflow_lib.table.new_table import write_settings
 
     folder = tempfile.TemporaryDirectory(prefix="comparison-")
-    settings = _settings_folder(Path(folder.name))
+    settings = _settings_folder(Path(folder.name), Path(config or SHIPPED).resolve())
     asked = {"name": name, "data": _file_of(table, Path(folder.name)), **request}
     if outputs is not None:
         asked["outputs"] = [outputs] if isinstance(outputs, str) else list(outputs)
@@ -248,22 +255,21 @@ class Answer:
         return files
 
 
-def _settings_folder(folder: Path) -> Path:
-    """Return a folder of settings with the methods that are shipped, and with room for a table."""
-    shipped = Path(__file__).resolve().parents[2] / "config"
-    if not (shipped / "methods").is_dir():
+def _settings_folder(folder: Path, shared: Path) -> Path:
+    """Return a folder of settings with the methods of another one, and with room for a table."""
+    if not (shared / "methods").is_dir():
         raise UserError(
-            place=str(shipped),
-            found="the files of the methods are missing",
-            expected="the folder config beside the library",
-            remedy="install the library from its checkout: pip install -e .",
+            place=f"the folder of settings {shared}",
+            found="it has no folder methods",
+            expected="a folder such as config of this project",
+            remedy="name it by config=PATH",
         )
     found = folder / "config"
     for kind in ("datasets", "experiments"):
         (found / kind).mkdir(parents=True)
-    for kind in SHIPPED:
-        if (shipped / kind).is_dir():
-            (found / kind).symlink_to(shipped / kind)
+    for kind in SHARED:
+        if (shared / kind).is_dir():
+            (found / kind).symlink_to(shared / kind)
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -351,16 +351,8 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[tuple[int, int]]:
         yield total, total
 
 
-class _printed_to(redirect_stdout):
-    """Append what is printed in a block to a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self):
-        super().__init__(self._path.open("a", encoding="utf-8"))
-        return super().__enter__()
-
-    def __exit__(self, *raised):
-        super().__exit__(*raised)
-        self._new_target.close()
+@contextmanager
+def _printed_to(path: Path) -> Iterator[None]:
+    """Append what is printed in a block to a file, warnings included."""
+    with path.open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        yield
