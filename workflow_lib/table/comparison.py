@@ -65,7 +65,7 @@ def compare(
         for the one that comes with the library.
     progress : bool or None, default=None
         Whether a bar shows how much remains; None for where the errors go to a terminal.
-    **request
+    request : values by name
         Further keys of the request, as for ``snakemake new``: ``inputs``, ``exclude``, ``classes``,
         ``group``, ``time``, ``same_group``, ``text``, ``methods``, ``splits`` and so on
         (`workflow_lib.table.table_request.REQUEST_KEYS`).
@@ -220,7 +220,7 @@ class Answer:
 
         results = f"results/{self._run.name}"
         return answer_part(
-            self._run.file(f"{results}/answer.json"),
+            self._run.file(f"results/timings/{self._run.name}-answer.json"),
             self._run.name,
             data_profile=self._run.file(f"{results}/data-profile.json"),
             calibration=self._run.file(f"{results}/calibration.h5"),

@@ -128,6 +128,7 @@ class TableRun:
         methods = list(self.settings.methods_of(self.name))
         files = stages.files_of_methods(step, stages.prediction_file)
         predictions = evaluation.by_method(methods, self._prefixed(files))
+        seconds = stages.files_of_methods(step, stages.regression_seconds, stages.preimage_seconds)
         results = partial(str.format, "results/{}/{}", self.name)
         common = {"dataset": self.dataset_file, "splits": partitions, "predictions": predictions}
         dataset = self.settings.experiments[self.name].dataset
@@ -141,10 +142,18 @@ class TableRun:
                 dataset_name=dataset,
                 positive_class=self.settings.datasets[dataset].positive_class,
             )
+            evaluation.run_timings(
+                splits=partitions,
+                predictions=predictions,
+                seconds=evaluation.by_method(methods, self._prefixed(seconds)),
+                output=self.file(f"results/timings/{self.name}.csv"),
+                experiment=self.name,
+                dataset_name=dataset,
+            )
             leaderboard.run(
                 scores=self.file(results("scores.csv")),
                 choices=self.file(results("choices.csv")),
-                timings=[],
+                timings=[self.file(f"results/timings/{self.name}.csv")],
                 data_profile=self.file(results("data-profile.json")),
                 output=self.file(results("answer.json")),
                 output_with_seconds=self.file(f"results/timings/{self.name}-answer.json"),
