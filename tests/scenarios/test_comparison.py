@@ -13,6 +13,7 @@ from small_run import copy_folder, snakemake, write_yaml
 from test_user_table import blend
 
 from workflow_lib import UserError, compare, load_model
+from workflow_lib.table.command_line import main
 
 NAME = "blend"
 METHODS = ["m-krr", "wofer-gmm", "ofer-stack", "m-mean"]
@@ -118,3 +119,40 @@ def test_a_table_may_be_a_data_frame():
 def test_what_prevents_a_comparison_is_named(table, outputs, found):
     with pytest.raises(UserError, match=found):
         compare(table, outputs)
+
+
+def test_the_command_checks_compares_and_predicts_from_any_folder(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Blend 2.csv").write_text(blend())
+    (tmp_path / "new.csv").write_text("heat,colour\n2.5,red\n7.25,blue\n")
+    request = ["Blend 2.csv", "--outputs", "strength,weight", "--row-name", "sample"]
+    assert main(["check", *request]) == 0
+    said = capfd.readouterr().out
+    assert "30 rows" in said and "snakemake" not in said and "config/" not in said
+    assert main(["run", *request, "--methods", "m-krr,m-mean", "--splits", "3", "--jobs", "1"]) == 0
+    said = capfd.readouterr().out
+    assert "Use m-KRR" in said and "Report: blend-2-answer.html" in said
+    assert main(["predict", "blend-2-model.h5", "new.csv", "--joint"]) == 0
+    predicted = pandas.read_csv("new-predictions.csv")
+    assert list(predicted["method"]) == ["m-KRR", "m-KRR"]
+    assert {"strength", "weight upper", "weight joint lower"} <= set(predicted)
+    values = np.array([[2.5, "red"], [7.25, "blue"]], dtype=object)
+    found = load_model("blend-2-model.h5").predict(values).outputs
+    np.testing.assert_array_equal(found, predicted[["strength", "weight"]])
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        (["run", "missing.csv", "--outputs", "y"], "missing.csv"),
+        (["predict", "missing.h5", "new.csv"], "missing.h5: there is no such file"),
+        (["check", "table.csv", "--outputs", "strenth"], "write 'strength'"),
+    ],
+)
+def test_the_command_tells_a_fault_in_one_line(typed, found, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(blend())
+    assert main(typed) == 1
+    error = capfd.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1 and found in error
+    assert "snakemake" not in error

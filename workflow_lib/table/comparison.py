@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("methods", "outputs", "curve")
 
-SHIPPED = Path(__file__).parents[2] / "config"
+SHIPPED = Path(__file__).parents[1] / "run" / "settings"
 """The settings that come with the library."""
 
 SHARED = ("methods", "models", "input_models", "papers")
@@ -53,7 +53,8 @@ def compare(
     table : DataFrame or path
         A row for each example; the path of a table as text, Excel, Parquet or HDF5.
     outputs : str, sequence of str or None
-        The columns to predict, by names or patterns such as ``y_*``. None where ``classes`` names
+        The columns to predict, by names or patterns such as ``y_*``; a text may hold several,
+        separated by commas. None where ``classes`` names
         the column of classes instead.
     name : str, default="table"
         From which random draws are derived, besides `seed`.
@@ -91,10 +92,10 @@ def compare(
     from workflow_lib.table.new_table import write_settings
 
     folder = tempfile.TemporaryDirectory(prefix="comparison-")
-    settings = _settings_folder(Path(folder.name), Path(config or SHIPPED).resolve())
+    settings = settings_folder(Path(folder.name), config)
     asked = {"name": name, "data": _file_of(table, Path(folder.name)), **request}
     if outputs is not None:
-        asked["outputs"] = [outputs] if isinstance(outputs, str) else list(outputs)
+        asked["outputs"] = outputs if isinstance(outputs, str) else list(outputs)
     proposal = write_settings(asked, settings)
     configuration = load_configuration(settings, {"name": name, "seed": seed})
     run = TableRun(configuration, name, Path(folder.name))
@@ -255,8 +256,12 @@ class Answer:
         return files
 
 
-def _settings_folder(folder: Path, shared: Path) -> Path:
-    """Return a folder of settings with the methods of another one, and with room for a table."""
+def settings_folder(folder: Path, config: str | Path | None = None) -> Path:
+    """Return a folder of settings with the methods of another one, and with room for a table.
+
+    `config` is the other one; None for the one that comes with the library.
+    """
+    shared = Path(config or SHIPPED).resolve()
     if not (shared / "methods").is_dir():
         raise UserError(
             place=f"the folder of settings {shared}",
