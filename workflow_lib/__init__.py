@@ -39,6 +39,8 @@ def _homes() -> dict[str, str]:
 def __getattr__(name: str):
     if name == "__all__":
         return sorted(_homes())
+    if name == "__version__":
+        return import_module("importlib.metadata").version("output-fisher-regression")
     if not name.startswith("_") and name in _homes():
         return getattr(import_module(_homes()[name]), name)
     raise AttributeError(f"module 'workflow_lib' has no attribute {name!r}")
