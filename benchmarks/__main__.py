@@ -18,9 +18,6 @@ from benchmarks.measuring import read_table, run
 from benchmarks.page import PAGE_NAME, write_page
 from benchmarks.titles import TITLES
 
-WITH_OWN_TABLE = ("interval_coverage",)
-"""Benchmarks that measure no time, with their own columns and their own part of the page."""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return 1 where a measurement failed."""
@@ -43,14 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.page:
         write_description(options.folder)
         for name in options.names or TITLES:
-            if name in WITH_OWN_TABLE:
-                own = importlib.import_module(f"benchmarks.{name}")
-                failed += own.run(options.quick, options.folder)
-                continue
-            table, failures = run(name, options.quick, options.folder)
-            failed += failures
-            if table.exists():
-                _print_ratios(table)
+            failed += run(name, options.quick, options.folder)
+            _print_ratios(options.folder / f"{name}.csv")
     write_page(options.folder)
     print(f"The page: {options.folder / PAGE_NAME}")
     if failed:
@@ -60,8 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _print_ratios(table: Path) -> None:
     print(f"\n{table}")
-    for each in read_table(table):
-        if each["ratio"]:
+    for each in read_table(table) if table.exists() else []:
+        if each.get("ratio"):
             goal = f"{each['goal']}: {each['met']}" if each["goal"] else ""
             print(
                 f"  n={each['n']:>5}  {each['ratio']:>9}  {goal:<28}"

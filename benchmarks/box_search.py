@@ -9,7 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, at_least, at_most, interleaved, row
+from benchmarks.measuring import (
+    Measurement,
+    at_least,
+    at_most,
+    compared,
+    each,
+    interleaved,
+    largest_difference,
+    row,
+)
 
 TITLE = "Branch and bound for boxes in images"
 
@@ -25,7 +34,7 @@ NOTE = "n is cells of a side, p is boxes of an image"
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: the time for one box, and the sets taken for ten."""
     sides = SIDES[:1] if quick else SIDES
-    return [Measurement(name, {"n": n}) for n in sides for name in ("one_box", "ten_boxes")]
+    return each("one_box", n=sides) + each("ten_boxes", n=sides)
 
 
 def images(n: int) -> list[np.ndarray]:
@@ -53,28 +62,17 @@ def one_box(n: int) -> list[dict[str, str]]:
     from workflow_lib.papers.blaschko.box_search import detections
 
     drawn, boxes = images(n), all_boxes(n)
-    timings = interleaved(
-        {
-            "ours": lambda: [next(detections(BoxScore(each), 1)).score for each in drawn],
-            "peer": lambda: [BoxScore(each).of_boxes(boxes).max() for each in drawn],
-        }
-    )
-    found, expected = (np.array(timings[name].result) for name in ("ours", "peer"))
-    return [
-        row(
-            n,
-            len(boxes),
-            f"best box of {N_IMAGES} images, branch and bound",
-            timings["ours"],
-            "exhaustive search",
-            timings["peer"],
-            # Of few boxes exhaustive search is about as fast.
-            at_least(GAIN, 0.0) if n == max(SIDES) else None,
-            gain=True,
-            agreement=float(np.abs(found - expected).max()),
-            note=NOTE,
-        )
-    ]
+    calls = {
+        f"best box of {N_IMAGES} images, branch and bound": lambda: np.array(
+            [next(detections(BoxScore(image), 1)).score for image in drawn]
+        ),
+        "exhaustive search": lambda: np.array(
+            [BoxScore(image).of_boxes(boxes).max() for image in drawn]
+        ),
+    }
+    # Of few boxes exhaustive search is about as fast.
+    goal = at_least(GAIN, 0.0) if n == max(SIDES) else None
+    return compared(n, len(boxes), calls, goal, gain=True, agreement=largest_difference, note=NOTE)
 
 
 def ten_boxes(n: int) -> list[dict[str, str]]:
@@ -86,8 +84,8 @@ def ten_boxes(n: int) -> list[dict[str, str]]:
     timings = interleaved(
         {
             name: lambda n_resets=n_resets: [
-                [one.n_dequeued for one in detections(BoxScore(each), N_DETECTIONS, 0.5, n_resets)]
-                for each in drawn
+                [one.n_dequeued for one in detections(BoxScore(image), N_DETECTIONS, 0.5, n_resets)]
+                for image in drawn
             ]
             for name, n_resets in STRATEGIES.items()
         }

@@ -2,8 +2,7 @@
 
 Ours computes the vectors of all sets in one call; scikit-image only offers one set per call. The
 larger the sets, the more time both spend in the same four products of matrices: two for the
-responsibilities of all components, two for the sums over each set. So the time of these products is
-the limit that ours is compared with.
+responsibilities of all components, two for the sums over each set.
 
 An output of this project is a set of one descriptor: its Fisher vector is its scaled Fisher score.
 The Fisher embedding of outputs, without root and length, is compared with the same function.
@@ -21,7 +20,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, at_least, interleaved, is_installed, row
+from benchmarks.measuring import (
+    Measurement,
+    at_least,
+    compared,
+    each,
+    largest_difference,
+    where_installed,
+)
 from benchmarks.problems import N_OUTPUTS
 from workflow_lib.inputs.fisher_vectors import FisherVectors
 from workflow_lib.models.fisher import FisherEmbedding
@@ -29,7 +35,6 @@ from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 
 TITLE = "Fisher vectors"
 
-PEER = "skimage"
 SET_NUMBERS = {1: 500, 20: 200, 200: 50, 2000: 10}
 """Number of sets by the descriptors of each."""
 QUICK_SIZES = (1, 20)
@@ -45,17 +50,14 @@ GAIN = 10
 EQUAL = 1e-6
 
 PEER_CALL = "scikit-image fisher_vector, a call a set"
-PRODUCTS = "the four products of matrices"
-NOT_INSTALLED = "; scikit-image is not installed: left out"
 
 
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: sets of several sizes, and outputs."""
     sizes = QUICK_SIZES if quick else SET_NUMBERS
     numbers = QUICK_OUTPUT_NUMBERS if quick else OUTPUT_NUMBERS
-    return [Measurement("fisher_vectors", {"n": n}) for n in sizes] + [
-        Measurement("outputs", {"n": n}) for n in numbers
-    ]
+    wanted = each("fisher_vectors", n=sizes) + each("outputs", n=numbers)
+    return where_installed("skimage", wanted)
 
 
 def descriptors(n: int, seed: int, dimension: int = DIMENSION) -> np.ndarray:
@@ -117,49 +119,24 @@ def in_the_peers_conventions(embedded: np.ndarray, embedding: FisherEmbedding) -
     return np.hstack([part.reshape(len(embedded), -1) for part in parts])
 
 
-def four_products(sets: Sequence[np.ndarray], model: GaussianMixtureModel) -> None:
-    """Compute the products that a Fisher vector needs, and nothing else."""
-    coefficients = np.ascontiguousarray(model.means_.T)
-    for members in sets:
-        q = members @ coefficients
-        q = members @ coefficients
-        q.T @ members
-        q.T @ members
-
-
 def fisher_vectors(n: int) -> list[dict[str, str]]:
     """Time the Fisher vectors of sets of `n` descriptors each."""
     sets = [descriptors(n, 10 + index) for index in range(SET_NUMBERS[n])]
     model = fitted_mixture()
     vectors, theirs = FisherVectors(model), peer_mixture(model)
-    calls = {
-        "ours": lambda: vectors.transform(sets),
-        "products": lambda: four_products(sets, model),
-    }
-    if is_installed(PEER):
-        peer_vectors(sets[:1], theirs)
-        calls["peer"] = lambda: peer_vectors(sets, theirs)
-    timings = interleaved(calls)
-    difference = None
-    if "peer" in timings:
-        matched = in_our_conventions(timings["peer"].result, model)
-        difference = float(np.abs(timings["ours"].result - matched).max())
-    return [
-        row(
-            n,
-            DIMENSION,
-            "Fisher vectors",
-            timings["ours"],
-            PEER_CALL,
-            timings.get("peer"),
-            at_least(GAIN, EQUAL) if n == 1 else None,
-            gain=True,
-            agreement=difference,
-            note=f"n is descriptors a set; {len(sets)} sets, {COMPONENTS} components"
-            + ("" if "peer" in timings else NOT_INSTALLED),
-        ),
-        row(n, DIMENSION, "Fisher vectors", timings["ours"], PRODUCTS, timings["products"]),
-    ]
+    peer_vectors(sets[:1], theirs)
+    return compared(
+        n,
+        DIMENSION,
+        {
+            "Fisher vectors": lambda: vectors.transform(sets),
+            PEER_CALL: lambda: peer_vectors(sets, theirs),
+        },
+        at_least(GAIN, EQUAL) if n == 1 else None,
+        gain=True,
+        agreement=lambda ours, found: largest_difference(ours, in_our_conventions(found, model)),
+        note=f"n is descriptors a set; {len(sets)} sets, {COMPONENTS} components",
+    )
 
 
 def outputs(n: int) -> list[dict[str, str]]:
@@ -169,45 +146,33 @@ def outputs(n: int) -> list[dict[str, str]]:
     model = fitted_mixture(OUTPUT_COMPONENTS, N_OUTPUTS)
     vectors, embedding = FisherVectors(model), output_embedding(model)
     theirs = peer_mixture(model)
-    calls = {
-        "vectors": lambda: vectors.transform(sets),
-        "embedding": lambda: embedding.transform(rows),
-    }
-    if is_installed(PEER):
-        peer_vectors(sets[:1], theirs)
-        calls["peer's vectors"] = lambda: peer_vectors(sets, theirs)
-        calls["peer's scores"] = lambda: peer_vectors(sets, theirs, improved=False)
-    timings = interleaved(calls)
-    differences = {}
-    if "peer's vectors" in timings:
-        matched = in_our_conventions(timings["peer's vectors"].result, model)
-        differences["vectors"] = float(np.abs(timings["vectors"].result - matched).max())
-        matched = in_the_peers_conventions(timings["embedding"].result, embedding)
-        distances = np.abs(timings["peer's scores"].result - matched)
-        differences["embedding"] = float(distances.max() / np.abs(matched).max())
-    note = f"n is outputs; {OUTPUT_COMPONENTS} components" + ("" if differences else NOT_INSTALLED)
-    goal = at_least(GAIN, EQUAL)
-    return [
-        row(
-            n,
-            N_OUTPUTS,
-            "Fisher vectors of single outputs",
-            timings["vectors"],
-            PEER_CALL,
-            timings.get("peer's vectors"),
-            goal,
-            agreement=differences.get("vectors"),
-            note=note,
-        ),
-        row(
-            n,
-            N_OUTPUTS,
-            "Fisher embedding of outputs",
-            timings["embedding"],
-            f"{PEER_CALL}, without root and length",
-            timings.get("peer's scores"),
-            goal,
-            agreement=differences.get("embedding"),
-            note=note,
-        ),
-    ]
+    peer_vectors(sets[:1], theirs)
+
+    def difference(ours: np.ndarray, found: np.ndarray) -> float:
+        matched = in_the_peers_conventions(ours, embedding)
+        return float(np.abs(found - matched).max() / np.abs(matched).max())
+
+    goal, note = at_least(GAIN, EQUAL), f"n is outputs; {OUTPUT_COMPONENTS} components"
+    return compared(
+        n,
+        N_OUTPUTS,
+        {
+            "Fisher vectors of single outputs": lambda: vectors.transform(sets),
+            PEER_CALL: lambda: peer_vectors(sets, theirs),
+        },
+        goal,
+        agreement=lambda ours, found: largest_difference(ours, in_our_conventions(found, model)),
+        note=note,
+    ) + compared(
+        n,
+        N_OUTPUTS,
+        {
+            "Fisher embedding of outputs": lambda: embedding.transform(rows),
+            f"{PEER_CALL}, without root and length": lambda: peer_vectors(
+                sets, theirs, improved=False
+            ),
+        },
+        goal,
+        agreement=difference,
+        note=note,
+    )

@@ -1,11 +1,8 @@
-"""EM of hidden Markov models: ours and hmmlearn's, many small models at once, and score spaces.
+"""EM of hidden Markov models: ours and hmmlearn's.
 
 Both sides make the same iterations of maximum likelihood from the same start, on sequences drawn
 from a model of that kind; their log-likelihoods must be equal. hmmlearn takes one sequence after
 the other, with ``implementation="scaling"``, which is about seven times as fast as its default.
-
-Score spaces are compared with EM iterations of the same sequences. The many models are those of a
-small data set: of every fold and class, from three starts each.
 """
 
 from __future__ import annotations
@@ -14,23 +11,13 @@ import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
 
-from benchmarks.measuring import (
-    Measurement,
-    at_least,
-    at_most,
-    interleaved,
-    is_installed,
-    row,
-)
+from benchmarks.measuring import Measurement, at_least, compared, where_installed
 
 if TYPE_CHECKING:
     from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
 
 TITLE = "EM for hidden Markov models"
-
-PEER = "hmmlearn"
 
 # Number of sequences, shortest and longest length, and how many times as long hmmlearn may take.
 SIZES = [(500, 8, 8, 15), (2000, 60, 60, 4), (1000, 5, 300, 2)]
@@ -40,35 +27,16 @@ NUMBERS = 2
 ITERATIONS = 5
 EQUAL = 1e-8
 
-FOLDS = 10
-CLASSES = 2
-STARTS = 3
-# As the promoters of the UCI repository: sequences and their length.
-SMALL = (106, 57)
-TOGETHER_GAIN = 3
-SCORE_COST = 4
-MAX_ITERATIONS = 50
-
 
 def measurements(quick: bool) -> list[Measurement]:
-    """Return what is measured: every size with letters and with vectors, and models together."""
-    found = []
-    if is_installed(PEER):
-        for n, shortest, longest, gain in SIZES[:1] if quick else SIZES:
-            size = {"n": n, "shortest": shortest, "longest": longest, "gain": gain}
-            found += [
-                Measurement("iterations", {"emission": emission} | size)
-                for emission in ("categorical", "gaussian")
-            ]
-    else:
-        print(f"{PEER} is not installed: left out")
-    for n, shortest, longest, _ in SIZES[:1] if quick else SIZES:
-        size = {"n": n, "shortest": shortest, "longest": longest}
-        found += [
-            Measurement("scores", {"emission": emission} | size)
-            for emission in ("categorical", "gaussian")
-        ]
-    return [*found, Measurement("together", {"n": SMALL[0], "length": SMALL[1]})]
+    """Return what is measured: every size with letters and with vectors."""
+    names = ("n", "shortest", "longest", "gain")
+    wanted = [
+        Measurement("iterations", {"emission": emission} | dict(zip(names, size)))
+        for size in (SIZES[:1] if quick else SIZES)
+        for emission in ("categorical", "gaussian")
+    ]
+    return where_installed("hmmlearn", wanted)
 
 
 def random_model(emission: str, n_states: int = STATES, seed: int = 0) -> HiddenMarkovModel:
@@ -165,28 +133,22 @@ def iterations(
     """Time a few EM iterations of `n` sequences, ours and hmmlearn's."""
     sequences = drawn(random_model(emission), n, shortest, longest)
     start = random_model(emission, seed=2)
-    tiny = sequences[:3]
-    sides = {"ours": own_likelihoods, "peer": peer_likelihoods}
-    for side in sides.values():
-        side(start, tiny, ITERATIONS)
-    timings = interleaved(
-        {name: lambda side=side: side(start, sequences, ITERATIONS) for name, side in sides.items()}
-    )
+    for side in (own_likelihoods, peer_likelihoods):
+        side(start, sequences[:3], ITERATIONS)
     what = in_words(emission, shortest, longest)
-    each = 1.0 / ITERATIONS
-    return [
-        row(
-            n,
-            STATES,
-            f"EM iteration, {what}",
-            timings["ours"].scaled(each),
-            f"EM iteration by hmmlearn, {what}",
-            timings["peer"].scaled(each),
-            at_least(gain, EQUAL),
-            agreement=largest_difference(timings["ours"].result, timings["peer"].result),
-            note="n is sequences, p is states; putting the sequences in order is included",
-        )
-    ]
+    own, peer = f"EM iteration, {what}", f"EM iteration by hmmlearn, {what}"
+    return compared(
+        n,
+        STATES,
+        {
+            own: lambda: own_likelihoods(start, sequences, ITERATIONS),
+            peer: lambda: peer_likelihoods(start, sequences, ITERATIONS),
+        },
+        at_least(gain, EQUAL),
+        agreement=largest_difference,
+        work={own: 1.0 / ITERATIONS, peer: 1.0 / ITERATIONS},
+        note="n is sequences, p is states; putting the sequences in order is included",
+    )
 
 
 def in_words(emission: str, shortest: int, longest: int) -> str:
@@ -194,130 +156,3 @@ def in_words(emission: str, shortest: int, longest: int) -> str:
     lengths = str(longest) if shortest == longest else f"{shortest} to {longest}"
     what = "letters" if emission == "categorical" else f"vectors of {NUMBERS}"
     return f"{what}, length {lengths}"
-
-
-def scores(emission: str, n: int, shortest: int, longest: int) -> list[dict[str, str]]:
-    """Time the score spaces of `n` sequences, and an EM iteration."""
-    from workflow_lib.papers.perina.score_space import ScoreSpace
-
-    sequences = drawn(random_model(emission), n, shortest, longest)
-    model = random_model(emission, seed=2)
-    spaces = {
-        "free energy by state": ScoreSpace(model),
-        "free energy by symbol": ScoreSpace(model, level="symbol"),
-        "Fisher scores": ScoreSpace(model, "fisher"),
-        "free energy by state, mean field": ScoreSpace(model, posterior="mean_field"),
-    }
-    calls = {name: lambda space=space: space.transform(sequences) for name, space in spaces.items()}
-    for space in spaces.values():
-        space.transform(sequences[:3])
-    timings = interleaved(
-        {"iteration": lambda: own_likelihoods(model, sequences, ITERATIONS)} | calls
-    )
-    what = in_words(emission, shortest, longest)
-    return [
-        row(
-            n,
-            STATES,
-            f"{name}, {what}",
-            timings[name],
-            f"EM iteration, {what}",
-            timings["iteration"].scaled(1.0 / ITERATIONS),
-            None if "mean field" in name else at_most(SCORE_COST),
-            note="n is sequences, p is states; putting the sequences in order is included",
-        )
-        for name in spaces
-    ]
-
-
-def small_problem(n: int, length: int) -> tuple[list, list[np.ndarray]]:
-    """Return sequences of two classes, and the training rows of every fold and class."""
-    sequences = []
-    for label in range(CLASSES):
-        model = random_model("categorical", seed=label)
-        sequences += drawn(model, n // CLASSES, length, length, seed=label)
-    labels = np.repeat(np.arange(CLASSES), n // CLASSES)
-    folds = np.random.default_rng(0).permutation(np.arange(len(labels)) % FOLDS)
-    subsets = [
-        np.flatnonzero((folds != fold) & (labels == label))
-        for fold in range(FOLDS)
-        for label in range(CLASSES)
-    ]
-    return sequences, subsets
-
-
-def new_models(count: int) -> list[HiddenMarkovModel]:
-    """Return models to be fitted, with one seed each."""
-    from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel
-
-    return [
-        HiddenMarkovModel(
-            STATES,
-            n_symbols=LETTERS,
-            n_init=STARTS,
-            random_state=seed,
-            max_iter=MAX_ITERATIONS,
-        )
-        for seed in range(count)
-    ]
-
-
-def fit_one_by_one(models, sequences, subsets) -> list[HiddenMarkovModel]:
-    """Fit every start of every model by a recursion of its own, and keep the best."""
-    found = []
-    for model, subset in zip(models, subsets):
-        own = [sequences[index] for index in subset]
-        generator = np.random.default_rng(model.random_state)
-        starts = [clone(model).set_params(n_init=1, random_state=generator) for _ in range(STARTS)]
-        for start in starts:
-            start.fit(own)
-        found.append(max(starts, key=lambda start: start.log_likelihoods_[-1]))
-    return found
-
-
-def together(n: int, length: int) -> list[dict[str, str]]:
-    """Time the models of all folds and classes of a small data set."""
-    from workflow_lib.papers.perina.hidden_markov.model import fit_models
-
-    sequences, subsets = small_problem(n, length)
-    count = len(subsets)
-    calls = {
-        "together": lambda: fit_models(new_models(count), sequences, subsets),
-        "alone": lambda: [
-            model.fit([sequences[index] for index in subset])
-            for model, subset in zip(new_models(count), subsets)
-        ],
-        "starts_alone": lambda: fit_one_by_one(new_models(count), sequences, subsets),
-    }
-    for model in new_models(1):
-        model.fit(sequences[:3])
-    timings = interleaved(calls)
-    ends = {
-        name: np.array([model.log_likelihoods_[-1] for model in timings[name].result])
-        for name in ("together", "alone")
-    }
-    what = f"{FOLDS} folds, {CLASSES} classes, {STARTS} starts, length {length}"
-    note = "n is sequences, p is states"
-    return [
-        row(
-            n,
-            STATES,
-            f"all models in one recursion: {what}",
-            timings["together"],
-            "a recursion for every start",
-            timings["starts_alone"],
-            at_least(TOGETHER_GAIN),
-            note=f"{note}; the starts of the two sides are drawn in another order",
-        ),
-        row(
-            n,
-            STATES,
-            f"all models in one recursion: {what}",
-            timings["together"],
-            "a recursion for every model, of all its starts",
-            timings["alone"],
-            gain=True,
-            agreement=float(np.abs(ends["together"] / ends["alone"] - 1.0).max()),
-            note=note,
-        ),
-    ]

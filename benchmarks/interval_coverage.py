@@ -34,8 +34,7 @@ with them.
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring import ROOT, Measurement, in_own_process
+from benchmarks.measuring import ROOT, Measurement, write_table
 from benchmarks.table_laws import LAWS as SIMULATED_LAWS
 from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
 from benchmarks.user_table import METHODS, OwnTable
@@ -105,61 +104,20 @@ COLUMNS = (
 )
 """Columns of ``interval_coverage.csv``: one row per output of a simulated table."""
 
-LAW_COLUMNS = (
-    "law",
-    "rows",
-    "splits",
-    "simulations",
-    "outputs",
-    "level",
-    "coverage",
-    "deviation",
-    "share_in_band",
-    "share_of_outputs_in_band",
-    "least_third",
-    *THIRDS,
-    "met",
-    "width_over_constant",
-    "score_over_constant",
-    "half_width_over_ideal",
-    "measured_by_product",
-    "fresh_error",
-    "claimed_over_fresh",
-    "lowest_over_fresh",
-    "share_in_claimed_range",
-    *JOINT,
-    *SIDES,
-    "winners",
-)
-"""Columns of ``interval_coverage_by_law.csv``: one row per law."""
-
-SHARES = (
-    "coverage",
-    "deviation",
-    "share_in_band",
-    "share_of_outputs_in_band",
-    "least_third",
-    *THIRDS,
-    "measured_by_product",
-    *JOINT,
-)
-"""Columns of the laws that are shares of 1."""
-
 BY_LAW = "interval_coverage_by_law"
 
 
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: every law whose packages or data are available."""
-    return [
-        Measurement(
-            "coverage",
-            {"law": name, "n_simulations": min(law.n_draws, N_QUICK_SIMULATIONS)}
-            if quick
-            else {"law": name, "n_simulations": law.n_draws},
-        )
-        for name, law in LAWS.items()
-        if law.is_here()
-    ]
+    wanted = []
+    for name, law in LAWS.items():
+        if law.is_here():
+            n_simulations = min(law.n_draws, N_QUICK_SIMULATIONS) if quick else law.n_draws
+            wanted.append(Measurement("coverage", {"law": name, "n_simulations": n_simulations}))
+        else:
+            why = "its data are in no mirror" if law.is_real else f"{law.package} is not installed"
+            print(f"interval_coverage: {name} left out, {why}")
+    return wanted
 
 
 def coverage(law: str, n_simulations: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -334,6 +292,10 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     is_met = BAND[0] <= tables.mean() and (law.is_real or tables.mean() <= BAND[1])
     is_met &= min(thirds.values()) >= MIN_COVERAGE_OF_THIRDS
     fresh = float(np.mean([row["fresh_error"] for row in rows]))
+
+    def means(names: Sequence[str]) -> dict[str, float]:
+        return {name: _mean([row[name] for row in rows]) for name in names}
+
     return {
         "law": rows[0]["law"],
         "rows": law.n_rows,
@@ -350,19 +312,13 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "least_third": min(thirds.values()),
         **thirds,
         "met": "yes" if is_met else "no",
-        **{
-            name: _mean([row[name] for row in rows])
-            for name in (
-                *("width_over_constant", "score_over_constant", "half_width_over_ideal"),
-                *JOINT,
-                *SIDES,
-            )
-        },
+        **means(("width_over_constant", "score_over_constant", "half_width_over_ideal")),
         "measured_by_product": float(np.mean([row["measured_by_product"] for row in rows])),
         "fresh_error": fresh,
         "claimed_over_fresh": float(np.mean([row["claimed_error"] for row in rows])) / fresh,
         "lowest_over_fresh": float(np.mean([row["lowest_error"] for row in rows])) / fresh,
         "share_in_claimed_range": float(np.mean([row["share_in_claimed_range"] for row in rows])),
+        **means((*JOINT, *SIDES)),
         "winners": ", ".join(
             f"{winners.count(name)} {name}" for name in METHODS if name in winners
         ),
@@ -379,48 +335,23 @@ def _is_in_band(values: np.ndarray) -> np.ndarray:
     return (values >= BAND[0]) & (values <= BAND[1])
 
 
-def run(quick: bool, folder: Path) -> list[str]:
-    """Measure all laws, each in a process of its own, and write both tables.
+def write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str, list[str]]:
+    """Write both tables; return what was found for the last law, and what it fails.
 
-    Parameters
-    ----------
-    quick : bool
-        Only a few simulated tables.
-    folder : path
-        Folder of the tables; they are rewritten after every law.
-
-    Returns
-    -------
-    list of str
-        The measurements that failed, and the laws whose mean coverage is outside of `BAND`, or
-        one of whose thirds has a coverage below `MIN_COVERAGE_OF_THIRDS`; the errors of the
-        processes are printed on the error stream.
+    That is where its mean coverage is outside of `BAND`, or one of its thirds has a coverage below
+    `MIN_COVERAGE_OF_THIRDS`; a few tables (`quick`) are too few to estimate the mean.
     """
-    for name, law in LAWS.items():
-        if not law.is_here():
-            why = "its data are in no mirror" if law.is_real else f"{law.package} is not installed"
-            print(f"interval_coverage: {name} left out, {why}")
-    everything, failed = [], []
-    for measurement in measurements(quick):
-        place = f"interval_coverage {measurement}"
-        print(f"{place} ...", flush=True)
-        rows = in_own_process("interval_coverage", measurement)
-        if rows is None:
-            failed.append(place)
-            print(f"{place}: failed", flush=True)
-            continue
-        everything.append(rows)
-        laws = [summary(each) for each in everything]
-        _write(folder / "interval_coverage.csv", COLUMNS, sum(everything, []))
-        _write(folder / f"{BY_LAW}.csv", LAW_COLUMNS, laws)
-        print(in_words(laws[-1]), flush=True)
-        # A few tables are too few to estimate the mean.
-        if laws[-1]["met"] == "no" and not quick:
-            failed.append(
-                f"{place}: mean coverage {laws[-1]['coverage']:.1%}, least third "
-                f"{laws[-1]['least_third']:.1%}"
-            )
-    return failed
+    laws = [summary(rows) for rows in found]
+    for name, columns, rows in (
+        ("interval_coverage", COLUMNS, itertools.chain.from_iterable(found)),
+        (BY_LAW, list(laws[0]), laws),
+    ):
+        shown = [{key: _shown(value) for key, value in row.items()} for row in rows]
+        write_table(folder / f"{name}.csv", shown, columns)
+    last, faults = laws[-1], []
+    if last["met"] == "no" and not quick:
+        faults = [f"mean coverage {last['coverage']:.1%}, least third {last['least_third']:.1%}"]
+    return in_words(last), faults
 
 
 def in_words(law: Mapping[str, Any]) -> str:
@@ -451,17 +382,6 @@ def _in_percent(law: Mapping[str, Any], by: str, form: str = "") -> str:
     """Return the coverages of the three thirds, as ``91/90/89``."""
     thirds = (f"{form}{third}_{by}" for third in ("lowest", "middle", "highest"))
     return "/".join(f"{100 * law[name]:.0f}" for name in thirds)
-
-
-def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    from workflow_lib.core.whole_files import write_text
-
-    content = io.StringIO()
-    writer = csv.DictWriter(content, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: _shown(value) for key, value in row.items()})
-    write_text(path, content.getvalue())
 
 
 def _shown(value: Any) -> Any:

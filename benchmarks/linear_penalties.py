@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, Timing, at_most, interleaved, row
+from benchmarks.measuring import Measurement, at_most, interleaved, row
 
 TITLE = "Linear penalties"
 
@@ -31,8 +31,7 @@ RANGE = 1e-3
 TOLERANCE = 1e-4
 L1_RATIO = 0.5
 
-OUTPUTS = at_most(5.0)
-ROWS = at_most(3.0)
+GOALS = {"outputs": at_most(5.0), "rows": at_most(3.0), "spectral": at_most(5.0)}
 
 
 class SparseProblem(NamedTuple):
@@ -93,41 +92,30 @@ def paths(n: int, n_inputs: int) -> list[dict[str, str]]:
     """Time the paths of all norms for `n` rows."""
     problem, warming = sparse_problem(n, n_inputs), sparse_problem(20, 12)
     pairs = [*itertools.product(("outputs", "rows"), KS), ("spectral", 1)]
-    calls = {pair: _ours(problem, *pair) for pair in pairs}
     peers = {"MultiTaskElasticNet": True, "ElasticNet for each output": False}
-    calls |= {name: _peer(problem, multi_task) for name, multi_task in peers.items()}
-    for pair in pairs:
-        k_support_path(warming, *pair)
-    for multi_task in peers.values():
-        elastic_net_path(warming, multi_task)
-    timings = interleaved(calls)
-    goals = {"outputs": OUTPUTS, "rows": ROWS, "spectral": OUTPUTS}
-    rows = []
-    for norm, k in pairs:
-        for peer in peers:
-            if peer != "MultiTaskElasticNet" and norm != "outputs":
-                continue
-            goal = goals[norm] if peer == "MultiTaskElasticNet" else None
-            rows.append(_row(n, n_inputs, norm, k, timings[norm, k], peer, timings[peer], goal))
-    return rows
 
+    def calls(problem: SparseProblem) -> dict:
+        ours = {pair: lambda pair=pair: k_support_path(problem, *pair) for pair in pairs}
+        return ours | {
+            name: lambda multi_task=multi_task: elastic_net_path(problem, multi_task)
+            for name, multi_task in peers.items()
+        }
 
-def _ours(problem: SparseProblem, norm: str, k: int):
-    return lambda: k_support_path(problem, norm, k)
-
-
-def _peer(problem: SparseProblem, multi_task: bool):
-    return lambda: elastic_net_path(problem, multi_task)
-
-
-def _row(n, n_inputs, norm, k, timing: Timing, peer, peer_timing: Timing, goal):
-    return row(
-        n,
-        N_OUTPUTS,
-        f"k-support path, {norm}, k = {k}, {n_inputs} inputs",
-        timing,
-        f"{peer}, {n_inputs} inputs",
-        peer_timing,
-        goal,
-        note=f"{N_PENALTIES} penalties, {n_inputs} inputs",
-    )
+    for call in calls(warming).values():
+        call()
+    timings = interleaved(calls(problem))
+    return [
+        row(
+            n,
+            N_OUTPUTS,
+            f"k-support path, {norm}, k = {k}, {n_inputs} inputs",
+            timings[norm, k],
+            f"{peer}, {n_inputs} inputs",
+            timings[peer],
+            GOALS[norm] if multi_task else None,
+            note=f"{N_PENALTIES} penalties, {n_inputs} inputs",
+        )
+        for norm, k in pairs
+        for peer, multi_task in peers.items()
+        if multi_task or norm == "outputs"
+    ]

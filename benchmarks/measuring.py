@@ -13,6 +13,7 @@ import ctypes
 import importlib
 import importlib.util
 import io
+import itertools
 import json
 import os
 import resource
@@ -20,10 +21,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -278,6 +281,66 @@ def _number(value: float | None, digits: int = 4) -> str:
     return "" if value is None else f"{value:.{digits}g}"
 
 
+def compared(
+    n: int,
+    p: int,
+    calls: Mapping[str, Callable[[], Any]],
+    goal: Goal | None = None,
+    *,
+    agreement: Callable[[Any, Any], float] | None = None,
+    work: Mapping[str, float] | None = None,
+    once: Collection[str] = (),
+    note: str | Callable[[Any, Any], str] = "",
+    **more,
+) -> list[dict[str, str]]:
+    """Time a method and its peer in turn; return their row, in a list.
+
+    Parameters
+    ----------
+    n, p, goal, more
+        As for `row`.
+    calls : mapping from name to function without arguments
+        The method and its peer.
+    agreement : function or None
+        From the results of both to their largest difference, where they must be equal.
+    work : mapping from name to float or None
+        How many times as much work as is timed counts for a name, as if time were proportional.
+    once : collection of str, default=()
+        Names of the calls that are timed in the first round only.
+    note : str or function
+        A function is given both results.
+    """
+    own, peer = calls
+    timings = interleaved(calls, once)
+    results = timings[own].result, timings[peer].result
+    for name, factor in (work or {}).items():
+        timings[name] = timings[name].scaled(factor)
+    difference = agreement(*results) if agreement else None
+    words = note if isinstance(note, str) else note(*results)
+    more |= {"agreement": difference, "note": words}
+    return [row(n, p, own, timings[own], peer, timings[peer], goal, **more)]
+
+
+def largest_difference(ours: Any, theirs: Any) -> float:
+    """Return the largest difference between two arrays, or between two lists of arrays."""
+    pairs = zip(ours, theirs, strict=True) if isinstance(ours, list) else [(ours, theirs)]
+    return max(float(np.abs(own - other).max()) for own, other in pairs)
+
+
+def each(function: str, **values: Iterable[Any]) -> list[Measurement]:
+    """Return a measurement for every combination of values of its arguments."""
+    points = itertools.product(*values.values())
+    return [Measurement(function, dict(zip(values, point))) for point in points]
+
+
+def where_installed(package: str, wanted: list[Measurement]) -> list[Measurement]:
+    """Return what needs a package; nothing, and a message, where it is not installed."""
+    if is_installed(package):
+        return wanted
+    print(f"{package} is not installed: left out")
+    return []
+
+
 def is_installed(package: str | None) -> bool:
     """Return whether a peer can be imported; None stands for this project."""
     return package is None or importlib.util.find_spec(package) is not None
@@ -286,13 +349,15 @@ def is_installed(package: str | None) -> bool:
 # --- processes -----------------------------------------------------------------------------------
 
 
-def run(name: str, quick: bool, folder: Path) -> tuple[Path, list[str]]:
+def run(name: str, quick: bool, folder: Path) -> list[str]:
     """Measure one benchmark and write its table.
 
     Parameters
     ----------
     name : str
-        Name of the module in this package.
+        Name of the module in this package. It may have a function `write(folder, found, quick)` in
+        the place of the common one, which is given the rows of all measurements so far, writes
+        them, and returns what to print of the last one and what of it has failed.
     quick : bool
         Only the small sizes.
     folder : path
@@ -300,29 +365,34 @@ def run(name: str, quick: bool, folder: Path) -> tuple[Path, list[str]]:
 
     Returns
     -------
-    path
-        The table.
     list of str
         The measurements that failed; their errors are printed on the error stream.
     """
-    wanted = importlib.import_module(f"benchmarks.{name}").measurements(quick)
-    table, rows, failed = folder / f"{name}.csv", [], []
+    module = importlib.import_module(f"benchmarks.{name}")
+    wanted, found, failed = module.measurements(quick), [], []
     for position, measurement in enumerate(wanted, start=1):
         place = f"{name} {position}/{len(wanted)} {measurement}"
         print(f"{place} ...", flush=True)
         started = time.perf_counter()
-        found = in_own_process(name, measurement)
-        if found is None:
+        rows = in_own_process(name, measurement)
+        if rows is None:
             failed.append(f"{name} {measurement}")
             print(f"{place}: failed", flush=True)
             continue
-        rows.extend({"benchmark": name} | each for each in found)
-        write_table(table, rows)
-        missed = [f"{each['method']} {each['ratio']}" for each in found if each["met"] == "no"]
-        outcome = f"missed: {', '.join(missed)}" if missed else "no goal missed"
-        seconds = time.perf_counter() - started
-        print(f"{place}: {len(found)} rows in {seconds:.0f} s; {outcome}", flush=True)
-    return table, failed
+        found.append([{"benchmark": name} | each for each in rows])
+        words, faults = getattr(module, "write", _write)(folder, found, quick)
+        failed += [f"{name} {measurement}: {fault}" for fault in faults]
+        print(f"{place}: {words}, {time.perf_counter() - started:.0f} s", flush=True)
+    return failed
+
+
+def _write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str, list[str]]:
+    """Write all rows; return how many the last measurement gave, and the goals that it missed."""
+    last = found[-1]
+    write_table(folder / f"{last[0]['benchmark']}.csv", itertools.chain.from_iterable(found))
+    missed = [f"{each['method']} {each['ratio']}" for each in last if each["met"] == "no"]
+    outcome = f"missed: {', '.join(missed)}" if missed else "no goal missed"
+    return f"{len(last)} rows; {outcome}", []
 
 
 def in_own_process(name: str, measurement: Measurement) -> list[dict[str, str]] | None:
@@ -352,12 +422,14 @@ def answer() -> None:
     print(json.dumps(getattr(module, function)(**json.loads(arguments))))
 
 
-def write_table(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    """Write rows under the common columns."""
+def write_table(
+    path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS
+) -> None:
+    """Write some columns of rows."""
     from workflow_lib.core.whole_files import write_text
 
     content = io.StringIO()
-    writer = csv.DictWriter(content, COLUMNS, restval="", lineterminator="\n")
+    writer = csv.DictWriter(content, columns, "", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     write_text(path, content.getvalue())

@@ -1,24 +1,18 @@
 """Mixtures from a stream, and the Fisher vector layer, beside other libraries.
 
-``partial_fit`` of a batch is compared with the four matrix products that it cannot do without (two
-for the log densities, two for the sums), with an EM iteration of scikit-learn, and with
-``summarize`` and ``from_summaries`` of pomegranate. Ascents of F on the sums of a batch are
-compared with the same ascents by automatic differentiation of torch through its rows, and the
-layer forward and backward with torch's.
+``partial_fit`` of a batch is compared with an EM iteration of scikit-learn, and with ``summarize``
+and ``from_summaries`` of pomegranate. Ascents of F on the sums of a batch are compared with the
+same ascents by automatic differentiation of torch through its rows, and the layer forward and
+backward with torch's.
 """
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
-from benchmarks.measuring import (
-    Measurement,
-    at_least,
-    at_most,
-    interleaved,
-    is_installed,
-    row,
-)
+from benchmarks.measuring import Measurement, at_least, at_most, compared, where_installed
 from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel
 from workflow_lib.models.mixtures.mixture_gradient import Coordinates, expected_gradient
 
@@ -33,20 +27,21 @@ BAGS, BAG_ROWS = 20, 256
 EQUAL = 1e-6
 ROOTS_EQUAL = 1e-3
 
-PRODUCTS_COST, ITERATION_GAIN, POMEGRANATE_GAIN, ASCENT_GAIN = 1.8, 1.3, 15, 40
+ITERATION_GAIN, POMEGRANATE_GAIN, ASCENT_GAIN = 1.3, 15, 40
+NOTE = "n is rows of a batch, p is columns"
 
 
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: every shape, and the peers that are installed."""
     shapes = [{"d": d, "components": c} for d, c in (SHAPES[:1] if quick else SHAPES)]
-    found = [Measurement("batches", shape) for shape in shapes]
-    peers = {"pomegranate": ("summaries",), "torch": ("ascents", "layer")}
-    for package, functions in peers.items():
-        if is_installed(package):
-            found += [Measurement(name, shape) for name in functions for shape in shapes]
-        else:
-            print(f"{package} is not installed: left out")
-    return found
+    peers = {"sklearn": ["batches"], "pomegranate": ["summaries"], "torch": ["ascents", "layer"]}
+    return [
+        measurement
+        for package, functions in peers.items()
+        for measurement in where_installed(
+            package, [Measurement(name, shape) for name in functions for shape in shapes]
+        )
+    ]
 
 
 def rows_of(d: int, components: int, seed: int = 0) -> np.ndarray:
@@ -67,16 +62,10 @@ def in_words(d: int, components: int) -> str:
 
 
 def batches(d: int, components: int) -> list[dict[str, str]]:
-    """Time a batch, its matrix products, and an iteration of scikit-learn."""
+    """Time a batch, and an iteration of scikit-learn."""
     from sklearn.mixture import GaussianMixture
 
     rows, model = rows_of(d, components, 1), learned(d, components)
-    both = np.random.default_rng(2).normal(size=(2 * d, components))
-    sums = np.random.default_rng(3).random((components, ROWS))
-
-    def products():
-        return [rows @ both[:d], rows @ both[d:], sums @ rows, sums @ rows]
-
     peer = GaussianMixture(
         components,
         covariance_type="diag",
@@ -87,47 +76,23 @@ def batches(d: int, components: int) -> list[dict[str, str]]:
         precisions_init=1.0 / model.covariances_,
         init_params="random_from_data",
     )
-    timings = interleaved(
+
+    def iterations():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return peer.fit(rows)
+
+    return compared(
+        ROWS,
+        d,
         {
-            "ours": lambda: model.partial_fit(rows),
-            "products": products,
-            "iterations": lambda: quietly(peer.fit, rows),
-        }
+            f"a batch by stepwise EM: {in_words(d, components)}": lambda: model.partial_fit(rows),
+            "EM iteration by scikit-learn": iterations,
+        },
+        at_least(ITERATION_GAIN),
+        work={"EM iteration by scikit-learn": 1.0 / ITERATIONS},
+        note=f"{NOTE}; a fifth of five iterations, with their preparation",
     )
-    what = in_words(d, components)
-    note = "n is rows of a batch, p is columns"
-    ours = timings["ours"]
-    return [
-        row(
-            ROWS,
-            d,
-            f"a batch by stepwise EM: {what}",
-            ours,
-            "its four matrix products",
-            timings["products"],
-            at_most(PRODUCTS_COST),
-            note=note,
-        ),
-        row(
-            ROWS,
-            d,
-            f"a batch by stepwise EM: {what}",
-            ours,
-            "EM iteration by scikit-learn",
-            timings["iterations"].scaled(1.0 / ITERATIONS),
-            at_least(ITERATION_GAIN),
-            note=f"{note}; a fifth of five iterations, with their preparation",
-        ),
-    ]
-
-
-def quietly(function, *arguments):
-    """Call a function without its warnings."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*arguments)
 
 
 def summaries(d: int, components: int) -> list[dict[str, str]]:
@@ -149,19 +114,16 @@ def summaries(d: int, components: int) -> list[dict[str, str]]:
         peer.summarize(tensor)
         peer.from_summaries()
 
-    timings = interleaved({"ours": lambda: model.partial_fit(rows), "peer": peer_batch})
-    return [
-        row(
-            ROWS,
-            d,
-            f"a batch by stepwise EM: {in_words(d, components)}",
-            timings["ours"],
-            "summarize and from_summaries of pomegranate",
-            timings["peer"],
-            at_least(POMEGRANATE_GAIN),
-            note="n is rows of a batch, p is columns",
-        )
-    ]
+    return compared(
+        ROWS,
+        d,
+        {
+            f"a batch by stepwise EM: {in_words(d, components)}": lambda: model.partial_fit(rows),
+            "summarize and from_summaries of pomegranate": peer_batch,
+        },
+        at_least(POMEGRANATE_GAIN),
+        note=NOTE,
+    )
 
 
 def ascents(d: int, components: int) -> list[dict[str, str]]:
@@ -199,20 +161,16 @@ def ascents(d: int, components: int) -> list[dict[str, str]]:
             ]
         return Coordinates(*(part.detach().numpy() for part in parts))
 
-    timings = interleaved({"ours": ours, "peer": peer}, once=("peer",))
-    return [
-        row(
-            ROWS,
-            d,
-            f"{ASCENTS} ascents on sums: {in_words(d, components)}",
-            timings["ours"],
-            "the same by automatic differentiation of torch, on rows",
-            timings["peer"],
-            at_least(ASCENT_GAIN, EQUAL),
-            agreement=largest_difference(timings["ours"].result, timings["peer"].result),
-            note="n is rows of a batch, p is columns",
-        )
-    ]
+    name = "the same by automatic differentiation of torch, on rows"
+    return compared(
+        ROWS,
+        d,
+        {f"{ASCENTS} ascents on sums: {in_words(d, components)}": ours, name: peer},
+        at_least(ASCENT_GAIN, EQUAL),
+        agreement=largest_difference,
+        once=(name,),
+        note=NOTE,
+    )
 
 
 def layer(d: int, components: int) -> list[dict[str, str]]:
@@ -238,21 +196,18 @@ def layer(d: int, components: int) -> list[dict[str, str]]:
         value = (torch_vectors(torch, x, *parts) * v).sum()
         return Coordinates(*(part.numpy() for part in torch.autograd.grad(value, parts)))
 
-    timings = interleaved({"ours": ours, "peer": peer})
-    return [
-        row(
-            BAGS * BAG_ROWS,
-            d,
-            f"Fisher vectors of {BAGS} bags and their gradients: {in_words(d, components)}",
-            timings["ours"],
-            "the same by torch",
-            timings["peer"],
-            at_most(1.0, ROOTS_EQUAL),
-            agreement=largest_difference(timings["ours"].result, timings["peer"].result),
-            note="n is rows of all bags, p is columns; the derivative of a root near zero "
-            "magnifies rounding",
-        )
-    ]
+    return compared(
+        BAGS * BAG_ROWS,
+        d,
+        {
+            f"Fisher vectors of {BAGS} bags and their gradients: {in_words(d, components)}": ours,
+            "the same by torch": peer,
+        },
+        at_most(1.0, ROOTS_EQUAL),
+        agreement=largest_difference,
+        note="n is rows of all bags, p is columns; the derivative of a root near zero "
+        "magnifies rounding",
+    )
 
 
 def torch_vectors(torch, x, alpha, means, deviations):

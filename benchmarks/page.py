@@ -12,14 +12,14 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from string import Template
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
+import jinja2
 import numpy as np
 
 from benchmarks.machine import read_description
-from benchmarks.measuring import COLUMNS, PEER_OVER_OWN, is_installed, read_table
+from benchmarks.measuring import COLUMNS, is_installed, read_table
 from benchmarks.titles import TITLES
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.style import applied_style
@@ -87,25 +87,35 @@ class Panel(NamedTuple):
 def write_page(folder: Path) -> Path:
     """Write the page from the tables in `folder`; return its path."""
     tables = _tables(folder)
-    sections = {name: (_title(name), _section(name, rows)) for name, rows in tables.items()}
-    if (folder / f"{COVERAGE}.csv").is_file():
-        sections[COVERAGE] = (TITLES[COVERAGE], _coverage_section(folder))
-    everything = list(itertools.chain.from_iterable(tables.values()))
-    met = [row["met"] for row in everything if row["met"]]
-    page = _PAGE.substitute(
-        style=_STYLE,
-        met=met.count("yes"),
-        goals=len(met),
-        navigation="".join(
-            f'<li><a href="#{_escaped(name)}">{_escaped(title)}</a></li>'
-            for name, (title, _) in sections.items()
-        ),
-        missed=_missed(everything),
-        sections="\n".join(section for _, section in sections.values()),
-        machine=_machine(read_description(folder)),
+    page = _template().render(
+        rows=list(itertools.chain.from_iterable(tables.values())),
+        sections=[_section(name, rows) for name, rows in tables.items()],
+        coverage=_coverage(folder) if (folder / f"{COVERAGE}.csv").is_file() else None,
+        headings=_HEADINGS,
+        coverage_headings=_COVERAGE_HEADINGS,
+        machine=read_description(folder),
     )
     write_text(folder / PAGE_NAME, page)
     return folder / PAGE_NAME
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "e": _escaped,
+        "plain": _plain,
+        "prose": _prose,
+        "duration": _duration,
+        "megabytes": lambda number: f"{_plain(number)} MB" if number else "",
+        "percent": lambda share, digits=1: f"{100 * float(share):.{digits}f}",
+        "pairs": _pairs,
+        "with_goal": lambda rows: [row for row in rows if row["goal"]],
+    }
+    return environment.get_template("page.html.j2")
 
 
 def _tables(folder: Path) -> dict[str, list[dict[str, str]]]:
@@ -119,28 +129,27 @@ def _tables(folder: Path) -> dict[str, list[dict[str, str]]]:
     return {name: found[name] for name in order if name in found}
 
 
-def _title(name: str) -> str:
-    return TITLES.get(name, name.replace("_", " ").capitalize())
-
-
-# --- words and tables ----------------------------------------------------------------------------
-
-
-def _section(name: str, rows: Sequence[Row]) -> str:
-    module = importlib.import_module(f"benchmarks.{name}") if _is_benchmark(name) else None
+def _section(name: str, rows: Sequence[Row]) -> dict[str, object]:
+    """Return what the page shows of one table."""
+    is_benchmark = name.isidentifier() and is_installed(f"benchmarks.{name}")
+    module = importlib.import_module(f"benchmarks.{name}") if is_benchmark else None
     figures = getattr(module, "FIGURES", {"": _names(rows)})
-    drawn = "\n".join(_figure(title, rows, names) for title, names in figures.items())
-    return (
-        f'<section id="{_escaped(name)}"><h2>{_escaped(_title(name))}</h2>\n'
-        f"{_about(module)}\n{_chips(rows)}\n{drawn}\n"
-        f"<details><summary>All numbers</summary>{_table(rows)}</details></section>"
-    )
+    return {
+        "id": name,
+        "title": TITLES.get(name, name.replace("_", " ").capitalize()),
+        "about": _about(module),
+        "rows": rows,
+        "figures": [
+            {"title": title, "drawn": _figure(rows, tuple(names))}
+            for title, names in figures.items()
+        ],
+    }
 
 
-def _about(module: ModuleType | None) -> str:
-    """Return the docstring of a benchmark without its first line, as paragraphs."""
+def _about(module: ModuleType | None) -> list[str]:
+    """Return the paragraphs of the docstring of a benchmark, without its first line."""
     words = (module.__doc__ or "").split("\n\n", 1) if module else [""]
-    return "".join(f"<p>{_prose(part)}</p>" for part in words[-1].split("\n\n"))
+    return words[-1].split("\n\n")
 
 
 def _prose(text: str) -> str:
@@ -148,68 +157,12 @@ def _prose(text: str) -> str:
     return re.sub(r"`+([^`]+)`+", r"<code>\1</code>", _escaped(" ".join(text.split())))
 
 
-def _is_benchmark(name: str) -> bool:
-    return name.isidentifier() and is_installed(f"benchmarks.{name}")
-
-
-def _pairs(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+def _pairs(rows: Iterable[Row]) -> list[tuple[tuple[str, str], list[Row]]]:
+    """Return the rows of each method and peer, in the order of the first of them."""
     pairs: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         pairs.setdefault((row["method"], row["peer"]), []).append(row)
-    return pairs
-
-
-def _missed(rows: Sequence[Row]) -> str:
-    missed = [row for row in rows if row["met"] == "no"]
-    if not missed:
-        return "<p>None is missed.</p>" if any(row["met"] for row in rows) else ""
-    items = "".join(
-        f"<li>{_comparison(row)}, n = {_escaped(row['n'])}: {_ratio(row)}, goal {_goal(row)}</li>"
-        for row in missed
-    )
-    return f"<details><summary>Missed: {len(missed)}</summary><ul>{items}</ul></details>"
-
-
-def _comparison(row: Row) -> str:
-    return f"{_escaped(row['method'])} against {_escaped(row['peer'])}"
-
-
-def _chips(rows: Sequence[Row]) -> str:
-    """Return the ratios that have a goal: a line for each comparison, a chip for each size."""
-    lines = []
-    for (method, peer), group in _pairs(row for row in rows if row["goal"]).items():
-        chips = "".join(
-            f'<span class="chip {_class(row)}"><span class="size">n = {_escaped(row["n"])}</span> '
-            f"<b>{_ratio(row)}</b> ({_goal(row)}) {_mark(row)}</span>"
-            for row in group
-        )
-        lines.append(
-            f'<tr><th scope="row">{_escaped(method)}<br><span class="quiet">against '
-            f"{_escaped(peer)}</span></th><td>{chips}</td></tr>"
-        )
-    if not lines:
-        return ""
-    return (
-        '<table class="goals"><caption>Ratios with a goal: &le; the cost as a multiple of the '
-        "peer's, &ge; how many times the peer takes</caption>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
-
-
-def _class(row: Row) -> str:
-    return {"yes": "met", "no": "missed"}.get(row["met"], "open")
-
-
-def _mark(row: Row) -> str:
-    return {"yes": "&#10003; met", "no": "&#10007; missed"}.get(row["met"], "not measured")
-
-
-def _ratio(row: Row) -> str:
-    return f"{_plain(row['ratio'])} &times;" if row["ratio"] else "&ndash;"
-
-
-def _goal(row: Row) -> str:
-    return _escaped(row["goal"]).replace("&lt;=", "&le;").replace("&gt;=", "&ge;")
+    return list(pairs.items())
 
 
 _HEADINGS = (
@@ -226,47 +179,6 @@ _HEADINGS = (
     "peer's memory",
     "rounds",
 )
-
-
-def _table(rows: Sequence[Row]) -> str:
-    head = "".join(f'<th scope="col">{heading}</th>' for heading in _HEADINGS)
-    body = []
-    for (method, peer), group in _pairs(rows).items():
-        against = f' <span class="quiet">against {_escaped(peer)}</span>' if peer else ""
-        notes = list(dict.fromkeys(row["note"] for row in group if row["note"]))
-        note = f'<br><span class="quiet">{_escaped(" | ".join(notes))}</span>' if notes else ""
-        body.append(
-            f'<tr><th class="block" scope="rowgroup" colspan="{len(_HEADINGS)}">'
-            f"{_escaped(method)}{against}{note}</th></tr>"
-        )
-        body.extend(
-            f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(row))}</tr>" for row in group
-        )
-    return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
-    )
-
-
-def _cells(row: Row) -> list[str]:
-    spread = ""
-    if row["seconds_min"]:
-        spread = f"{_duration(row['seconds_min'])}&ndash;{_duration(row['seconds_max'])}"
-    direction = "peer / ours" if row["ratio_is"] == PEER_OVER_OWN else "ours / peer"
-    return [
-        _escaped(row["n"]),
-        _escaped(row["p"]),
-        _duration(row["seconds"]),
-        spread,
-        _duration(row["peer_seconds"]),
-        f'{_ratio(row)} <span class="quiet">{direction}</span>' if row["ratio"] else "",
-        _goal(row),
-        {"yes": "yes", "no": "<b>no</b>"}.get(row["met"], ""),
-        _escaped(row["agreement"]),
-        _megabytes(row["memory_mb"]),
-        _megabytes(row["peer_memory_mb"]),
-        _escaped(row["repetitions"]),
-    ]
 
 
 def _escaped(text: str) -> str:
@@ -286,20 +198,6 @@ def _duration(seconds: str) -> str:
         if value >= unit:
             return f"{_plain(str(value / unit))} {name}"
     return f"{value / 1e-9:.3g} ns"
-
-
-def _megabytes(number: str) -> str:
-    return f"{_plain(number)} MB" if number else ""
-
-
-def _machine(description: Mapping[str, str]) -> str:
-    if not description:
-        return "<p>Not recorded.</p>"
-    entries = "".join(
-        f"<dt>{_escaped(name[:1].upper() + name[1:])}</dt><dd>{_escaped(value)}</dd>"
-        for name, value in description.items()
-    )
-    return f"<dl>{entries}</dl>"
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -354,26 +252,18 @@ def _names(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(named) if name)
 
 
-def _figure(title: str, rows: Sequence[Row], names: Iterable[str]) -> str:
-    """Return the HTML of one figure: time and memory over n."""
-    names = tuple(names)
+def _figure(rows: Sequence[Row], names: tuple[str, ...]) -> str:
+    """Return the SVG of one figure, time and memory over n; empty where nothing can be drawn."""
     panels = []
     for label, kind, words in (
         ("time", "seconds", _duration),
-        ("peak memory above the data", "memory_mb", _megabytes),
+        ("peak memory above the data", "memory_mb", lambda number: f"{_plain(number)} MB"),
     ):
         # Measurements at a single size make no line.
         lines = [line for line in lines_of(rows, names, kind) if len(line.values) > 1]
         if lines:
             panels.append(Panel(label, words, lines))
-    if not panels:
-        return ""
-    heading = f"<h3>{_escaped(title)}</h3>" if title else ""
-    return (
-        f"{heading}<figure>{_drawn(panels, names)}<figcaption>Medians, both axes logarithmic. "
-        "Dashed: the peers. The exponents are those of a fit value = a n<sup>b</sup>.</figcaption>"
-        "</figure>"
-    )
+    return _drawn(panels, names) if panels else ""
 
 
 def _drawn(panels: Sequence[Panel], names: Sequence[str]) -> str:
@@ -456,23 +346,21 @@ def _label(axis, panel: Panel) -> None:
 # --- coverage of intervals -----------------------------------------------------------------------
 
 
-def _coverage_section(folder: Path) -> str:
-    """Return the part of the page on the coverage of intervals."""
+def _coverage(folder: Path) -> dict[str, object]:
+    """Return what the page shows of the coverage of intervals."""
     module = importlib.import_module(f"benchmarks.{COVERAGE}")
     laws = read_table(folder / f"{module.BY_LAW}.csv")
     rows = read_table(folder / f"{COVERAGE}.csv")
-    low, high = module.BAND
-    head = "".join(f'<th scope="col">{heading}</th>' for heading in _COVERAGE_HEADINGS)
-    body = "".join(f"<tr>{_coverage_cells(law, module)}</tr>" for law in laws)
-    return (
-        f'<section id="{COVERAGE}"><h2>{TITLES[COVERAGE]}</h2>\n{_about(module)}\n'
-        f'<div class="wide"><table><caption>The mean coverage must lie between {low:.0%} and '
-        f"{high:.0%}, and no third below {module.MIN_COVERAGE_OF_THIRDS:.0%}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
-        f"<figure>{_drawn_coverage(rows, laws, module)}<figcaption>A dot is one output of one "
-        "table, a bar the mean of its law. The spread is that of quantiles of a few "
-        "hundred rows.</figcaption></figure></section>"
-    )
+    titles = [module.LAWS[law["law"]].title for law in laws]
+    return {
+        "id": COVERAGE,
+        "title": TITLES[COVERAGE],
+        "about": _about(module),
+        "band": module.BAND,
+        "least": module.MIN_COVERAGE_OF_THIRDS,
+        "laws": [law | {"title": t[:1].upper() + t[1:]} for law, t in zip(laws, titles)],
+        "drawn": _drawn_coverage(rows, laws, module),
+    }
 
 
 _COVERAGE_HEADINGS = (
@@ -493,36 +381,6 @@ _COVERAGE_HEADINGS = (
     "stated by the product",
     "met",
 )
-
-
-def _coverage_cells(law: Row, module: ModuleType) -> str:
-    shares = {name: f"{100 * float(law[name]):.1f} %" for name in module.SHARES}
-    ratios = {
-        name: f"{_plain(law[name])} &times;" if law[name] != "nan" else "&ndash;"
-        for name in ("width_over_constant", "score_over_constant", "half_width_over_ideal")
-    }
-    thirds = [
-        " / ".join(
-            f"{100 * float(law[name]):.0f}" for name in module.THIRDS if name.endswith(f"_{by}")
-        )
-        for by in ("predicted", "novelty", "width")
-    ]
-    cells = (
-        _escaped(law["rows"]),
-        _escaped(law["splits"]),
-        _escaped(law["simulations"]),
-        f"<b>{shares['coverage']}</b>",
-        shares["deviation"],
-        shares["share_in_band"],
-        shares["share_of_outputs_in_band"],
-        *thirds,
-        *ratios.values(),
-        shares["measured_by_product"],
-        {"yes": "yes", "no": "<b>no</b>"}[law["met"]],
-    )
-    title = module.LAWS[law["law"]].title
-    title = title[:1].upper() + title[1:]
-    return f'<th scope="row">{_escaped(title)}</th>' + "".join(f"<td>{cell}</td>" for cell in cells)
 
 
 def _drawn_coverage(rows: Sequence[Row], laws: Sequence[Row], module: ModuleType) -> str:
@@ -548,88 +406,3 @@ def _drawn_coverage(rows: Sequence[Row], laws: Sequence[Row], module: ModuleType
         axis.set_xlabel("fresh outputs inside of their intervals")
         axis.grid(axis="y", visible=False)
         return _inline_svg(figure, "coverage of intervals by law")
-
-
-_PAGE = Template("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Benchmarks</title>
-<style>
-$style
-</style>
-</head>
-<body>
-<header>
-<h1>Benchmarks</h1>
-<p class="lead"><b>$met of $goals</b> goals met. Every ratio was measured in one process with one
-thread: both sides in turn, median of the repetitions.</p>
-$missed
-</header>
-<nav aria-label="Sections"><ul>$navigation<li><a href="#machine">Machine</a></li></ul></nav>
-<main>
-$sections
-<section id="machine"><h2>Machine</h2>
-$machine
-</section>
-</main>
-</body>
-</html>
-""")
-
-_STYLE = """
-:root { --ink: #1c1c1c; --quiet: #555555; --line: #d5d5d5; --band: #f4f6f8; --link: #005a9c; }
-* { box-sizing: border-box; }
-html { scroll-padding-top: 3.5rem; }
-body { margin: 0; color: var(--ink); background: #ffffff;
-  font: 16px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
-header, main { max-width: 68rem; margin: 0 auto; padding: 0 1.25rem; }
-header { padding-top: 1.5rem; }
-h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 0.25rem; }
-h2 { font-size: 1.35rem; margin: 0 0 0.5rem; }
-h3 { font-size: 1.08rem; margin: 1.6rem 0 0.2rem; }
-p, ul { margin: 0.4rem 0 0.8rem; max-width: 52rem; }
-a { color: var(--link); }
-nav { position: sticky; top: 0; z-index: 1; background: #ffffff; margin-top: 0.75rem;
-  border-bottom: 1px solid var(--line); }
-nav ul { max-width: 68rem; margin: 0 auto; padding: 0.45rem 1.25rem; list-style: none;
-  display: flex; gap: 0.15rem 1.1rem; overflow-x: auto; white-space: nowrap; font-size: 0.9rem; }
-nav a { text-decoration: none; }
-nav a:hover, nav a:focus { text-decoration: underline; }
-section { padding: 1.6rem 0 1rem; border-bottom: 1px solid var(--line); }
-section:last-child { border-bottom: 0; }
-code { font-size: 0.9em; }
-.quiet, figcaption { color: var(--quiet); font-size: 0.88rem; font-weight: 400; }
-figure { margin: 0.6rem 0 1rem; }
-figure svg { display: block; width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: 0.88rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--quiet); padding: 0.3rem 0 0.4rem; }
-th, td { padding: 0.3rem 0.5rem; text-align: left; vertical-align: top; }
-td { white-space: nowrap; }
-thead th { border-bottom: 2px solid var(--ink); vertical-align: bottom; }
-tbody tr:nth-child(even) > td { background: var(--band); }
-th.block { padding-top: 0.8rem; border-bottom: 1px solid var(--line); }
-table.goals { width: 100%; }
-table.goals th { font-weight: 400; width: 40%; padding-left: 0; }
-table.goals td { white-space: normal; background: none !important; }
-table.goals tr { border-top: 1px solid var(--line); }
-.chip { display: inline-block; margin: 0.1rem 0.4rem 0.2rem 0; padding: 0.1rem 0.55rem;
-  border-radius: 0.4rem; border: 1px solid; white-space: nowrap; }
-.chip .size { color: var(--quiet); }
-.met { background: #e8f2fa; border-color: #7fb2d6; }
-.missed { background: #fdeee3; border-color: #d98a55; }
-.open { background: var(--band); border-color: var(--line); }
-.wide { overflow-x: auto; margin: 0.6rem 0; }
-details { margin: 0.4rem 0 0.8rem; }
-summary { cursor: pointer; color: var(--link); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 1.2rem; max-width: 60rem;
-  font-size: 0.92rem; }
-dt { color: var(--quiet); }
-dd { margin: 0; }
-@media print {
-  nav { display: none; }
-  figure, tr { break-inside: avoid; }
-  .wide { overflow: visible; }
-}
-"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, at_most, interleaved, row
+from benchmarks.measuring import Measurement, at_most, compared, each
 from benchmarks.problems import N_INPUTS, N_OUTPUTS, smooth_problem
 from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge
 from workflow_lib.solvers.landmarks import LandmarkFeatures, choose_landmarks
@@ -35,8 +35,7 @@ FIGURES = {"Random features and landmarks of equal error": (OWN, PEER)}
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: fits by the number of landmarks."""
     rows = QUICK_ROWS if quick else ROWS
-    counts = QUICK_LANDMARKS if quick else LANDMARKS
-    return [Measurement("fits", {"n": rows, "n_landmarks": count}) for count in counts]
+    return each("fits", n=[rows], n_landmarks=QUICK_LANDMARKS if quick else LANDMARKS)
 
 
 def of_landmarks(X: np.ndarray, n_landmarks: int) -> LandmarkFeatures:
@@ -76,22 +75,14 @@ def fits(n: int, n_landmarks: int) -> list[dict[str, str]]:
         if (found := error(fitted(random(count), X, Y), *test)) <= TOLERANCE * goal
     ]
     count, found = reached[0] if reached else (2 * round(n_landmarks * GROWTH[-1] / 2), np.nan)
-    timings = interleaved(
+    return compared(
+        n,
+        N_OUTPUTS,
         {
-            "ours": lambda: fitted(random(count), X, Y),
-            "peer": lambda: fitted(of_landmarks(X, n_landmarks), X, Y),
-        }
+            OWN: lambda: fitted(random(count), X, Y),
+            PEER: lambda: fitted(of_landmarks(X, n_landmarks), X, Y),
+        },
+        at_most(1),
+        note=f"{count} random features, squared error {found:.4f}; {n_landmarks} landmarks, "
+        f"{goal:.4f}",
     )
-    return [
-        row(
-            n,
-            N_OUTPUTS,
-            OWN,
-            timings["ours"],
-            PEER,
-            timings["peer"],
-            at_most(1),
-            note=f"{count} random features, squared error {found:.4f}; {n_landmarks} landmarks, "
-            f"{goal:.4f}",
-        )
-    ]

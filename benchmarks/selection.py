@@ -11,10 +11,7 @@ scikit-learn's KernelRidge has no intercept, so ours has none either where they 
 
 from __future__ import annotations
 
-import inspect
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, eigh
@@ -24,6 +21,7 @@ from benchmarks.measuring import (
     Timing,
     at_least,
     at_most,
+    each,
     interleaved,
     row,
     with_peak_memory,
@@ -64,10 +62,7 @@ KERNEL_RIDGE_GAINS = {200: 10, 500: 4, 1000: 3, 2000: 2.5}
 # Costs in units of one eigendecomposition for every width.
 LARGE = 500
 LARGE_COST, SMALL_COST = 3, 4
-LEAVE_ONE_OUT_COST = 1.6
 MIXTURE_GAIN = 15
-# Without the mixture fits, in units of the grid of kernel ridge regression.
-MIXTURE_COST = 2
 MEMORY_SIZE = 2000
 GRAMS_IN_MEMORY = 3
 
@@ -75,14 +70,10 @@ GRAMS_IN_MEMORY = 3
 UNIT = "one eigendecomposition"
 UNITS = f"{len(WIDTHS)} x {UNIT}"
 GRID = "m-KRR grid, 5 folds"
-LEAVE_ONE_OUT_GRID = "m-KRR grid, leave one out"
 UNCENTRED_GRID = "m-KRR grid, 5 folds, no intercept"
-SINGLE_GRID = "m-KRR grid, 5 folds, float32"
 PEER_GRID = "GridSearchCV(KernelRidge)"
-MIXTURE_FITS = "mixture fits"
 MIXTURE_GRID = "OFER-GMM selection, one penalty"
 BLOCK_GRID = "OFER-GMM selection, a penalty per block"
-WITHOUT_FITS = ", without the mixture fits"
 PEER_MIXTURE_GRID = "GridSearchCV(OutputFisherRegressor)"
 
 FIGURES = {
@@ -90,18 +81,13 @@ FIGURES = {
         UNIT,
         UNITS,
         GRID,
-        SINGLE_GRID,
-        LEAVE_ONE_OUT_GRID,
         UNCENTRED_GRID,
         PEER_GRID,
         "one Gram matrix",
     ),
     "OFER with a Gaussian mixture": (
-        GRID,
-        MIXTURE_FITS,
         MIXTURE_GRID,
         BLOCK_GRID,
-        f"{BLOCK_GRID}{WITHOUT_FITS}",
         PEER_MIXTURE_GRID,
         "one Gram matrix",
     ),
@@ -112,10 +98,8 @@ FIGURES = {
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: every part at every size in a process of its own."""
     sizes = QUICK_SIZES if quick else SIZES
-    parts = [Measurement(part, {"n": n}) for n in sizes for part in ("kernel_ridge", "mixtures")]
-    return parts + [
-        Measurement("memory", {"n": n, "method": method}) for n in sizes for method in SEARCHES
-    ]
+    times = each("kernel_ridge", n=sizes) + each("mixtures", n=sizes)
+    return times + each("memory", n=sizes, method=SEARCHES)
 
 
 # --- our side ------------------------------------------------------------------------------------
@@ -167,28 +151,10 @@ def kernel_ridge_selection(
     return _selected(problem, folds, grams, targets, ALPHAS, "shared")[None]
 
 
-def leave_one_out_selection(problem: Problem) -> Choice:
-    """Return the best grid point by the leave-one-out errors."""
-    return kernel_ridge_selection(problem, np.arange(len(problem.outputs)))
-
-
-class MixtureSelection(NamedTuple):
-    """The best grid point of every component count, and the time of the mixture fits."""
-
-    choices: dict[int, Choice]
-    fit_seconds: float
-    search_seconds: float
-
-
-def mixture_selection(problem: Problem, penalty: str) -> MixtureSelection:
-    """Return the selection of OFER with a mixture of 1 to 10 components."""
-    started = time.perf_counter()
-    models = mixture_models(problem)
-    fitted = time.perf_counter()
-    targets = mixture_targets(problem, models)
-    grams = GramsByWidth(problem)
-    choices = _selected(problem, problem.folds, grams, targets, ALPHAS, penalty)
-    return MixtureSelection(choices, fitted - started, time.perf_counter() - fitted)
+def mixture_selection(problem: Problem, penalty: str) -> dict[int, Choice]:
+    """Return the best grid point of OFER for every component count, 1 to 10."""
+    targets = mixture_targets(problem, mixture_models(problem))
+    return _selected(problem, problem.folds, GramsByWidth(problem), targets, ALPHAS, penalty)
 
 
 def mixture(n_components: int = 4) -> GaussianMixtureModel:
@@ -354,7 +320,8 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
     difference = largest_difference(
         scores_by_point(problem, targets, center=False), timings["peer"].result
     )
-    rows = [
+    cost = at_most(LARGE_COST if n >= LARGE else SMALL_COST)
+    return [
         row(n, N_OUTPUTS, UNIT, decomposition, "one Cholesky factorisation", chol),
         row(
             n,
@@ -363,17 +330,7 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
             timings["grid"],
             UNITS,
             units,
-            at_most(LARGE_COST if n >= LARGE else SMALL_COST),
-            note="Gram matrices included",
-        ),
-        row(
-            n,
-            N_OUTPUTS,
-            LEAVE_ONE_OUT_GRID,
-            timings["leave one out"],
-            UNITS,
-            units,
-            at_most(LEAVE_ONE_OUT_COST),
+            cost,
             note="Gram matrices included",
         ),
         row(
@@ -388,40 +345,18 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
             agreement=difference,
         ),
     ]
-    if "float32" in timings:
-        single, double = timings["float32"], timings["grid"]
-        ours, reference = single.result, double.result
-        same = (ours.width, ours.alpha_rest) == (reference.width, reference.alpha_rest)
-        rows.append(
-            row(
-                n,
-                N_OUTPUTS,
-                SINGLE_GRID,
-                single,
-                GRID,
-                double,
-                gain=True,
-                agreement=abs(ours.score - reference.score),
-                note=f"{'the same' if same else 'another'} grid point is chosen",
-            )
-        )
-    return rows
 
 
 def _kernel_ridge_calls(problem: Problem) -> dict[str, Callable]:
     K = gram_matrix(problem.inputs, None, "rbf", gamma_of(1.0))
     ridged = K + 1e-3 * np.eye(len(K))
-    calls = {
+    return {
         "eigendecomposition": lambda: eigh(K, driver="evd")[0],
         "cholesky": lambda: cholesky(ridged, lower=True)[0, 0],
         "grid": lambda: kernel_ridge_selection(problem),
-        "leave one out": lambda: leave_one_out_selection(problem),
         "uncentred": lambda: kernel_ridge_selection(problem, center=False),
         "peer": lambda: peer_kernel_ridge(problem),
     }
-    if "precision" in inspect.signature(SharedGram).parameters:
-        calls["float32"] = lambda: kernel_ridge_selection(problem, precision="float32")
-    return calls
 
 
 def mixtures(n: int) -> list[dict[str, str]]:
@@ -440,25 +375,15 @@ def mixtures(n: int) -> list[dict[str, str]]:
     difference = largest_difference(
         scores_by_point(problem, targets, center=True, **sample), theirs
     )
-    fits = _part(timings["shared"], "fit_seconds")
-    rows = [
-        row(
-            n,
-            N_OUTPUTS,
-            MIXTURE_FITS,
-            fits,
-            note=f"{len(COMPONENT_COUNTS)} component counts x {N_FOLDS} folds",
-        )
-    ]
+    rows = []
     for name, method in (("shared", MIXTURE_GRID), ("per_block", BLOCK_GRID)):
-        timing = timings[name]
         smaller = "" if name == "shared" else "the peer's grid is a tenth: it has one penalty"
         rows.append(
             row(
                 n,
                 N_OUTPUTS,
                 method,
-                timing,
+                timings[name],
                 PEER_MIXTURE_GRID,
                 peer,
                 at_least(MIXTURE_GAIN, EQUAL if name == "shared" else None),
@@ -466,32 +391,15 @@ def mixtures(n: int) -> list[dict[str, str]]:
                 note="; ".join(part for part in (note, smaller) if part),
             )
         )
-        rows.append(
-            row(
-                n,
-                N_OUTPUTS,
-                f"{method}{WITHOUT_FITS}",
-                _part(timing, "search_seconds"),
-                GRID,
-                timings["grid"],
-                at_most(MIXTURE_COST),
-            )
-        )
     return rows
 
 
 def _mixture_calls(problem: Problem, sample: Mapping) -> dict[str, Callable]:
     return {
-        "grid": lambda: kernel_ridge_selection(problem),
         "shared": lambda: mixture_selection(problem, "shared"),
         "per_block": lambda: mixture_selection(problem, "per_block"),
         "peer": lambda: peer_mixture(problem, **sample),
     }
-
-
-def _part(timing: Timing, name: str) -> Timing:
-    """Return the seconds that a part of each selection took, as it recorded them."""
-    return Timing(tuple(getattr(result, name) for result in timing.results))
 
 
 def memory(n: int, method: str) -> list[dict[str, str]]:

@@ -10,14 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.measuring import (
-    Measurement,
-    Timing,
-    at_least,
-    interleaved,
-    is_installed,
-    row,
-)
+from benchmarks.measuring import Measurement, at_least, compared, is_installed
 from workflow_lib.models.state_spaces.linear_gaussian import (
     LinearGaussianParameters,
     spectral_radius,
@@ -35,42 +28,29 @@ SIZES = [
     (1000, 10, 3, 5),
     (2000, 50, 4, 5),
 ]
-# The package of each engine of state_space_engines.py; None is this project.
-PACKAGES = {
-    "moments": None,
-    "recursion": None,
-    "recursion_missing": None,
-    "pykalman": "pykalman",
-    "statsmodels": "statsmodels",
-    "dynamax": "dynamax",
-}
 METHODS = {
     "moments": "one moment matrix",
     "recursion": "recursion of all series at once",
-    "recursion_missing": "recursion with a tenth missing",
     "pykalman": "pykalman in a loop",
     "statsmodels": "statsmodels in a loop",
     "dynamax": "dynamax batch EM",
 }
+OURS = ("moments", "recursion")
+"""Engines of state_space_engines.py that are no packages."""
 ITERATIONS = 10
 PYKALMAN_GAIN = 1000
 
 
 def measurements(quick: bool) -> list[Measurement]:
     """Return what is measured: every size against every peer that is installed."""
-    installed = [name for name, package in PACKAGES.items() if is_installed(package)]
-    for name, package in PACKAGES.items():
-        if name not in installed:
-            print(f"{package} is not installed: left out")
+    installed = [name for name in METHODS if name in OURS or is_installed(name)]
+    for name in METHODS.keys() - set(installed):
+        print(f"{name} is not installed: left out")
     found = []
     for n, steps, states, numbers in SIZES[1:3] if quick else SIZES:
         size = {"n": n, "steps": steps, "states": states, "numbers": numbers}
-        chosen = chosen_engine(**size)
-        found += [
-            Measurement("em_iteration", {"peer": name} | size)
-            for name in installed
-            if name != chosen
-        ]
+        peers = [name for name in installed if name != chosen_engine(**size)]
+        found += [Measurement("em_iteration", {"peer": name} | size) for name in peers]
     return found
 
 
@@ -82,30 +62,22 @@ def em_iteration(peer: str, n: int, steps: int, states: int, numbers: int) -> li
     size = f"T={steps}, d={states}"
     parameters, series = simulated(n, steps, states, numbers)
     runners = {name: ENGINES[name](series, parameters) for name in (own, peer)}
-    timings = interleaved({name: runner.iteration for name, runner in runners.items()})
     notes = ["n is series, p is numbers a step"]
     if runners[peer].timed_series < n:
         notes.append(f"peer timed on {runners[peer].timed_series} series")
     for words, name in (("ours", own), ("the peer's", peer)):
         notes.append(f"log-likelihood of {words} {course(runners[name].likelihoods(ITERATIONS))}")
-    return [
-        row(
-            n,
-            numbers,
-            f"EM iteration by {METHODS[own]}, {size}",
-            of_all_series(timings[own], n, runners[own].timed_series),
-            f"EM iteration by {METHODS[peer]}, {size}",
-            of_all_series(timings[peer], n, runners[peer].timed_series),
-            at_least(PYKALMAN_GAIN) if peer == "pykalman" else None,
-            gain=True,
-            note="; ".join(notes),
-        )
-    ]
-
-
-def of_all_series(timing: Timing, n: int, timed: int) -> Timing:
-    """Return the timing of all `n` series, from that of the first few."""
-    return timing.scaled(n / timed) if timed < n else timing
+    names = {name: f"EM iteration by {METHODS[name]}, {size}" for name in runners}
+    return compared(
+        n,
+        numbers,
+        {names[name]: runner.iteration for name, runner in runners.items()},
+        at_least(PYKALMAN_GAIN) if peer == "pykalman" else None,
+        gain=True,
+        # Loops are timed on the first few series.
+        work={names[name]: n / runner.timed_series for name, runner in runners.items()},
+        note="; ".join(notes),
+    )
 
 
 def chosen_engine(n: int, steps: int, states: int, numbers: int) -> str:

@@ -27,7 +27,6 @@ RESTRICTIONS = Restrictions(
     isotropic=True, strength=1.0, variance=0.05, floor=1e-8, largest_radius=1.0
 )
 SERIES_IN_A_LOOP = 20
-MISSING = 0.1
 
 
 class Ours:
@@ -65,14 +64,6 @@ class Moments(Ours):
 class Recursion(Ours):
     def prepared(self, Z):
         return SeriesRecursion(read_series(Z)).statistics
-
-
-class RecursionMissing(Ours):
-    """The recursion with a tenth of the numbers missing, in a different pattern for each series."""
-
-    def prepared(self, Z):
-        holes = np.random.default_rng(2).random(Z.shape) < MISSING
-        return SeriesRecursion(read_series(np.where(holes, np.nan, Z))).statistics
 
 
 class Pykalman(Ours):
@@ -195,7 +186,6 @@ class Dynamax:
 ENGINES = {
     "moments": Moments,
     "recursion": Recursion,
-    "recursion_missing": RecursionMissing,
     "pykalman": Pykalman,
     "statsmodels": Statsmodels,
     "dynamax": Dynamax,

@@ -1,14 +1,13 @@
 """The Weisfeiler-Lehman kernel of graphs: ours and grakel's.
 
-Both compute the matrix of kernel values, not normalised, of drawn graphs; the values are equal. The
-patterns of many graphs are compared with those of few, a graph each.
+Both compute the matrix of kernel values, not normalised, of drawn graphs; the values are equal.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.measuring import Measurement, at_least, at_most, interleaved, is_installed, row
+from benchmarks.measuring import Measurement, at_least, compared, each, where_installed
 from workflow_lib.items.kinds.graphs import Graph
 
 TITLE = "The Weisfeiler-Lehman kernel of graphs"
@@ -16,18 +15,12 @@ TITLE = "The Weisfeiler-Lehman kernel of graphs"
 DEPTH = 3
 NUMBERS = (200, 600)
 MAX_NODES, N_LABELS, SHARE_OF_EDGES = 40, 7, 0.1
-GAIN, EQUAL, GROWTH = 1.3, 1e-12, 1.2
-NOTE = "n is graphs, p is the largest number of nodes"
+GAIN, EQUAL = 1.3, 1e-12
 
 
 def measurements(quick: bool) -> list[Measurement]:
-    """Return what is measured: the patterns, and the kernel where grakel is installed."""
-    numbers = NUMBERS[:1] if quick else NUMBERS
-    found = [Measurement("patterns", {"n": n}) for n in numbers]
-    if is_installed("grakel"):
-        return found + [Measurement("kernel", {"n": n}) for n in numbers]
-    print("grakel is not installed: left out")
-    return found
+    """Return what is measured: the kernel of more and more graphs, where grakel is installed."""
+    return where_installed("grakel", each("kernel", n=NUMBERS[:1] if quick else NUMBERS))
 
 
 def graphs_of(n: int) -> list[Graph]:
@@ -37,31 +30,6 @@ def graphs_of(n: int) -> list[Graph]:
         edges = np.argwhere(np.triu(random.random((size, size)) < SHARE_OF_EDGES, 1))
         graphs.append(Graph(random.integers(N_LABELS, size=size), edges))
     return graphs
-
-
-def patterns(n: int) -> list[dict[str, str]]:
-    """Time the patterns of n graphs, and those of a tenth of them."""
-    from workflow_lib.papers.blaschko.subtree_patterns import pattern_counts
-
-    graphs = graphs_of(n)
-    timings = interleaved(
-        {
-            "ours": lambda: pattern_counts(graphs, [{} for _ in range(DEPTH + 1)]),
-            "few": lambda: pattern_counts(graphs[: n // 10], [{} for _ in range(DEPTH + 1)]),
-        }
-    )
-    return [
-        row(
-            n,
-            MAX_NODES,
-            f"patterns of graphs to depth {DEPTH}",
-            timings["ours"],
-            "ten times those of a tenth of them",
-            timings["few"].scaled(10.0),
-            at_most(GROWTH),
-            note=NOTE,
-        )
-    ]
 
 
 def kernel(n: int) -> list[dict[str, str]]:
@@ -87,18 +55,11 @@ def kernel(n: int) -> list[dict[str, str]]:
         model = WeisfeilerLehman(n_iter=DEPTH, base_graph_kernel=VertexHistogram)
         return model.fit_transform(theirs)
 
-    timings = interleaved({"ours": ours, "peer": peer})
-    found, expected = (timings[name].result for name in ("ours", "peer"))
-    return [
-        row(
-            n,
-            MAX_NODES,
-            f"kernel of graphs, patterns to depth {DEPTH}",
-            timings["ours"],
-            "grakel",
-            timings["peer"],
-            at_least(GAIN, EQUAL),
-            agreement=float(np.abs(found - expected).max() / expected.max()),
-            note=NOTE,
-        )
-    ]
+    return compared(
+        n,
+        MAX_NODES,
+        {f"kernel of graphs, patterns to depth {DEPTH}": ours, "grakel": peer},
+        at_least(GAIN, EQUAL),
+        agreement=lambda found, expected: float(np.abs(found - expected).max() / expected.max()),
+        note="n is graphs, p is the largest number of nodes",
+    )

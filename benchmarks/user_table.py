@@ -58,7 +58,7 @@ class OwnTable:
         config : path
             The folder with ``methods/`` and ``models/``.
         methods : sequence of str, default=`METHODS`
-            Of the regressors training_mean, kernel_ridge and random_forest.
+            Of the regressors training_mean and kernel_ridge.
         more : mapping or None, default=None
             Further keys of the request, as for `snakemake new`.
         """
@@ -287,19 +287,11 @@ class OwnTable:
         return found
 
     def _settings_of(self, split: str, method: str) -> dict[str, Any]:
-        """Return the settings of a method: of the mean, of forests or of kernel ridge."""
+        """Return the settings of a method: of the mean or of kernel ridge regression."""
         settings, run = self.settings.methods[method], self.settings.run
         if settings.regressor == "training_mean":
             return {"metric": self.settings.experiments[self.name].metric}
         metric = self.settings.selection_metric_of(self.name)
-        if settings.regressor == "random_forest":
-            return {
-                "max_features": list(settings.grid_values("max_features")),
-                "n_trees": next(iter(settings.grid_values("n_trees")), None),
-                "metric": metric,
-                "seed": self._seed("training", split, method),
-                "output_scale": self.settings.datasets[self.name].outputs.scale,
-            }
         landmarks = self.settings.landmarks_of(self.name)
         return {
             "components": self.settings.components_of(self.name, method)[0],

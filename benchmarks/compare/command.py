@@ -8,11 +8,9 @@ Run from the top of the checkout. Existing results that are not out of date are 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas
@@ -21,7 +19,7 @@ from benchmarks.compare import cells, own, page, summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import study_tables
 from benchmarks.machine import read_description, write_description
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import ROOT, write_table
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.whole_files import write_text
 
@@ -72,7 +70,8 @@ def compare(options: argparse.Namespace) -> None:
     if not options.page and options.only != "peers":
         own.learn_methods(workflow, names, options.cores)
     rows = own.own_scores(workflow, names) + cells.peer_scores(all_cells, peers)
-    write_rows(folder / "scores.csv", COLUMNS, rows)
+    rows.sort(key=lambda row: tuple(row[name] for name in COLUMNS[:4]))
+    write_table(folder / "scores.csv", rows, COLUMNS)
     scores = pandas.read_csv(folder / "scores.csv")
     known = own.method_settings(workflow)
     write_summary(folder, scores, known)
@@ -91,15 +90,6 @@ def write_summary(folder: Path, scores: pandas.DataFrame, methods: Mapping[str, 
     write_text(folder / "cells.csv", every.to_csv(lineterminator="\n"))
     found = summary.method_summary(errors, stacks)
     write_text(folder / "summary.csv", found.to_csv(index_label="method", lineterminator="\n"))
-
-
-def write_rows(path: Path, columns: Sequence[str], rows: Sequence[dict]) -> None:
-    """Write rows as CSV, sorted by the first four columns."""
-    content = io.StringIO()
-    writer = csv.DictWriter(content, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(sorted(rows, key=lambda row: tuple(row[name] for name in columns[:4])))
-    write_text(path, content.getvalue())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -49,6 +49,13 @@ def test_without_noise_it_is_the_identity_and_with_endless_noise_the_mean(embedd
     np.testing.assert_allclose(endless, expected, atol=1e-5)
 
 
+def test_without_noise_it_is_the_projected_closed_form_of_any_embedding(embedding):
+    H = embedding.transform(Y)
+    H = H + 0.1 * H.std(axis=0) * np.random.default_rng(2).standard_normal(H.shape)
+    found = embedding.inverse_transform(H, "posterior", noise_covariance=0.0)
+    np.testing.assert_allclose(found, embedding.inverse_transform(H, "projected"), atol=1e-8)
+
+
 def dense(values, dimension):
     values = np.asarray(values, dtype=float)
     if values.ndim == 0:

@@ -273,3 +273,13 @@ def test_estimators_can_be_shown():
 def test_every_public_class_is_checked():
     checked = {type(estimator).__name__ for estimator in ESTIMATORS + OF_OUTPUTS}
     assert checked == set(workflow_lib.__all__) - {"SavedModel", "UserError", "load_model"}
+
+
+def test_with_one_variance_and_penalty_embedding_and_preimage_cancel():
+    X, Y = regression_data(60)
+    mixture = GaussianMixtureModel(3, "tied_spherical", random_state=0)
+    regressor = OutputFisherRegressor(mixture, "reduced", "rbf", 0.1, 1e-3, preimage="projected")
+    plain = KernelRidgeRegressor("rbf", 0.1, 1e-3).fit(X[:40], Y[:40])
+    embedded = regressor.fit(X[:40], Y[:40]).predict_embedding(X[40:])
+    unprojected = regressor.embedding_.inverse_transform(embedded)
+    np.testing.assert_allclose(unprojected, plain.predict(X[40:]), atol=1e-9)

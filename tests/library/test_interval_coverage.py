@@ -13,7 +13,7 @@ import yaml
 from each_case import each_case
 
 from benchmarks import __main__ as command
-from benchmarks import interval_coverage, page, table_laws
+from benchmarks import interval_coverage, measuring, page, table_laws
 from benchmarks.table_laws import LAWS, REAL_TABLES, Law, Rows
 from benchmarks.user_table import METHODS, OwnTable
 from workflow_lib.core.artifacts import read_artifact
@@ -288,7 +288,7 @@ def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, caps
         law = measurement.arguments["law"]
         return example_rows(law, coverages[law]) if law in coverages else None
 
-    monkeypatch.setattr(interval_coverage, "in_own_process", found)
+    monkeypatch.setattr(measuring, "in_own_process", found)
     monkeypatch.setattr(table_laws, "is_installed", lambda package: True)
     assert command.main(["interval_coverage", "--folder", str(tmp_path)]) == 1
     printed = capsys.readouterr()
@@ -301,7 +301,9 @@ def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, caps
     assert tuple(rows[0]) == interval_coverage.COLUMNS and len(rows) == 8
     with (tmp_path / "interval_coverage_by_law.csv").open(encoding="utf-8") as file:
         laws = {row["law"]: row for row in csv.DictReader(file)}
-    assert tuple(laws["texts"]) == interval_coverage.LAW_COLUMNS
+    assert list(laws["texts"]) == list(
+        interval_coverage.summary(example_rows("texts", [(0.9, 0.9)]))
+    )
     assert (laws["numbers"]["met"], laws["texts"]["met"]) == ("yes", "no")
     text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
     assert 'href="#interval_coverage"' in text and 'id="interval_coverage"' in text
@@ -310,17 +312,17 @@ def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, caps
 
 def test_a_few_tables_fail_no_law(tmp_path, monkeypatch):
     rows = example_rows("numbers", [(0.5, 0.5)])
-    monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: rows)
-    assert interval_coverage.run(True, tmp_path) == []
+    monkeypatch.setattr(measuring, "in_own_process", lambda name, measurement: rows)
+    assert measuring.run("interval_coverage", True, tmp_path) == []
 
 
 def test_a_law_whose_package_is_missing_is_left_out_with_a_message(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(table_laws, "is_installed", lambda package: package is None)
     monkeypatch.delenv("OFER_MIRROR", raising=False)
-    monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: None)
+    monkeypatch.setattr(measuring, "in_own_process", lambda name, measurement: None)
     measured = [each.arguments["law"] for each in interval_coverage.measurements(False)]
     assert measured == [name for name in table_laws.LAWS if name != "molecules"]
-    interval_coverage.run(False, tmp_path)
+    measuring.run("interval_coverage", False, tmp_path)
     printed = capsys.readouterr().out
     assert "molecules left out, rdkit is not installed" in printed
     assert "wq left out, its data are in no mirror" in printed

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import (
-    MIN_GAIN,
-    reference_errors,
-    relative_error,
-    sum_of_observed,
-)
+from workflow_lib.measures.metrics import sum_of_observed
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.heldout import SeparateGrams
 from workflow_lib.solvers.laplacian import (
@@ -28,7 +24,6 @@ from workflow_lib.solvers.laplacian import (
     fit_laplacian_ridge,
     graph_laplacian,
 )
-from workflow_lib.solvers.principal_components import first_least
 from workflow_lib.solvers.ridge import labelled_ridge
 
 REGRESSORS = ("laplacian_ridge",)
@@ -89,13 +84,11 @@ class Method(base.Method):
         )
         entries = {
             "score": choice.score,
-            "width": choice.width,
-            "laplacian_weight": choice.laplacian_weight,
-            "neighbours": choice.neighbours,
-            "alpha_rest": choice.alpha,
+            "width": choice.kernel.width,
+            **choice.settings,
+            "alpha_rest": choice.alpha_rest,
         }
-        kernel = InputKernel(self.kernel, choice.width)
-        entries |= curves.entry_of(kernel, choice.alpha, entries)
+        entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(choice.heldout_outputs, entries)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -115,34 +108,6 @@ class Method(base.Method):
         return Fitted.from_entries(entries, data.size, self.kernel)
 
 
-@dataclass(frozen=True)
-class LaplacianChoice:
-    """A grid point, its cross-validated error and its held-out predictions.
-
-    Attributes
-    ----------
-    width : float or None
-        Kernel width in units of `rbf_gamma`; None for kernels without one.
-    neighbours : int
-        Neighbours of each input in the graph.
-    laplacian_weight : float
-        gamma, the weight of the graph's penalty relative to that of the kernel.
-    alpha : float
-        lambda_0 of eq. (13).
-    score : float
-        Relative error of the held-out outputs, their squared errors summed over folds.
-    heldout_outputs : array (n, d)
-        Prediction of each training row without its fold.
-    """
-
-    width: float | None
-    neighbours: int
-    laplacian_weight: float
-    alpha: float
-    score: float
-    heldout_outputs: np.ndarray
-
-
 def select(
     inputs: PreparedInputs,
     outputs: np.ndarray,
@@ -155,13 +120,13 @@ def select(
     center: bool,
     metric: str,
     curves: KernelErrors,
-) -> LaplacianChoice:
+) -> GridChoice:
     """Return the grid point with the lowest error of `metric`, the first of equal ones.
 
     All errors are added to `curves`.
     """
     folds = inputs.folds
-    reference = reference_errors(outputs, folds)
+    comparison = GridComparison(outputs, folds, metric, curves)
     outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
     for width in widths:
@@ -173,18 +138,13 @@ def select(
                 sum_of_observed((outputs[rows] - predicted) ** 2)
                 for rows, predicted in zip(solver.heldout, predictions, strict=True)
             )
-            scores = relative_error(errors, reference, metric)[:, None]
-            scores = np.where(np.isfinite(scores), scores, np.inf)
             graph = {"laplacian_weight": [weight], "neighbours": [count]}
-            curves.add_penalties(InputKernel(kernel, width), graph, alphas, scores)
-            (index,) = first_least(scores, MIN_GAIN)
-            score = float(scores[index, 0])
-            if best is None or score < best.score * (1.0 - MIN_GAIN):
+            found = comparison.best_of(InputKernel(kernel, width), graph, alphas, errors)
+            if found:
                 heldout = np.empty_like(outputs)
                 for rows, predicted in zip(solver.heldout, predictions, strict=True):
-                    heldout[rows] = predicted[index]
-                alpha = float(alphas[index])
-                best = LaplacianChoice(width, count, weight, alpha, score, heldout)
+                    heldout[rows] = predicted[found.place[1]]
+                best = replace(found, heldout_outputs=heldout)
     return best
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import MIN_GAIN, reference_errors, relative_error
 from workflow_lib.methods.contract import base
-from workflow_lib.solvers.principal_components import first_least
 from workflow_lib.solvers.reduced_rank import (
     fit_reduced_rank_ridge,
     heldout_outputs,
@@ -67,10 +66,9 @@ class Method(base.Method):
             self.metric,
             curves,
         )
-        entries = {"score": choice.score, "width": choice.width, "alpha_rest": choice.alpha}
-        entries["rank"] = choice.rank
-        kernel = InputKernel(self.kernel, choice.width)
-        entries |= curves.entry_of(kernel, choice.alpha, entries)
+        entries = {"score": choice.score, "width": choice.kernel.width}
+        entries |= {"alpha_rest": choice.alpha_rest, **choice.settings}
+        entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(choice.heldout_outputs, entries)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -90,31 +88,6 @@ class Method(base.Method):
         return Fitted.from_entries(entries, data.size, self.kernel)
 
 
-@dataclass(frozen=True)
-class RankChoice:
-    """A grid point, its cross-validated error and its held-out predictions.
-
-    Attributes
-    ----------
-    width : float or None
-        Kernel width in units of `rbf_gamma`; None for kernels without one.
-    rank : int
-        Number of output components asked for; a fit may have fewer.
-    alpha : float
-        lambda_0 of eq. (13).
-    score : float
-        Relative error of the held-out outputs, their squared errors summed over folds.
-    heldout_outputs : array (n, d)
-        Prediction of each training row without its fold.
-    """
-
-    width: float | None
-    rank: int
-    alpha: float
-    score: float
-    heldout_outputs: np.ndarray
-
-
 def select(
     inputs: PreparedInputs,
     outputs: np.ndarray,
@@ -125,27 +98,22 @@ def select(
     center: bool,
     metric: str,
     curves: KernelErrors,
-) -> RankChoice:
+) -> GridChoice:
     """Return the width, rank and penalty with the lowest error of `metric`.
 
     Of equal grid points the first is kept, so the smallest of equal ranks. All errors are added to
     `curves`.
     """
     folds = inputs.folds
-    reference = reference_errors(outputs, folds)
+    comparison = GridComparison(outputs, folds, metric, curves)
     outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
     for width in widths:
         solver = inputs.heldout_solver(kernel, width, center)
         errors = heldout_rank_errors(outputs, outputs_by_fold, solver, alphas, ranks)
-        scores = relative_error(errors, reference, metric).reshape(-1, 1)
-        scores = np.where(np.isfinite(scores), scores, np.inf)
-        curves.add_penalties(InputKernel(kernel, width), {"rank": ranks}, alphas, scores)
-        (index,) = first_least(scores, MIN_GAIN)
-        score = float(scores[index, 0])
-        if best is None or score < best.score * (1.0 - MIN_GAIN):
-            rank_index, penalty_index = divmod(int(index), len(alphas))
-            rank, alpha = int(ranks[rank_index]), float(alphas[penalty_index])
-            heldout = heldout_outputs(outputs_by_fold, solver, alpha, rank)
-            best = RankChoice(width, rank, alpha, score, heldout)
+        found = comparison.best_of(InputKernel(kernel, width), {"rank": ranks}, alphas, errors)
+        if found:
+            chosen = found.alpha_rest, found.settings["rank"]
+            heldout = heldout_outputs(outputs_by_fold, solver, *chosen)
+            best = replace(found, heldout_outputs=heldout)
     return best

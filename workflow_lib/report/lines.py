@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from workflow_lib.report.labels import variant_label
 from workflow_lib.report.style import (
     DASHES,
     WIDTH,
+    applied_style,
     line_style,
     scale_errors,
-    scale_sizes,
     write_title,
 )
 from workflow_lib.report.variants import Variant
@@ -34,29 +35,6 @@ only take space."""
 NAME_LETTERS = 26
 NAME_HEIGHT = 11.5
 """Height of a line of a name at the end of a line, in points."""
-
-
-def curve_axes(figure, n_panels: int, sizes: Sequence[int], measured: Any) -> np.ndarray:
-    """Return the axes (rows, columns) of panels of curves against training sizes, two in a row.
-
-    Parameters
-    ----------
-    figure : matplotlib figure
-    n_panels : int
-    sizes : sequence of int
-    measured : workflow_lib.report.quantities.Quantity
-    """
-    n_columns = min(n_panels, 2)
-    shape = math.ceil(n_panels / n_columns), n_columns
-    axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False)
-    for axis in axes.flat[:n_panels]:
-        scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15)
-    for axis in axes[:, 0]:
-        axis.set_ylabel(measured.axis)
-    for axis in axes.flat[max(n_panels - n_columns, 0) : n_panels]:
-        axis.set_xlabel(measured.size_axis)
-        axis.tick_params(labelbottom=True)
-    return axes
 
 
 @dataclass(frozen=True)
@@ -99,6 +77,89 @@ def level_line(axis, label: str, level: float, **look) -> Line:
     """Return a horizontal line from the left to the right limit of an axis."""
     look = {"linewidth": 1.2, "zorder": 1} | look
     return Line(label, axis.get_xlim(), [level, level], [0.0, 0.0], look)
+
+
+def draw_curve(
+    panels: Mapping[str, Sequence[Line]],
+    *,
+    size: tuple[float, float],
+    axes: tuple[str, str],
+    scale: Callable[[Any, str], None],
+    title_of: Callable[[str], str] = str,
+    n_columns: int = 2,
+    share_x: bool = True,
+    level: tuple[str, float] | None = None,
+    dashes: str = ":",
+    **named,
+):
+    """Return a figure of y against x: a panel of lines for each name.
+
+    Parameters
+    ----------
+    panels : mapping
+    size : tuple of float
+        In inches.
+    axes : tuple of str
+        Names of the horizontal and the vertical axis; an empty one is not written.
+    scale : function
+        Scales the horizontal axis of a panel, given its axes and its name.
+    title_of : function
+        From the name of a panel to its title, empty for none; the name by default.
+    n_columns : int, default=2
+        Most panels in a row.
+    share_x : bool, default=True
+        Whether all panels have one horizontal axis.
+    level : tuple of str and float, or None
+        Name and value of the baseline, a line of these `dashes`.
+    **named
+        As of `draw_panels`.
+    """
+    from matplotlib.figure import Figure
+
+    n_panels, n_columns = len(panels), min(len(panels), n_columns)
+    shape = math.ceil(n_panels / n_columns), n_columns
+    with applied_style():
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(*shape, sharex=share_x, sharey=True, squeeze=False)
+        for axis, name in zip(grid.flat, panels, strict=False):
+            scale(axis, name)
+            if title_of(name):
+                axis.set_title(title_of(name))
+        for axis in grid[:, 0]:
+            axis.set_ylabel(axes[1])
+        for axis in grid.flat[max(n_panels - n_columns, 0) : n_panels] if axes[0] else ():
+            axis.set_xlabel(axes[0])
+            axis.tick_params(labelbottom=True)
+        look = {"color": "#444444", "linestyle": dashes}
+        baseline = level_line(grid[0, 0], *level, **look) if level else None
+        draw_panels(list(grid.flat), list(panels.values()), baseline=baseline, **named)
+    return figure
+
+
+def method_lines(
+    variants: Sequence[Variant],
+    cells: Sequence[Mapping[Variant, tuple[float, float]]],
+    places: Callable[[float], Sequence[float]],
+    methods: Mapping[str, Mapping],
+    sign: int | None = None,
+    label: Callable[[Variant, Mapping[str, Mapping]], str] = variant_label,
+) -> list[Line]:
+    """Return the line of each row of a table that has a mean in some of the `cells`.
+
+    `cells` are means and deviations at each place. Lines are side by side: `places` returns those
+    of the line with this distance from the middle one. With a `sign`, that of better means, lines
+    whose last mean is best have a color where there are too many.
+    """
+    lines = []
+    for index, variant in enumerate(variants):
+        means, bars = zip(*(of.get(variant, (math.nan, math.nan)) for of in cells), strict=True)
+        if all(math.isnan(mean) for mean in means):
+            continue
+        look = row_style(variant, variants, methods)
+        shifted = places(index - (len(variants) - 1) / 2)
+        line = Line(label(variant, methods), shifted, means, bars, look)
+        lines.append(line if sign is None else replace(line, value=sign * line.last_point[1]))
+    return lines
 
 
 def draw_panels(

@@ -15,7 +15,7 @@ from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY, NO_KERNEL
 from workflow_lib.items.group_names import SELECTED
 from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import PLUS_MINUS, count_of, method_label
-from workflow_lib.report.lines import Line, draw_panels
+from workflow_lib.report.lines import Line, draw_curve
 from workflow_lib.report.style import WIDTH, applied_style, line_style
 
 AXES = {
@@ -187,34 +187,38 @@ def draw_curves(
     higher_is_better : bool, default=False
         Whether, of too many lines, those with the highest values have a color.
     """
-    from matplotlib.figure import Figure
-
-    n_columns = min(len(names), 2)
-    n_rows = math.ceil(len(names) / n_columns)
-    height = 4.2 if len(names) == 1 else 1.6 + 2.5 * n_rows
+    n_rows = math.ceil(len(names) / 2)
     sign = -1.0 if higher_is_better else 1.0
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        axes = list(figure.subplots(n_rows, n_columns, sharey=True, squeeze=False).flat)
-        panels = []
-        for axis, name in zip(axes, names, strict=False):
-            shown = {method: of[name] for method, of in curves.items() if len(of[name].values)}
-            _scale_values(axis, name, [curve.values for curve in shown.values()], shown.values())
-            panels.append(
-                [
-                    Line(
-                        _label(method, methods, kernels[method]),
-                        *(curve.values, curve.means, curve.bars),
-                        line_style(method, methods),
-                        value=float(min(sign * curve.means)),
-                    )
-                    for method, curve in shown.items()
-                ]
+    shown = {
+        name: {method: of[name] for method, of in curves.items() if len(of[name].values)}
+        for name in names
+    }
+    panels = {
+        name: [
+            Line(
+                _label(method, methods, kernels[method]),
+                *(curve.values, curve.means, curve.bars),
+                line_style(method, methods),
+                value=float(min(sign * curve.means)),
             )
-        for axis in axes[::n_columns]:
-            axis.set_ylabel(axis_label)
-        draw_panels(axes, panels, title=title, is_error=is_error)
-        for axis, name in zip(axes, names, strict=False):
+            for method, curve in of_name.items()
+        ]
+        for name, of_name in shown.items()
+    }
+    figure = draw_curve(
+        panels,
+        size=(WIDTH, 4.2 if len(names) == 1 else 1.6 + 2.5 * n_rows),
+        axes=("", axis_label),
+        scale=lambda axis, name: _scale_values(
+            axis, name, [curve.values for curve in shown[name].values()], shown[name].values()
+        ),
+        title_of=lambda _: "",
+        share_x=False,
+        title=title,
+        is_error=is_error,
+    )
+    with applied_style():
+        for axis, name in zip(figure.axes, names, strict=False):
             for method, of in curves.items():
                 _draw_rings(axis, of[name], method, methods)
     return figure

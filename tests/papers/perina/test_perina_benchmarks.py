@@ -19,11 +19,3 @@ def test_both_sides_of_hidden_markov_em_reach_the_same_likelihoods(emission):
     )
     assert len(ours) == 4 and state_space_em.course(ours) == "rises"
     assert hidden_markov_em.largest_difference(ours, theirs) < hidden_markov_em.EQUAL
-
-
-def test_small_models_of_hidden_markov_em_are_fitted_to_the_training_rows_of_their_class():
-    sequences, subsets = hidden_markov_em.small_problem(20, 6)
-    assert len(subsets) == hidden_markov_em.FOLDS * hidden_markov_em.CLASSES
-    assert {len(subset) for subset in subsets} == {8, 9, 10}
-    models = hidden_markov_em.new_models(2)
-    assert len(hidden_markov_em.fit_one_by_one(models, sequences, subsets[:2])) == 2

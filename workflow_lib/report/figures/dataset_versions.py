@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.report.labels import figure_title, method_label, splits_in_words
-from workflow_lib.report.lines import Line, curve_axes, draw_panels, level_line
+from workflow_lib.report.lines import Line, draw_curve
 from workflow_lib.report.quantities import QUANTITIES, baseline_of, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style
+from workflow_lib.report.style import WIDTH, scale_sizes
 
 SHOWS = (
     "aRRMSE, or the accuracy, on each version of a dataset (of the same `drawn_as`) in the run, "
@@ -49,37 +49,31 @@ def draw(
 
     Points of one training size are drawn side by side.
     """
-    from matplotlib.figure import Figure
-
     measured = QUANTITIES[metric]
     frames = [outside_studies(read_scores(path)) for path in version_scores]
     means = [_means(frame, metric) for frame in frames]
     title, labels = named_versions(version_titles)
     methods = [name for name in shown_methods if all(name in found for found in means)]
     sizes = sorted({size for found in means for name in methods for size in found[name]})
-    panels = [
-        [
+    panels = {
+        name: [
             _line(label, found[name], sizes, place, len(labels))
             for place, (label, found) in enumerate(zip(labels, means, strict=True))
         ]
         for name in methods
-    ]
+    }
     title = f"{title}\n{splits_in_words(frames[0]['split'].nunique(), frames[0]['n_test'])}"
     baseline, name = baseline_of(frames[0], metric)
-    with applied_style():
-        size = WIDTH, 1.5 + 2.4 * math.ceil(len(panels) / 2)
-        figure = Figure(figsize=size, layout="constrained")
-        axes = curve_axes(figure, len(panels), sizes, measured)
-        for axis, method in zip(axes.flat, methods, strict=False):
-            axis.set_title(method_label(method, shown_methods))
-        draw_panels(
-            list(axes.flat),
-            panels,
-            title=title,
-            is_error=not measured.higher_is_better,
-            baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
-        )
-    return figure
+    return draw_curve(
+        panels,
+        size=(WIDTH, 1.5 + 2.4 * math.ceil(len(panels) / 2)),
+        title_of=lambda method: method_label(method, shown_methods),
+        axes=(measured.size_axis, measured.axis),
+        scale=lambda axis, _: scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15),
+        title=title,
+        is_error=not measured.higher_is_better,
+        level=(name, baseline),
+    )
 
 
 def named_versions(titles: Sequence[str]) -> tuple[str, list[str]]:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from workflow_lib.report.labels import method_label, splits_in_words, variant_label
-from workflow_lib.report.lines import (
-    Line,
-    curve_axes,
-    draw_panels,
-    level_line,
-    panel_size,
-    row_style,
-)
+from workflow_lib.report.lines import draw_curve, method_lines, panel_size
 from workflow_lib.report.quantities import QUANTITIES, baseline_of, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style
+from workflow_lib.report.style import WIDTH, scale_sizes
 from workflow_lib.report.variants import SELECTED, Variant, components_order, order_variants
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
@@ -41,39 +33,49 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     accuracy of a guess among the classes, unless it is far from all. Limits, colors and names are
     those of `workflow_lib.report.lines.draw_panels`.
     """
-    from matplotlib.figure import Figure
-
     measured, methods = QUANTITIES[metric], shown_methods
     rows = outside_studies(read_scores(scores))
-    cells = {
-        (variant, size): means
-        for size, column in shown_means(rows, metric).items()
-        for variant, means in column.items()
-    }
-    variants = order_variants([variant for variant, _ in cells], methods)
+    cells = shown_means(rows, metric)
+    sizes = sorted(cells)
+    variants = order_variants(
+        list(dict.fromkeys(variant for column in cells.values() for variant in column)), methods
+    )
     panels = _panels(variants)
-    sizes = sorted({size for _, size in cells})
     title = f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}"
     baseline, name = baseline_of(rows, metric)
     if measured.is_accuracy:
         title = f"{title}; chance {baseline:.2g} %"
     n_rows = math.ceil(len(panels) / 2)
     size = panel_size(len(variants)) if len(panels) == 1 else (WIDTH, 1.4 + 2.4 * n_rows)
-    with applied_style():
-        figure = Figure(figsize=size, layout="constrained")
-        axes = curve_axes(figure, len(panels), sizes, measured)
-        for axis, components in zip(axes.flat, panels, strict=False):
-            if len(panels) > 1:
-                axis.set_title(f"C = {components}" if components.isdigit() else "C selected")
-        draw_panels(
-            list(axes.flat),
-            [_lines(members, sizes, cells, methods, measured) for members in panels.values()],
-            title=title,
-            is_error=not measured.higher_is_better,
-            reference=[method_label(measured.reference, methods)],
-            baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
+    # Points of one training size are side by side.
+    gaps = [math.log(b / a) for a, b in zip(sizes, sizes[1:], strict=False)] or [math.log(2)]
+
+    def lines(members: Sequence[Variant]) -> list:
+        step = min(0.3 * min(gaps) / len(members), 0.04)
+        return method_lines(
+            members,
+            [cells[size] for size in sizes],
+            lambda index: [size * math.exp(step * index) for size in sizes],
+            methods,
+            -1 if measured.higher_is_better else 1,
+            lambda variant, methods: variant_label(variant._replace(components=SELECTED), methods),
         )
-    return figure
+
+    def title_of(components: str) -> str:
+        name = f"C = {components}" if components.isdigit() else "C selected"
+        return name if len(panels) > 1 else ""
+
+    return draw_curve(
+        {components: lines(members) for components, members in panels.items()},
+        size=size,
+        title_of=title_of,
+        axes=(measured.size_axis, measured.axis),
+        scale=lambda axis, _: scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15),
+        title=title,
+        is_error=not measured.higher_is_better,
+        reference=[method_label(measured.reference, methods)],
+        level=(name, baseline),
+    )
 
 
 def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
@@ -90,22 +92,3 @@ def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
             v for v in variants if v.components == setting or v.method not in with_numbers
         ]
     return panels
-
-
-def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, measured) -> list:
-    """Return the lines of one panel; their points of one training size are side by side."""
-    gaps = [math.log(b / a) for a, b in zip(sizes, sizes[1:], strict=False)] or [math.log(2)]
-    step = min(0.3 * min(gaps) / len(variants), 0.04)
-    lines = []
-    for index, variant in enumerate(variants):
-        points = [cells.get((variant, size), (math.nan, math.nan)) for size in sizes]
-        shift = math.exp(step * (index - (len(variants) - 1) / 2))
-        line = Line(
-            variant_label(variant._replace(components=SELECTED), methods),
-            [size * shift for size in sizes],
-            *zip(*points, strict=True),
-            row_style(variant, variants, methods),
-        )
-        sign = -1 if measured.higher_is_better else 1
-        lines.append(replace(line, value=sign * line.last_point[1]))
-    return lines

@@ -10,7 +10,7 @@ import pandas as pd
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.report.labels import method_label, splits_in_words
-from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size
+from workflow_lib.report.lines import Line, draw_curve, panel_size
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores, rows_of_sizes
 from workflow_lib.report.style import WIDTH, applied_style, line_style, scale_sizes
@@ -93,24 +93,24 @@ def draw_differences(
 
     `error` is the name of the error.
     """
-    from matplotlib.figure import Figure
-
     first = method_label(next(iter(methods)), methods)
-    size = panel_size(len(methods)) if len(panels) == 1 else (1.15 * WIDTH, 4.0)
+    lines = {name: _lines(rows, methods) for name, rows in panels.items()}
+    figure = draw_curve(
+        lines,
+        size=panel_size(len(methods)) if len(panels) == 1 else (1.15 * WIDTH, 4.0),
+        axes=(QUANTITIES["arrmse"].size_axis, f"{error}, % above {first}"),
+        scale=lambda axis, name: scale_sizes(
+            axis, sorted(panels[name]["training_size"].unique()), 1.25
+        ),
+        title=title,
+        is_error=False,
+        n_columns=len(panels),
+        share_x=False,
+        level=(first, 0.0),
+    )
     with applied_style():
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        lines = []
-        for axis, (name, rows) in zip(axes, panels.items(), strict=True):
-            scale_sizes(axis, sorted(rows["training_size"].unique()), 1.25)
-            axis.set_xlabel(QUANTITIES["arrmse"].size_axis)
-            axis.set_title(name)
-            lines.append(_lines(rows, methods))
-        axes[0].set_ylabel(f"{error}, % above {first}")
-        level = level_line(axes[0], first, 0.0, color="#444444", linestyle=":")
-        draw_panels(list(axes), lines, title=title, is_error=False, baseline=level)
-        for axis, drawn, rows in zip(axes, lines, panels.values(), strict=True):
-            _empty_markers(axis, drawn, rows)
+        for axis, name in zip(figure.axes, panels, strict=True):
+            _empty_markers(axis, lines[name], panels[name])
     return figure
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_columns import TRAINING
-from workflow_lib.report.labels import method_label, splits_in_words, variant_label
-from workflow_lib.report.lines import Line, draw_panels, row_style
+from workflow_lib.report.labels import method_label, splits_in_words
+from workflow_lib.report.lines import draw_curve, method_lines
 from workflow_lib.report.quantities import QUANTITIES, as_measured_on_test_rows, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
-from workflow_lib.report.variants import Variant, order_variants
+from workflow_lib.report.style import WIDTH, scale_sizes
+from workflow_lib.report.variants import order_variants
 
 SHOWS = "the error on the test rows beside that on the training rows, against the number of rows"
 CAPTION = (
@@ -39,8 +38,6 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     UserError
         If no method has one.
     """
-    from matplotlib.figure import Figure
-
     measured, methods = QUANTITIES[metric], shown_methods
     rows = outside_studies(read_scores(scores))
     rows = rows[rows["method"].isin(methods)]
@@ -58,34 +55,22 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
         list(dict.fromkeys(v for column in cells["test rows"].values() for v in column)), methods
     )
     sizes = sorted(cells["test rows"])
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
-        axes = list(figure.subplots(1, 2, sharey=True))
-        for axis, name in zip(axes, panels, strict=True):
-            scale_sizes(axis, sizes, 1.15)
-            axis.set_title(name)
-            axis.set_xlabel(measured.size_axis)
-        axes[0].set_ylabel(measured.axis.replace(" on test rows", ""))
-        draw_panels(
-            axes,
-            [_lines(variants, sizes, found, methods, measured) for found in cells.values()],
-            title=f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}",
-            is_error=not measured.higher_is_better,
-            reference=[method_label(measured.reference, methods)],
-        )
-    return figure
-
-
-def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, measured) -> list:
-    """Return the lines of one panel, of the rows that it has."""
-    lines = []
-    for variant in variants:
-        points = [cells.get(size, {}).get(variant, (math.nan, math.nan)) for size in sizes]
-        means, bars = zip(*points, strict=True)
-        known = [mean for mean in means if mean == mean]
-        if known:
-            sign = -1 if measured.higher_is_better else 1
-            look = row_style(variant, variants, methods)
-            label = variant_label(variant, methods)
-            lines.append(Line(label, sizes, means, bars, look, value=sign * known[-1]))
-    return lines
+    return draw_curve(
+        {
+            name: method_lines(
+                variants,
+                [found.get(size, {}) for size in sizes],
+                lambda _: sizes,
+                methods,
+                -1 if measured.higher_is_better else 1,
+            )
+            for name, found in cells.items()
+        },
+        size=(WIDTH, 4.4),
+        axes=(measured.size_axis, measured.axis.replace(" on test rows", "")),
+        scale=lambda axis, _: scale_sizes(axis, sizes, 1.15),
+        title=f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}",
+        is_error=not measured.higher_is_better,
+        share_x=False,
+        reference=[method_label(measured.reference, methods)],
+    )

@@ -10,10 +10,10 @@ import pandas as pd
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.report.labels import method_label, splits_in_words
-from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size
+from workflow_lib.report.lines import Line, draw_curve, panel_size
 from workflow_lib.report.quantities import QUANTITIES, errors_of
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.style import WIDTH, applied_style
+from workflow_lib.report.style import WIDTH
 
 SHOWS = "the error relative to the reference method, against the number of outputs without inputs"
 CAPTION = (
@@ -42,8 +42,6 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
     UserError
         If no method has learned from outputs without inputs.
     """
-    from matplotlib.figure import Figure
-
     measured = QUANTITIES[metric]
     differences = relative_differences(read_scores(scores), metric, measured.reference)
     if differences.empty:
@@ -53,35 +51,32 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
             expected=f"{measured.reference} and a method such as ofer-unpaired or sem-unpaired",
             remedy="add them to methods in the file of the experiment, or leave the figure out",
         )
-    panels = list(differences.groupby("method"))
+    panels = dict(list(differences.groupby("method")))
     counts = sorted(differences["count"].unique())
-    n_splits, n_test = differences["split"].nunique(), differences["n_test"]
-    size = panel_size(0) if len(panels) == 1 else (WIDTH, 1.4 + 2.6 * len(panels))
-    with applied_style():
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-        for axis, (method, _) in zip(axes, panels, strict=True):
-            axis.set_xscale("function", functions=(_root, np.square))
-            axis.set_xlim(0, 1.12 * counts[-1])
-            axis.set_xticks(counts, [str(count) for count in counts])
-            axis.grid(False, axis="x")
-            axis.set_ylabel(
-                f"{measured.error_name}, % above {method_label(measured.reference, methods)}"
-            )
-            if len(panels) > 1:
-                axis.set_title(method_label(method, methods))
-        axes[-1].set_xlabel("outputs without inputs (square-root scale)")
-        name = method_label(measured.reference, methods)
-        level = level_line(axes[0], name, 0.0, color="#444444", linestyle=":")
-        shown = ", ".join(method_label(method, methods) for method, _ in panels)
-        draw_panels(
-            list(axes),
-            [_lines(rows, measured) for _, rows in panels],
-            title=f"{title}\n{shown}; {splits_in_words(n_splits, n_test)}",
-            is_error=False,
-            baseline=level,
-        )
-    return figure
+    name = method_label(measured.reference, methods)
+    shown = ", ".join(method_label(method, methods) for method in panels)
+    what = splits_in_words(differences["split"].nunique(), differences["n_test"])
+
+    def scale(axis, _) -> None:
+        axis.set_xscale("function", functions=(_root, np.square))
+        axis.set_xlim(0, 1.12 * counts[-1])
+        axis.set_xticks(counts, [str(count) for count in counts])
+        axis.grid(False, axis="x")
+
+    return draw_curve(
+        {method: _lines(rows, measured) for method, rows in panels.items()},
+        title_of=lambda method: method_label(method, methods) if len(panels) > 1 else "",
+        size=panel_size(0) if len(panels) == 1 else (WIDTH, 1.4 + 2.6 * len(panels)),
+        axes=(
+            "outputs without inputs (square-root scale)",
+            f"{measured.error_name}, % above {name}",
+        ),
+        scale=scale,
+        title=f"{title}\n{shown}; {what}",
+        is_error=False,
+        n_columns=1,
+        level=(name, 0.0),
+    )
 
 
 def relative_differences(scores: pd.DataFrame, metric: str, reference: str) -> pd.DataFrame:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.report.labels import splits_in_words, variant_label
-from workflow_lib.report.lines import Line, draw_panels, level_line, row_style
+from workflow_lib.report.labels import splits_in_words
+from workflow_lib.report.lines import draw_curve, method_lines
 from workflow_lib.report.quantities import QUANTITIES, baseline_of, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style
+from workflow_lib.report.style import WIDTH
 from workflow_lib.report.variants import order_variants
 
 SHOWS = (
@@ -40,8 +40,6 @@ def draw(
 
     Points of one share are drawn side by side.
     """
-    from matplotlib.figure import Figure
-
     measured = QUANTITIES[metric]
     frames = [outside_studies(read_scores(path)) for path in share_scores]
     means = [shown_means(frame, metric) for frame in frames]
@@ -50,37 +48,27 @@ def draw(
     rows = order_variants([row for row in found if row.method in shown_methods], shown_methods)
     gap = min(np.diff(wrong_shares), default=0.1)
     step = 0.5 * gap / max(len(rows), 1)
-    panels = []
-    for size in sizes:
-        lines = []
-        for place, row in enumerate(rows):
-            values = [of_share[size].get(row, (math.nan, math.nan)) for of_share in means]
-            centre, spread = zip(*values, strict=True)
-            shift = step * (place - (len(rows) - 1) / 2)
-            places = [100 * (share + shift) for share in wrong_shares]
-            look = row_style(row, rows, shown_methods)
-            lines.append(Line(variant_label(row, shown_methods), places, centre, spread, look))
-        panels.append(lines)
-    baseline, name = baseline_of(frames[0], metric)
-    n_columns = min(len(panels), 2)
-    shape = math.ceil(len(panels) / n_columns), n_columns
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, 1.7 + 2.5 * shape[0]), layout="constrained")
-        axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False)
-        for axis, size in zip(axes.flat, sizes, strict=False):
-            axis.set_title(measured.size_in_words(size))
-            axis.set_xticks([100 * share for share in wrong_shares])
-        for axis in axes[:, 0]:
-            axis.set_ylabel(measured.axis)
-        for axis in axes.flat[max(len(sizes) - n_columns, 0) : len(sizes)]:
-            axis.set_xlabel("swapped training outputs (%)")
-            axis.tick_params(labelbottom=True)
-        axes[0, 0].set_xlim(100 * wrong_shares[0] - 50 * gap, 100 * wrong_shares[-1] + 50 * gap)
-        draw_panels(
-            list(axes.flat),
-            panels,
-            title=f"{title}\n{splits_in_words(frames[0]['split'].nunique(), frames[0]['n_test'])}",
-            is_error=not measured.higher_is_better,
-            baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
+    panels = {
+        measured.size_in_words(size): method_lines(
+            rows,
+            [of_share[size] for of_share in means],
+            lambda index: [100 * (share + step * index) for share in wrong_shares],
+            shown_methods,
         )
-    return figure
+        for size in sizes
+    }
+
+    def scale(axis, _) -> None:
+        axis.set_xticks([100 * share for share in wrong_shares])
+        axis.set_xlim(100 * wrong_shares[0] - 50 * gap, 100 * wrong_shares[-1] + 50 * gap)
+
+    baseline, name = baseline_of(frames[0], metric)
+    return draw_curve(
+        panels,
+        size=(WIDTH, 1.7 + 2.5 * math.ceil(len(panels) / 2)),
+        axes=("swapped training outputs (%)", measured.axis),
+        scale=scale,
+        title=f"{title}\n{splits_in_words(frames[0]['split'].nunique(), frames[0]['n_test'])}",
+        is_error=not measured.higher_is_better,
+        level=(name, baseline),
+    )

@@ -21,8 +21,8 @@ from workflow_lib.report.figures.predicted_true import (
 )
 from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import count_of, join_words, method_label
-from workflow_lib.report.lines import Line, level_line
-from workflow_lib.report.lines import draw_panels as draw_lines
+from workflow_lib.report.lines import Line
+from workflow_lib.report.lines import draw_curve as draw_lines
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size, shown_means
 from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import (
@@ -205,39 +205,30 @@ def _mark(axis, values: Iterable[float], place: float, *, marker: str, **look) -
 
 def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapping], metric: str):
     """Return the figure: the learning curves of the winner and of the reference method."""
-    from matplotlib.figure import Figure
-
     measured = QUANTITIES[metric]
     sizes = sorted(set(points["training_size"]))
     baseline = answer.get("baseline")
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
-        axis = figure.subplots()
-        scale_sizes(axis, sizes, 1.2)
-        axis.set_xlabel(measured.size_axis)
-        axis.set_ylabel("accuracy (%)" if measured.is_accuracy else measured.name)
-        lines = [
-            Line(
-                rows["label"].iloc[0],
-                rows["training_size"].to_numpy(float),
-                rows["mean"].to_numpy(),
-                rows["deviation"].to_numpy(),
-                line_style(method, methods),
-            )
-            for method, rows in points.groupby("method", sort=False)
-        ]
-        level = {"color": "#444444", "linestyle": "--"}
-        draw_lines(
-            [axis],
-            [lines],
-            title="Learning curve of the best method and of the reference",
-            is_error=not measured.higher_is_better,
-            reference=[method_label(answer["winner"], methods)],
-            baseline=level_line(axis, baseline["label"], baseline["mean"], **level)
-            if baseline
-            else None,
+    lines = [
+        Line(
+            rows["label"].iloc[0],
+            rows["training_size"].to_numpy(float),
+            rows["mean"].to_numpy(),
+            rows["deviation"].to_numpy(),
+            line_style(method, methods),
         )
-    return figure
+        for method, rows in points.groupby("method", sort=False)
+    ]
+    return draw_lines(
+        {"": lines},
+        size=(WIDTH, 2.6),
+        axes=(measured.size_axis, "accuracy (%)" if measured.is_accuracy else measured.name),
+        scale=lambda axis, _: scale_sizes(axis, sizes, 1.2),
+        title="Learning curve of the best method and of the reference",
+        is_error=not measured.higher_is_better,
+        reference=[method_label(answer["winner"], methods)],
+        level=(baseline["label"], baseline["mean"]) if baseline else None,
+        dashes="--",
+    )
 
 
 def draw_outputs(calibration: Mapping, dataset: Mapping, answer: Mapping, place: str | Path):

@@ -12,9 +12,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.measures.recalls import recalls
 from workflow_lib.report.class_predictions import read_classes
 from workflow_lib.report.labels import splits_in_words, variant_label
-from workflow_lib.report.lines import Line, draw_panels, panel_size, row_style
+from workflow_lib.report.lines import Line, draw_curve, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.style import applied_style
 from workflow_lib.report.variants import SELECTED, Variant, order_variants
 
 SHOWS = "the recall of the right class among the first classes, by the number of returned classes"
@@ -55,8 +54,6 @@ def draw(
     UserError
         If no method has predicted scores of classes.
     """
-    from matplotlib.figure import Figure
-
     labels = read_classes(dataset).labels
     partitions = [read_artifact(path, "split") for path in splits]
     found = _recalls(labels, partitions, predictions)
@@ -71,26 +68,26 @@ def draw(
     sizes = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
     variants = order_variants(list({variant for variant, _ in found}), shown_methods)
     n_test = np.array([len(partition["test"]) for partition in partitions])
-    width, height = panel_size(len(variants))
-    with applied_style():
-        figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
-        for axis, size in zip(axes, sizes, strict=True):
-            of_size = [found[variant, size] for variant in variants if (variant, size) in found]
-            n_returned = len(of_size[0][0])
-            axis.set_xlim(0.8, n_returned + 0.2)
-            axis.set_xticks(range(1, n_returned + 1))
-            axis.set_xlabel("returned classes")
-            named = dict(zip(partitions[0]["sizes"].tolist(), _shown_sizes(partitions[0])))
-            axis.set_title(QUANTITIES[metric].size_in_words(named[size]))
-        axes[0].set_ylabel("Recall of the right class (%)")
-        draw_panels(
-            list(axes),
-            [_lines(variants, size, found, shown_methods) for size in sizes],
-            title=f"{title}\n{splits_in_words(len(splits), n_test)}",
-            is_error=False,
-        )
-    return figure
+    names = dict(zip(partitions[0]["sizes"].tolist(), _shown_sizes(partitions[0])))
+    panels = {
+        QUANTITIES[metric].size_in_words(names[size]): _lines(variants, size, found, shown_methods)
+        for size in sizes
+    }
+
+    def scale(axis, name: str) -> None:
+        n_returned = len(panels[name][0].means)
+        axis.set_xlim(0.8, n_returned + 0.2)
+        axis.set_xticks(range(1, n_returned + 1))
+
+    return draw_curve(
+        panels,
+        size=panel_size(len(variants)),
+        axes=("returned classes", "Recall of the right class (%)"),
+        scale=scale,
+        title=f"{title}\n{splits_in_words(len(splits), n_test)}",
+        is_error=False,
+        share_x=False,
+    )
 
 
 def _recalls(

@@ -11,8 +11,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.validation_curves import ENTRY, USED_INPUTS
 from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import PLUS_MINUS, count_of, method_label
-from workflow_lib.report.lines import Line, draw_panels
-from workflow_lib.report.style import WIDTH, applied_style, line_style
+from workflow_lib.report.lines import Line, draw_curve
+from workflow_lib.report.style import WIDTH, line_style
 from workflow_lib.report.validation_lines import curves_of_splits, usual_kernel
 
 SHOWS = "the cross-validated error against the number of inputs that linear methods use"
@@ -43,8 +43,6 @@ def draw(
     UserError
         If no method holds such numbers.
     """
-    from matplotlib.figure import Figure
-
     trees = {method: curves_of_splits(all_regressions.get(method, ())) for method in shown_methods}
     points = {method: _points(found) for method, found in trees.items() if found}
     points = {method: found for method, found in points.items() if len(found)}
@@ -58,29 +56,24 @@ def draw(
     items = [item for method in points for item in trees[method]]
     size = max(int(item["training_size"]) for item in items)
     n_splits = max(len(trees[method]) for method in points)
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
-        axis = figure.subplots()
-        axis.set_xscale("log")
-        axis.set_xlabel("number of inputs used (log scale)")
-        axis.set_ylabel("cross-validated error")
-        lines = [
-            Line(
-                method_label(method, shown_methods),
-                *found.T,
-                line_style(method, shown_methods),
-                value=float(found[:, 1].min()),
-            )
-            for method, found in points.items()
-        ]
-        draw_panels(
-            [axis],
-            [lines],
-            title=f"{title}\n{count_of(size, 'training row')}, {count_of(n_splits, 'split')}, mean "
-            f"{PLUS_MINUS} standard deviation",
-            is_error=True,
+    lines = [
+        Line(
+            method_label(method, shown_methods),
+            *found.T,
+            line_style(method, shown_methods),
+            value=float(found[:, 1].min()),
         )
-    return figure
+        for method, found in points.items()
+    ]
+    return draw_curve(
+        {"": lines},
+        size=(WIDTH, 4.4),
+        axes=("number of inputs used (log scale)", "cross-validated error"),
+        scale=lambda axis, _: axis.set_xscale("log"),
+        title=f"{title}\n{count_of(size, 'training row')}, {count_of(n_splits, 'split')}, mean "
+        f"{PLUS_MINUS} standard deviation",
+        is_error=True,
+    )
 
 
 def _points(items: Sequence[Mapping]) -> np.ndarray:

@@ -10,15 +10,11 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
-from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
+from workflow_lib.fitting.input_kernels import Grid, KernelGrid, single_choice
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import (
-    MIN_GAIN,
-    reference_errors,
-    relative_error,
-    sum_of_observed,
-)
+from workflow_lib.measures.metrics import sum_of_observed
 from workflow_lib.methods.contract import base
 from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling
 from workflow_lib.papers.blaschko.coupled_outputs import (
@@ -27,7 +23,6 @@ from workflow_lib.papers.blaschko.coupled_outputs import (
     fitted_ranks,
     joint_kernels,
 )
-from workflow_lib.solvers.principal_components import first_least
 
 REGRESSORS = ("fitted_rank_ridge", "joint_kernel_ridge")
 TASKS = ("regression", "series")
@@ -94,7 +89,7 @@ class Method(base.Method):
             "width": choice.kernel.width,
             "edges": grid.edges_of(choice, extension) or None,
             "alpha_rest": choice.alpha_rest,
-            self._key: self.grid[self._key][choice.candidate],
+            **choice.settings,
         }
         entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(choice.heldout_outputs, entries, fitting=choice)
@@ -133,31 +128,6 @@ class CoupledOutputs(NamedTuple):
     couple: Filter
 
 
-@dataclass(frozen=True)
-class CouplingChoice:
-    """A grid point, its cross-validated error and its held-out predictions.
-
-    Attributes
-    ----------
-    kernel : InputKernel
-    candidate : int
-        Number of the rank or the share in its grid.
-    alpha_rest : float
-        lambda_0 of eq. (13).
-    score : float
-        Relative error of the held-out outputs, their squared errors summed over folds.
-    heldout_outputs : array (n, d)
-        Prediction of each training row without its fold.
-    """
-
-    kernel: InputKernel
-    candidate: int
-    alpha_rest: float
-    score: float
-    heldout_outputs: np.ndarray
-    alpha_leading = None
-
-
 def select(
     inputs: PreparedInputs,
     outputs: np.ndarray,
@@ -167,7 +137,7 @@ def select(
     metric: str,
     curves: KernelErrors,
     coupling: Mapping[str, Sequence],
-) -> CouplingChoice:
+) -> GridChoice:
     """Return the grid point with the lowest error of `metric`.
 
     Of equal points the first is kept, so the smallest of equal ranks or shares.
@@ -187,7 +157,7 @@ def select(
     coupling : mapping
         The ranks or shares of the candidates, by the name of their key.
     """
-    reference = reference_errors(outputs, inputs.folds)
+    comparison = GridComparison(outputs, inputs.folds, metric, curves)
     best = None
     for kernel, alphas in grid.items():
         predictions, errors = [], 0.0
@@ -197,15 +167,10 @@ def select(
             predictions.append(scaling.inverse_transform(predicted))
             residuals = outputs[inputs.folds == number] - predictions[-1]
             errors = errors + sum_of_observed(residuals**2)
-        scores = relative_error(errors, reference, metric).reshape(-1, 1)
-        scores = np.where(np.isfinite(scores), scores, np.inf)
-        curves.add_penalties(kernel, coupling, alphas, scores)
-        (index,) = first_least(scores, MIN_GAIN)
-        score = float(scores[index, 0])
-        if best is None or score < best.score * (1.0 - MIN_GAIN):
-            candidate, penalty = divmod(int(index), len(alphas))
+        found = comparison.best_of(kernel, coupling, alphas, errors)
+        if found:
             heldout = np.empty_like(outputs)
             for number, predicted in enumerate(predictions):
-                heldout[inputs.folds == number] = predicted[candidate, penalty]
-            best = CouplingChoice(kernel, candidate, float(alphas[penalty]), score, heldout)
+                heldout[inputs.folds == number] = predicted[found.place]
+            best = replace(found, heldout_outputs=heldout)
     return best
