@@ -14,11 +14,10 @@ from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.values import WITHOUT_BRACES
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.requests import decoded, encoded, typed_values
+from workflow_lib.run.stages import ANNOTATED, FINAL, Stages, plain
 from workflow_lib.run.studies import study_of, with_study
 from workflow_lib.run.yaml_files import shown
 
-ANNOTATED = "-annotated"
-FINAL = "final"
 CONDA = "../envs/workflow.yaml"
 
 
@@ -67,6 +66,9 @@ if workflow.is_main_process:
     for replaced, stand_ins in settings.replaced.items():
         logger.info(f"Not on this machine: data of {replaced}; instead: {', '.join(stand_ins)}")
 
+
+stages = Stages(settings, PREFIX)
+"""The paths and settings of the stages, of which the wildcards of a rule are a step."""
 
 gram_rows_of = cache(settings.gram_rows_of)
 
@@ -124,50 +126,6 @@ def script_file(name):
     return Path(CHECKOUT, "scripts", name)
 
 
-def experiment_of(wildcards):
-    return settings.experiments[wildcards.experiment]
-
-
-def method_of(wildcards):
-    return settings.methods[wildcards.method]
-
-
-def dataset_of(wildcards):
-    return f"results/datasets/{experiment_of(wildcards).dataset}.h5"
-
-
-def draw_name(dataset):
-    """Return the name from which the random draws of a dataset are derived."""
-    return settings.datasets[dataset].drawn_as or dataset
-
-
-def seed_of(wildcards, *axes):
-    """Return the seed of a random draw of one split of one experiment's dataset."""
-    dataset = draw_name(experiment_of(wildcards).dataset)
-    return derive_seed(settings.run.seed, axes[0], dataset, wildcards.split, *axes[1:])
-
-
-def outer_fold(wildcards):
-    """Return which repetition a split belongs to and which fold it tests; None if it is no fold."""
-    folds = experiment_of(wildcards).outer_folds
-    return divmod(int(wildcards.split), folds) if folds and wildcards.split != FINAL else None
-
-
-def partition_seeds(experiment):
-    """Return the seeds of the partitions into outer folds, one for each repetition."""
-    values = settings.experiments[experiment]
-    return [
-        derive_seed(settings.run.seed, "partition", draw_name(values.dataset), repetition)
-        for repetition in range(values.n_splits // values.outer_folds if values.outer_folds else 0)
-    ]
-
-
-def plain(values, *keys):
-    """Return these keys of a block of settings, as values that JSON can hold."""
-    dumped = values.model_dump(mode="json")
-    return {key: dumped[key] for key in keys}
-
-
 def stand_in(experiment):
     return settings.dataset_of(experiment).stand_in_for
 
@@ -191,7 +149,7 @@ def needs_of(rule_name, wildcards, attempt=1, n_splits=1):
     experiment = getattr(wildcards, "experiment", None)
     dataset = settings.experiments[experiment].dataset if experiment else None
     dataset = dataset or getattr(wildcards, "dataset", None)
-    declaring = {"regression": module_of, "figure": kind_of}.get(rule_name)
+    declaring = {"regression": stages.module_of, "figure": kind_of}.get(rule_name)
     return job_needs(
         rule_name,
         gram_rows_of(experiment) if experiment else 0,

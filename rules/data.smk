@@ -60,8 +60,8 @@ rule image_features:
         left_out_classes=lambda wildcards: image_option(wildcards, "left_out_classes"),
         codebook_classes=lambda wildcards: image_option(wildcards, "codebook_classes"),
         parts=with_prefix("results/images/parts/{dataset}-{feature}"),
-        seed=lambda wildcards: derive_seed(
-            settings.run.seed, "images", draw_name(wildcards.dataset), wildcards.feature
+        seed=lambda wildcards: stages.seed_of_dataset(
+            "images", wildcards.dataset, wildcards.feature
         ),
     log:
         "logs/image_features/{dataset}-{feature}.log",
@@ -94,14 +94,10 @@ rule read:
         code=code(
             "read.py", "data.reading", "data.class_losses", "core.artifacts", module_of_reader
         ),
-        reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
-        options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
+        settings=lambda wildcards: stages.reading(wildcards.dataset),
         class_tree=lambda wildcards: settings.datasets[wildcards.dataset].class_tree,
         class_costs=lambda wildcards: settings.datasets[wildcards.dataset].class_costs,
         feature_kinds=lambda wildcards: description_kinds(wildcards.dataset),
-        seed=lambda wildcards: derive_seed(
-            settings.run.seed, "dataset", draw_name(wildcards.dataset)
-        ),
     log:
         "logs/read/{dataset}.log",
     benchmark:
@@ -128,7 +124,7 @@ rule alignments:
     params:
         code=code("alignments.py", "protocol.alignments"),
         kernel=lambda wildcards: wildcards.alignment,
-        output_widths=alignment_widths,
+        output_widths=stages.alignment_widths,
     log:
         "logs/alignments/{dataset}-{alignment}.log",
     benchmark:
@@ -153,27 +149,13 @@ for splits in SPLITS:
         name:
             splits.rule_name("split")
         input:
-            dataset=dataset_of,
+            dataset=stages.dataset_file,
         output:
             **splits.each(split="results/{experiment}/split-{split}/split.h5"),
         params:
-            **splits.each(
-                seed=lambda wildcards: seed_of(wildcards, "split"),
-                kind=lambda wildcards: (
-                    "all" if wildcards.split == FINAL else experiment_of(wildcards).split
-                ),
-                fold=lambda wildcards: outer_fold(wildcards),
-            ),
+            **splits.each(numbered=stages.numbered_split),
             code=code("split.py", "protocol.splitting"),
-            partition_seeds=lambda wildcards: partition_seeds(wildcards.experiment),
-            outer_folds=lambda wildcards: experiment_of(wildcards).outer_folds,
-            training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),
-            weak_sizes=lambda wildcards: list(experiment_of(wildcards).weak_sizes),
-            unpaired_sizes=lambda wildcards: list(experiment_of(wildcards).unpaired_sizes),
-            test_size=lambda wildcards: experiment_of(wildcards).test_size,
-            whole_groups=lambda wildcards: experiment_of(wildcards).whole_groups,
-            wrong_labels=lambda wildcards: experiment_of(wildcards).wrong_labels,
-            n_folds=settings.run.n_folds,
+            settings=stages.splitting,
         log:
             splits.path("logs/split/{experiment}-{split}.log"),
         benchmark:

@@ -7,20 +7,17 @@ for splits in SPLITS:
             splits.rule_name("embeddings")
         input:
             **splits.each(
-                split=split_file,
+                split=stages.split_file,
                 models="results/{experiment}/split-{split}/{model}{annotated}/models.h5",
             ),
-            dataset=dataset_of,
+            dataset=stages.dataset_file,
         output:
             **splits.each(
                 embeddings="results/{experiment}/split-{split}/{model}{annotated}/embeddings-{form}.h5"
             ),
         params:
             code=code("embeddings.py", "protocol.embedding"),
-            form=lambda wildcards: wildcards.form.removesuffix("-matrix"),
-            covariance_block=lambda wildcards: (
-                "matrix" if wildcards.form.endswith("-matrix") else "constrained"
-            ),
+            settings=stages.embeddings,
         log:
             splits.path("logs/embeddings/{experiment}-{split}-{model}{annotated}-{form}.log"),
         benchmark:

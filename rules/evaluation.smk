@@ -3,7 +3,7 @@
 
 rule scores:
     input:
-        dataset=dataset_of,
+        dataset=stages.dataset_file,
         splits=all_splits,
         predictions=prediction_files,
     output:
@@ -16,9 +16,9 @@ rule scores:
         code=code("scores.py", "protocol.evaluation"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
-        dataset=lambda wildcards: experiment_of(wildcards).dataset,
+        dataset=lambda wildcards: stages.experiment_of(wildcards).dataset,
         positive_class=lambda wildcards: settings.datasets[
-            experiment_of(wildcards).dataset
+            stages.experiment_of(wildcards).dataset
         ].positive_class,
     log:
         "logs/scores/{experiment}.log",
@@ -49,7 +49,7 @@ rule timings:
         code=code("timings.py", "protocol.evaluation"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
-        dataset=lambda wildcards: experiment_of(wildcards).dataset,
+        dataset=lambda wildcards: stages.experiment_of(wildcards).dataset,
     log:
         "logs/timings/{experiment}.log",
     benchmark:
@@ -70,11 +70,13 @@ rule timings:
 
 rule queue_costs:
     input:
-        dataset=dataset_of,
+        dataset=stages.dataset_file,
         splits=all_splits,
-        regressions=lambda wildcards: split_files(
-            f"results/{{experiment}}/split-{{split}}/{box_method(wildcards.experiment)}/regression.h5",
-            wildcards.experiment,
+        regressions=lambda wildcards: stages.files_of_splits(
+            SimpleNamespace(
+                experiment=wildcards.experiment, method=box_method(wildcards.experiment)
+            ),
+            stages.regression_file,
         ),
     output:
         shown_result("results/{experiment}/queue-costs.csv", "queue_costs", "costs of queues"),
@@ -102,7 +104,7 @@ rule queue_costs:
 
 rule equivalence_checks:
     input:
-        dataset=dataset_of,
+        dataset=stages.dataset_file,
         split="results/{experiment}/split-0/split.h5",
         features="results/{experiment}/split-0/features.h5",
     output:
@@ -113,10 +115,10 @@ rule equivalence_checks:
         ),
     params:
         code=code("equivalence_checks.py", "protocol.equivalence_stage"),
-        kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        kernel=lambda wildcards: stages.experiment_of(wildcards).kernel,
         # The numbers depend on the name of the stream, which is therefore kept.
-        seed=lambda wildcards: derive_seed(
-            settings.run.seed, "identities", draw_name(experiment_of(wildcards).dataset)
+        seed=lambda wildcards: stages.seed_of_dataset(
+            "identities", stages.experiment_of(wildcards).dataset
         ),
     log:
         "logs/equivalence_checks/{experiment}.log",

@@ -6,18 +6,16 @@ for splits in SPLITS:
         name:
             splits.rule_name("features")
         input:
-            **splits.each(split=split_file),
-            dataset=dataset_of,
+            **splits.each(split=stages.split_file),
+            dataset=stages.dataset_file,
         output:
             **splits.each(features="results/{experiment}/split-{split}/features.h5"),
         params:
             **splits.each(
-                seed=lambda wildcards: seed_of(wildcards, "encoders"),
+                seed=lambda wildcards: stages.seed_of(wildcards, "encoders"),
             ),
             code=code("features.py", "protocol.features_stage"),
-            scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
-            kernel=lambda wildcards: experiment_of(wildcards).kernel,
-            lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,
+            settings=stages.features,
         log:
             splits.path("logs/features/{experiment}-{split}.log"),
         benchmark:

@@ -6,23 +6,16 @@ for splits in SPLITS:
         name:
             splits.rule_name("models")
         input:
-            **splits.each(split=split_file),
-            dataset=dataset_of,
+            **splits.each(split=stages.split_file),
+            dataset=stages.dataset_file,
         output:
             **splits.each(models="results/{experiment}/split-{split}/{model}/models.h5"),
         params:
             **splits.each(
-                seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
+                seed=lambda wildcards: stages.seed_of(wildcards, "training", wildcards.model),
             ),
             code=code("models.py", "protocol.generative_models"),
-            kind=lambda wildcards: settings.models[wildcards.model].kind,
-            covariance_type=lambda wildcards: settings.models[wildcards.model].covariance_type,
-            variance_floor=lambda wildcards: settings.models[wildcards.model].variance_floor,
-            n_init=lambda wildcards: settings.models[wildcards.model].n_init,
-            component_counts=lambda wildcards: list(
-                settings.component_counts(wildcards.experiment, wildcards.model)
-            ),
-            output_scale=lambda wildcards: settings.dataset_of(wildcards.experiment).outputs.scale,
+            settings=stages.models,
         log:
             splits.path("logs/models/{experiment}-{split}-{model}.log"),
         benchmark:

@@ -8,9 +8,9 @@ for splits in SPLITS:
         input:
             **splits.each(
                 regression="results/{experiment}/split-{split}/{method}/regression.h5",
-                models=embedding_model_file,
+                models=stages.embedding_model_file,
             ),
-            dataset=class_vectors_of,
+            dataset=stages.class_vector_file,
         output:
             **splits.each(
                 predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
@@ -18,12 +18,7 @@ for splits in SPLITS:
             ),
         params:
             code=code("preimages.py", "protocol.preimages"),
-            form=lambda wildcards: method_of(wildcards).form,
-            covariance_block=lambda wildcards: method_of(wildcards).covariance_block
-            or "constrained",
-            preimage=lambda wildcards: method_of(wildcards).preimage,
-            start=lambda wildcards: method_of(wildcards).start,
-            distance=decoder_distance,
+            settings=stages.preimages,
         log:
             splits.path("logs/preimages/{experiment}-{split}-{method}.log"),
         benchmark:
@@ -34,7 +29,7 @@ for splits in SPLITS:
             runtime=minutes_for("preimages", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
-            method=alternatives(methods_with_preimages()),
+            method=alternatives(WITH_PREIMAGES),
         group:
             splits.path("{experiment}-split-{split}")
         conda:

@@ -8,9 +8,12 @@ PREDICTION_FILES = {
     "predictions": "results/{experiment}/split-{split}/{method}/predictions.h5",
     "preimages": "results/timings/{experiment}/split-{split}/{method}-preimages.json",
 }
+WITH_PREIMAGES = set(filter(stages.has_preimages, settings.methods))
+"""Methods that predict embeddings, or class vectors that a decoder searches."""
+
 REGRESSIONS = {
-    "regression": (set(settings.methods) - methods_with_preimages(), PREDICTION_FILES),
-    "embedding_regression": (methods_with_preimages(), {}),
+    "regression": (set(settings.methods) - WITH_PREIMAGES, PREDICTION_FILES),
+    "embedding_regression": (WITH_PREIMAGES, {}),
 }
 """The methods of both rules, and what they make besides the files of the regression."""
 
@@ -22,24 +25,22 @@ for splits in SPLITS:
             name:
                 splits.rule_name(stage)
             input:
-                unpack(splits.each_of(artifacts_taken)),
+                unpack(splits.each_of(stages.artifact_files)),
             output:
                 **splits.each(**REGRESSION_FILES, **more_files),
             params:
                 **splits.each(
-                    settings=settings_taken,
+                    settings=stages.method_settings,
                 ),
                 code=code(
                     "regression.py",
                     "protocol.output_predictions",
                     "protocol.regression",
-                    lambda wildcards: modules_of_methods([wildcards.method]),
+                    lambda wildcards: stages.modules_of_methods([wildcards.method]),
                 ),
-                module=lambda wildcards: module_of(wildcards).name,
-                of_classes=predicts_scores,
-                of_vectors=lambda wildcards: (
-                    bool(class_vectors_of(wildcards)) and not predicts_scores(wildcards)
-                ),
+                module=lambda wildcards: stages.module_of(wildcards).name,
+                of_classes=stages.predicts_scores,
+                of_vectors=stages.predicts_vectors,
             log:
                 splits.path("logs/regression/{experiment}-{split}-{method}.log"),
             benchmark:

@@ -91,7 +91,7 @@ rule critical_difference:
         code=code("critical_difference.py", "report.run_figures.critical_difference"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
-        methods=lambda wildcards: method_fields(settings.methods, "label", "color", "marker"),
+        methods=lambda wildcards: stages.method_fields(settings.methods, "label", "color", "marker"),
     log:
         "logs/critical_difference.log",
     benchmark:
@@ -124,7 +124,7 @@ rule overview:
         code=code("overview.py", "report.run_figures.overview"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
-        methods=lambda wildcards: method_fields(
+        methods=lambda wildcards: stages.method_fields(
             settings.methods, "label", "color", "marker", "weak_outputs"
         ),
     log:
@@ -161,7 +161,7 @@ rule embedding_or_raw:
         spreadsheet_safe=settings.run.spreadsheet_safe,
         experiments=lambda wildcards: ranked_experiments(),
         pairs=lambda wildcards: embedding_pairs(),
-        methods=lambda wildcards: method_fields(settings.methods, "label"),
+        methods=lambda wildcards: stages.method_fields(settings.methods, "label"),
     log:
         "logs/embedding_or_raw.log",
     benchmark:
@@ -290,7 +290,7 @@ rule report:
         author=lambda wildcards: settings.run.report.author,
         experiments=lambda wildcards: experiments_for_report(),
         datasets=lambda wildcards: datasets_for_report(),
-        methods=lambda wildcards: method_fields(
+        methods=lambda wildcards: stages.method_fields(
             settings.methods, "label", "summary", "color", "marker", "regressor", "weak_outputs"
         ),
         published=PUBLISHED,

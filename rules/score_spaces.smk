@@ -6,16 +6,18 @@ for splits in SPLITS:
         name:
             splits.rule_name("input_models")
         input:
-            **splits.each(split=split_file, features=feature_file),
-            dataset=dataset_of,
+            **splits.each(split=stages.split_file, features=stages.feature_file),
+            dataset=stages.dataset_file,
         output:
             **splits.each(models="results/{experiment}/split-{split}/{input_model}/input_models.h5"),
         params:
             **splits.each(
-                seed=lambda wildcards: seed_of(wildcards, "training", wildcards.input_model),
+                seed=lambda wildcards: stages.seed_of(
+                    wildcards, "training", wildcards.input_model
+                ),
             ),
             code=code("input_models.py", stage_module("input_models")),
-            settings=settings_of_input_model,
+            settings=stages.input_models,
         log:
             splits.path("logs/input_models/{experiment}-{split}-{input_model}.log"),
         benchmark:
@@ -39,8 +41,12 @@ for splits in SPLITS:
         name:
             splits.rule_name("input_scores")
         input:
-            **splits.each(split=split_file, features=feature_file, models=input_model_file),
-            dataset=dataset_of,
+            **splits.each(
+                split=stages.split_file,
+                features=stages.feature_file,
+                models=stages.input_model_file,
+            ),
+            dataset=stages.dataset_file,
         output:
             **splits.each(scores="results/{experiment}/split-{split}/{method}/input_scores.h5"),
         params:
@@ -48,7 +54,7 @@ for splits in SPLITS:
                 keeps_map=lambda wildcards: wildcards.split == FINAL,
             ),
             code=code("input_scores.py", stage_module("input_scores")),
-            settings=settings_of_scores,
+            settings=stages.scores_of_inputs,
         log:
             splits.path("logs/input_scores/{experiment}-{split}-{method}.log"),
         benchmark:

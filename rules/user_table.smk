@@ -23,17 +23,13 @@ rule new:
 
 rule data_profile:
     input:
-        dataset=dataset_of,
-        files=lambda wildcards: own_files(experiment_of(wildcards).dataset)[:1],
+        dataset=stages.dataset_file,
+        files=lambda wildcards: own_files(stages.experiment_of(wildcards).dataset)[:1],
     output:
         shown_result("results/{experiment}/data-profile.json", "data_profile", "data profile"),
     params:
         code=code("data_profile.py", "table.data_profile_stage"),
-        options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
-        # The numbers depend on the name of the stream, which is therefore kept.
-        seed=lambda wildcards: derive_seed(
-            settings.run.seed, "first-look", experiment_of(wildcards).dataset
-        ),
+        settings=stages.data_profile,
     log:
         "logs/data_profile/{experiment}.log",
     benchmark:
@@ -65,12 +61,7 @@ rule leaderboard:
         with_seconds="results/timings/{experiment}-answer.json",
     params:
         code=code("leaderboard.py", "table.leaderboard"),
-        methods=compared_methods,
-        experiment=lambda wildcards: {
-            **plain(experiment_of(wildcards), "title", "split"),
-            "metric": settings.shown_metric_of(wildcards.experiment),
-        },
-        n_folds=settings.run.n_folds,
+        settings=stages.leaderboard,
     log:
         "logs/leaderboard/{experiment}.log",
     benchmark:
@@ -94,7 +85,7 @@ rule leaderboard:
 rule calibration:
     input:
         answer="results/{experiment}/answer.json",
-        dataset=dataset_of,
+        dataset=stages.dataset_file,
         splits=all_splits,
         features=all_features,
         predictions=prediction_files,
@@ -103,10 +94,7 @@ rule calibration:
     params:
         code=code("calibration.py", "table.calibration_stage", "protocol.evaluation"),
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
-        level=settings.run.interval_level,
-        seed=lambda wildcards: derive_seed(
-            settings.run.seed, "calibration", experiment_of(wildcards).dataset
-        ),
+        settings=stages.calibration,
     log:
         "logs/calibration/{experiment}.log",
     benchmark:
@@ -132,7 +120,7 @@ rule answer_figures:
         scores="results/{experiment}/scores.csv",
         answer="results/{experiment}/answer.json",
         calibration="results/{experiment}/calibration.h5",
-        dataset=dataset_of,
+        dataset=stages.dataset_file,
     output:
         methods_svg=shown_result(
             "results/figures/{experiment}-answer-methods.svg", "answer_figures", "answer, methods"
@@ -158,7 +146,7 @@ rule answer_figures:
     params:
         code=code("answer_figures.py", "report.run_figures.answer"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
-        methods=lambda wildcards: method_fields(
+        methods=lambda wildcards: stages.method_fields(
             settings.methods_of(wildcards.experiment), "label", "color", "marker"
         ),
         metric=lambda wildcards: settings.shown_metric_of(wildcards.experiment),
@@ -186,7 +174,7 @@ rule saved_model:
     input:
         answer="results/{experiment}/answer.json",
         calibration="results/{experiment}/calibration.h5",
-        dataset=dataset_of,
+        dataset=stages.dataset_file,
         split="results/{experiment}/split-final/split.h5",
         features="results/{experiment}/split-final/features.h5",
         steps=final_steps,
@@ -194,10 +182,7 @@ rule saved_model:
         "results/{experiment}/model.h5",
     params:
         code=code("saved_model.py", "table.saved_model_stage", modules_of_saved_methods),
-        methods=parts_of_saved_methods,
-        options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
-        title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
-        trusted=trusted_classes,
+        settings=stages.saved_model,
     log:
         "logs/saved_model/{experiment}.log",
     benchmark:
@@ -226,7 +211,7 @@ rule predict_rows:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     params:
         code=code("predict_rows.py", "table.table_predictions_stage", modules_of_saved_methods),
-        trusted=trusted_classes,
+        trusted=stages.trusted_classes,
         joint=settings.run.joint,
         spreadsheet_safe=settings.run.spreadsheet_safe,
     log:

@@ -7,10 +7,10 @@ for splits in SPLITS:
             splits.rule_name("annotate")
         input:
             **splits.each(
-                split=split_file,
+                split=stages.split_file,
                 models="results/{experiment}/split-{split}/{model}/models.h5",
             ),
-            dataset=dataset_of,
+            dataset=stages.dataset_file,
         output:
             **splits.each(
                 models=f"results/{{experiment}}/split-{{split}}/{{model}}{ANNOTATED}/models.h5",
@@ -18,10 +18,10 @@ for splits in SPLITS:
             ),
         params:
             **splits.each(
-                seed=lambda wildcards: seed_of(wildcards, "annotation", wildcards.model),
+                seed=lambda wildcards: stages.seed_of(wildcards, "annotation", wildcards.model),
             ),
             code=code("annotate.py", "protocol.annotation"),
-            label_kind=lambda wildcards: experiment_of(wildcards).weak_labels,
+            label_kind=lambda wildcards: stages.experiment_of(wildcards).weak_labels,
         log:
             splits.path("logs/annotate/{experiment}-{split}-{model}.log"),
         benchmark:

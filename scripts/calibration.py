@@ -13,6 +13,5 @@ with job(snakemake):
         features=list(snakemake.input.features),
         predictions=by_method(snakemake.params.methods, snakemake.input.predictions),
         output=snakemake.output[0],
-        level=snakemake.params.level,
-        seed=snakemake.params.seed,
+        **snakemake.params.settings,
     )

@@ -8,7 +8,6 @@ with job(snakemake):
     data_profile_stage.run(
         dataset=snakemake.input.dataset,
         file=snakemake.input.files[0],
-        options=snakemake.params.options,
         output=snakemake.output[0],
-        seed=snakemake.params.seed,
+        **snakemake.params.settings,
     )

@@ -11,6 +11,5 @@ with job(snakemake):
             split=split.input.split,
             models=split.input.models,
             output=split.output.embeddings,
-            form=split.params.form,
-            covariance_block=split.params.covariance_block,
+            **split.params.settings,
         )

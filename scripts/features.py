@@ -10,8 +10,6 @@ with job(snakemake):
             dataset=split.input.dataset,
             split=split.input.split,
             output=split.output.features,
-            scale=split.params.scale,
-            kernel=split.params.kernel,
-            lagged_values=split.params.lagged_values,
+            **split.params.settings,
             seed=split.params.seed,
         )

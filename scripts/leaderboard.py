@@ -10,9 +10,7 @@ with job(snakemake):
         choices=snakemake.input.choices,
         timings=snakemake.input.timings,
         data_profile=snakemake.input.data_profile,
-        methods=snakemake.params.methods,
-        experiment_settings=snakemake.params.experiment,
-        n_folds=snakemake.params.n_folds,
+        **snakemake.params.settings,
         output=snakemake.output.answer,
         output_with_seconds=snakemake.output.with_seconds,
     )

@@ -10,11 +10,6 @@ with job(snakemake):
             dataset=split.input.dataset,
             split=split.input.split,
             output=split.output.models,
-            kind=split.params.kind,
-            covariance_type=split.params.covariance_type,
-            variance_floor=split.params.variance_floor,
-            n_init=split.params.n_init,
-            component_counts=split.params.component_counts,
-            output_scale=split.params.output_scale,
+            **split.params.settings,
             seed=split.params.seed,
         )

@@ -11,10 +11,6 @@ with job(snakemake):
             models=split.input.models or None,
             output=split.output.predictions,
             timings=split.output.timings,
-            form=split.params.form,
-            covariance_block=split.params.covariance_block,
-            preimage=split.params.preimage,
-            start=split.params.start,
+            **split.params.settings,
             dataset=split.input.dataset or None,
-            distance=split.params.distance,
         )

@@ -8,17 +8,15 @@ with job(snakemake):
     from workflow_lib.data.reading import read_dataset
 
     tree = read_dataset(
-        snakemake.params.reader,
-        snakemake.params.options,
-        list(snakemake.input.sources),
-        snakemake.params.seed,
-        dict(zip(snakemake.params.feature_kinds, snakemake.input.features, strict=True)),
+        **snakemake.params.settings,
+        sources=list(snakemake.input.sources),
+        features=dict(zip(snakemake.params.feature_kinds, snakemake.input.features, strict=True)),
     )
     write_artifact(
         snakemake.output[0],
         with_class_losses(tree, snakemake.params.class_tree, snakemake.params.class_costs),
         "dataset",
-        seed=snakemake.params.seed,
+        seed=snakemake.params.settings["seed"],
         inputs=[
             *snakemake.input.sources,
             *snakemake.input.files,

@@ -11,9 +11,6 @@ with job(snakemake):
         dataset=snakemake.input.dataset,
         split=snakemake.input.split,
         features=snakemake.input.features,
-        methods=snakemake.params.methods,
-        title=snakemake.params.title,
-        options=snakemake.params.options,
-        trusted=snakemake.params.trusted,
+        **snakemake.params.settings,
         output=snakemake.output[0],
     )

@@ -21,6 +21,7 @@ _HOMES = {
     "UserError": "workflow_lib.core.errors",
     "SavedModel": "workflow_lib.table.saved_model",
     "load_model": "workflow_lib.table.saved_model",
+    "compare": "workflow_lib.table.comparison",
 }
 
 
@@ -38,6 +39,8 @@ def _homes() -> dict[str, str]:
 def __getattr__(name: str):
     if name == "__all__":
         return sorted(_homes())
+    if name == "__version__":
+        return import_module("importlib.metadata").version("output-fisher-regression")
     if not name.startswith("_") and name in _homes():
         return getattr(import_module(_homes()[name]), name)
     raise AttributeError(f"module 'workflow_lib' has no attribute {name!r}")

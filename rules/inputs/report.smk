@@ -43,7 +43,7 @@ def embedding_pairs():
     """Return the methods with and without an embedding, by regressor, where these are compared."""
     keys = ("regressor", "estimator", "form", "weak", "weak_outputs", "decoder")
     compared = [settings.methods_of(experiment) for experiment in settings.experiments]
-    pairs = pairs_of(method_fields(settings.methods, *keys), compared)
+    pairs = pairs_of(stages.method_fields(settings.methods, *keys), compared)
     return {regressor: list(names) for regressor, names in pairs.items()}
 
 
@@ -52,7 +52,7 @@ def ranked_experiments():
     return {
         name: {
             "title": settings.dataset_of(name).title,
-            "dataset": draw_name(experiment.dataset),
+            "dataset": stages.draw_name(experiment.dataset),
             "stand_in_for": stand_in(name),
             "is_made": "synthetic" in settings.dataset_of(name).reader,
             "metric": settings.shown_metric_of(name),
@@ -159,8 +159,8 @@ def seeds_by_name():
     for experiment, values in settings.experiments.items():
         for split in settings.splits_of(experiment):
             seeds[f"split {values.dataset} {split}"] = derive_seed(
-                settings.run.seed, "split", draw_name(values.dataset), split
+                settings.run.seed, "split", stages.draw_name(values.dataset), split
             )
-        for repetition, seed in enumerate(partition_seeds(experiment)):
+        for repetition, seed in enumerate(stages.partition_seeds(experiment)):
             seeds[f"partition {values.dataset} {repetition}"] = seed
     return seeds

@@ -3,20 +3,22 @@
 from workflow_lib.run.capabilities import MODULES
 
 
-def split_files(pattern, experiment):
-    """Return the path of every split of an experiment."""
-    return [
-        pattern.format(experiment=experiment, split=split)
-        for split in settings.splits_of(experiment)
-    ]
-
-
 def all_splits(wildcards):
-    return split_files("results/{experiment}/split-{split}/split.h5", wildcards.experiment)
+    return stages.files_of_splits(wildcards, stages.split_file)
 
 
 def all_features(wildcards):
-    return split_files("results/{experiment}/split-{split}/features.h5", wildcards.experiment)
+    return stages.files_of_splits(wildcards, stages.feature_file)
+
+
+def prediction_files(wildcards):
+    """Return the predictions of every method and split, by method."""
+    return stages.files_of_methods(wildcards, stages.prediction_file)
+
+
+def timing_files(wildcards):
+    """Return the measured seconds of both stages of every method and split, by method."""
+    return stages.files_of_methods(wildcards, stages.regression_seconds, stages.preimage_seconds)
 
 
 def steps_of(wildcards):
@@ -24,38 +26,19 @@ def steps_of(wildcards):
     folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
     names = ["split.h5", "features.h5"]
     names += [f"{wildcards.method}/regression.h5", f"{wildcards.method}/predictions.h5"]
-    if method_of(wildcards).score_space:
-        names += [f"{method_of(wildcards).score_space.models}/input_models.h5"]
+    if stages.method_of(wildcards).score_space:
+        names += [f"{stages.method_of(wildcards).score_space.models}/input_models.h5"]
         names += [f"{wildcards.method}/input_scores.h5"]
-    if method_of(wildcards).model:
-        names.append(f"{method_of(wildcards).model}/models.h5")
-    made_for = (model_file, embedding_file, weak_label_file, alignment_file)
+    if stages.method_of(wildcards).model:
+        names.append(f"{stages.method_of(wildcards).model}/models.h5")
+    made_for = (
+        stages.model_file,
+        stages.embedding_file,
+        stages.weak_label_file,
+        stages.alignment_file,
+    )
     others = [path for path in (function(wildcards) for function in made_for) if path]
     return [*(f"{folder}/{name}" for name in names), *others]
-
-
-def prediction_files(wildcards):
-    """Return the predictions of every method and split, by method."""
-    return [
-        path
-        for method in settings.methods_of(wildcards.experiment)
-        for path in split_files(
-            f"results/{{experiment}}/split-{{split}}/{method}/predictions.h5", wildcards.experiment
-        )
-    ]
-
-
-def timing_files(wildcards):
-    """Return the measured seconds of both stages of every method and split, by method."""
-    return [
-        path
-        for method in settings.methods_of(wildcards.experiment)
-        for stage in ("regression", "preimages")
-        for path in split_files(
-            f"results/timings/{{experiment}}/split-{{split}}/{method}-{stage}.json",
-            wildcards.experiment,
-        )
-    ]
 
 
 def time_records(wildcards):

@@ -74,7 +74,7 @@ def options_of_table(wildcards):
     experiment, table = wildcards.experiment, table_of(wildcards)
     own = {key for key, kind in OWNERS_OF_KEYS.items() if kind == table.kind}
     return {
-        "methods": method_fields(settings.methods_of(experiment), "label", "regressor"),
+        "methods": stages.method_fields(settings.methods_of(experiment), "label", "regressor"),
         "metric": settings.shown_metric_of(experiment),
         "dataset_title": settings.dataset_of(experiment).title,
         "stand_in_for": stand_in(experiment),
@@ -169,7 +169,7 @@ def rows_of_splits(experiment):
     """Return what determines the rows of an experiment's splits, and the measure of errors."""
     values = settings.experiments[experiment]
     sizes = tuple(values.training_sizes), values.test_size, values.split, values.metric
-    return draw_name(values.dataset), sizes, values.outer_folds
+    return stages.draw_name(values.dataset), sizes, values.outer_folds
 
 
 def dataset_versions(experiment):
@@ -225,12 +225,12 @@ def settings_of_figure(wildcards):
     dataset = settings.datasets[experiment.dataset]
     shown = shown_in_figure(wildcards)
     known = {
-        "methods": method_fields(methods, *kind.method_fields),
+        "methods": stages.method_fields(methods, *kind.method_fields),
         "metric": settings.shown_metric_of(name),
-        "named_methods": method_fields(named_in_figure(wildcards), *kind.method_fields),
+        "named_methods": stages.method_fields(named_in_figure(wildcards), *kind.method_fields),
         "output_scale": dataset.outputs.scale,
         "seed": derive_seed(settings.run.seed, "figure", kind.name),
-        "shown_methods": method_fields(shown, *kind.method_fields),
+        "shown_methods": stages.method_fields(shown, *kind.method_fields),
         "title": figure_title(dataset.title, stand_in(name)),
         "training_size": max(numbers_of(experiment.training_sizes), default=None),
         "version_titles": [

@@ -160,43 +160,7 @@ def final_steps(wildcards):
 
 def modules_of_saved_methods(wildcards):
     """Return the modules of the methods of an experiment, one of which a saved model holds."""
-    return modules_of_methods(settings.methods_of(wildcards.experiment))
-
-
-def trusted_classes(wildcards):
-    """Return the classes that the methods of an experiment name: its saved model may hold them."""
-    methods = (settings.methods[name] for name in settings.methods_of(wildcards.experiment))
-    return sorted({path for method in methods for path in method.named_classes()})
-
-
-def parts_of_saved_methods(wildcards):
-    """Return what a saved model needs of each method of an experiment, by method."""
-    folder = with_prefix(f"results/{wildcards.experiment}/split-{FINAL}")
-    keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs", "estimator")
-    parts = {}
-    for method, values in method_fields(settings.methods_of(wildcards.experiment), *keys).items():
-        step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
-        declared = module_of(step)
-        artifacts = {name: ARTIFACT_FILES[name](step) for name in artifacts_of(step)}
-        values |= {
-            "module": declared.name,
-            "settings": settings_taken(step),
-            "artifacts": {
-                name: (
-                    with_prefix(paths)
-                    if isinstance(paths, str)
-                    else [with_prefix(path) for path in paths]
-                )
-                for name, paths in artifacts.items()
-            },
-            "members": list(settings.members_of(step.experiment, method)),
-            "predicts_scores": predicts_scores(step),
-            "seed": seed_of(step, "training", method),
-            "regression": f"{folder}/{method}/regression.h5",
-            "predictions": f"{folder}/{method}/predictions.h5",
-        }
-        parts[method] = {key: value for key, value in values.items() if value not in (None, [])}
-    return parts
+    return stages.modules_of_methods(settings.methods_of(wildcards.experiment))
 
 
 def closing_lines():

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from markupsafe import Markup
-
-from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.dataset_records import dataset_facts
+from workflow_lib.report.html_page import write_page
 from workflow_lib.report.labels import count_of, join_words
-from workflow_lib.report.render import TEMPLATES, Section, figure_part, render, section, table_part
+from workflow_lib.report.render import Section, figure_part, section, table_part
 
 
 def write_report(
@@ -70,49 +66,16 @@ def write_report(
         section("methods", "Methods", "methods.html", methods=methods),
         _provenance(manifest),
     ]
-    entries = {"": across, "Experiments": experiments, "Background": behind}
-    groups = {
-        group: [{"anchor": part.anchor, "name": part.heading} for part in parts]
-        for group, parts in entries.items()
-    }
-    for entry, experiment in zip(groups["Experiments"], sections, strict=True):
-        entry["name"] = experiment["name"]
-    first = across[0].heading.lower().removeprefix("the ")
-    style, script = _file("page.css"), _file("page.js")
-    page = render(
-        "page.html",
-        policy=_policy(style, script),
-        title=title,
+    write_page(
+        path,
+        title,
+        {"": across, "Experiments": experiments, "Background": behind},
         author=author,
-        first={"anchor": across[0].anchor, "name": first},
-        groups=groups,
-        parts=[part.html for part in (*across, *experiments, *behind)],
-        style=style,
-        script=script,
+        names={
+            part.anchor: experiment["name"]
+            for part, experiment in zip(experiments, sections, strict=True)
+        },
     )
-    write_text(path, page)
-
-
-def _policy(style: str, script: str) -> str:
-    """Return what a browser may do with the page: show its pictures and run its own script alone.
-
-    Names in the page come from tables and settings of the run. They are escaped; were one not, a
-    script in it would still not run, as only texts of these hashes do. Attributes may hold styles.
-    """
-    hashes = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (style, script)
-    ]
-    return (
-        f"default-src 'none'; img-src data:; style-src-elem 'sha256-{hashes[0]}'; "
-        f"style-src-attr 'unsafe-inline'; script-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _file(name: str) -> Markup:
-    """Return the text of a file of the templates as it is."""
-    return Markup((TEMPLATES / name).read_text(encoding="utf-8").rstrip())
 
 
 def _what_was_run(sections: Sequence[Mapping]) -> list[str]:

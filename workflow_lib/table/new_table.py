@@ -11,6 +11,7 @@ from typing import Any
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.whole_files import remove_leftovers, write_text
+from workflow_lib.table.proposal import Proposal
 from workflow_lib.table.proposal_text import dataset_text, experiment_text, summary_lines
 from workflow_lib.table.proposed_inputs import warn_of_marks
 from workflow_lib.table.table_proposal import propose
@@ -20,7 +21,12 @@ from workflow_lib.tabular.user_table import Table
 
 
 def run(request: Mapping[str, Any], config_folder: Path) -> None:
-    """Write ``datasets/NAME.yaml`` and ``experiments/NAME.yaml`` and print a summary.
+    """Write the files of a table, as `write_settings` does, and print a summary."""
+    print("\n".join(summary_lines(write_settings(request, config_folder))))
+
+
+def write_settings(request: Mapping[str, Any], config_folder: Path) -> Proposal:
+    """Write ``datasets/NAME.yaml`` and ``experiments/NAME.yaml``, and return what they propose.
 
     Existing files are never changed, and both files are written or none.
 
@@ -74,7 +80,7 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
             for path in written:
                 path.unlink()
             raise
-    print("\n".join(summary_lines(proposal)))
+    return proposal
 
 
 def _check_variants(folders: Sequence[Path], name: str) -> None:

@@ -272,9 +272,20 @@ class SavedModel:
         self._delimiter = None if given in DELIMITERS else given
         self._sheet: str | None = reading.get("sheet")
 
+    def __repr__(self) -> str:
+        names = listed(self.output_names)
+        return f"<SavedModel: {self.label} of {names}, {self.training_size} training rows>"
+
     @classmethod
     def load(cls, path: str | Path, trusted: Iterable[str] = ()) -> SavedModel:
         """Read a model; as `load_model`."""
+        if not Path(path).is_file():
+            raise UserError(
+                place=str(path),
+                found="there is no such file",
+                expected="the path of a saved model, which usually ends with model.h5",
+                remedy="fix the path, or make a model with compare(...).save(PATH)",
+            )
         tree = read_artifact(path, "predictor")
         with trusting(trusted), _named(str(path), "the file is no saved model"):
             return cls(tree, str(path))
@@ -284,12 +295,12 @@ class SavedModel:
 
         Parameters
         ----------
-        table : Table, path, mapping from column names to values, or DataFrame
-            With the input columns of the table that the model was made from, in any order. Other
-            columns are ignored. Of bags, each gets one prediction, in the order of their first
-            rows. For a model of a table of kernel values: one column for each row that the model
-            was made from, in their order or by their names, with the value of the
-            kernel between the new row and that row.
+        table : Table, path, mapping from column names to values, DataFrame or array (m, q)
+            With the input columns of the table that the model was made from, in any order; those
+            of an array are in the order of that table. Other columns are ignored. Of bags, each
+            gets one prediction, in the order of their first rows. For a model of a table of kernel
+            values: one column for each row that the model was made from, in their order or by
+            their names, with the value of the kernel between the new row and that row.
         joint : bool, default=False
             Whether to return regions for all outputs at once, too.
 
@@ -327,10 +338,27 @@ class SavedModel:
                 table, self._missing_values, self._delimiter, keep_empty=True, sheet=self._sheet
             )
             return read.with_formats(self._formats)
-        names = getattr(table, "columns", table)
-        columns = {str(name): table[name] for name in names}
+        if isinstance(table, np.ndarray):
+            columns = self._columns_of_array(table)
+        else:
+            columns = {str(name): table[name] for name in getattr(table, "columns", table)}
         given = Table.from_columns(columns, "the given table", self._missing_values)
         return given.with_formats(self._formats)
+
+    def _columns_of_array(self, array: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns of an array by name, which has one for each input column."""
+        if self._inputs.kind in ("gram", "products"):
+            names = [f"value {column}" for column in range(1, self._inputs.n_known + 1)]
+        else:
+            names = self._columns_needed(None)
+        if array.ndim != 2 or array.shape[1] != len(names):
+            raise UserError(
+                place="the given array",
+                found=f"the shape {array.shape}",
+                expected=f"a row for each prediction, and {len(names)} columns: {listed(names)}",
+                remedy="give these columns in this order, or a DataFrame with their names",
+            )
+        return dict(zip(names, array.T, strict=True))
 
     def columns_used(self, table: Table) -> list[str]:
         """Return the columns of a table that the model uses, in the order of the table.
@@ -387,7 +415,11 @@ class SavedModel:
             )
         return EncodedRows(values, list(needed), None, [], [""] * table.n_rows)
 
-    def _columns_needed(self, table: Table) -> list[str]:
+    def _columns_needed(self, table: Table | None) -> list[str]:
+        """Return the input columns, in the order of the table that the model was made from.
+
+        Those of kernel values follow from the `table`, which no other model needs.
+        """
         if self._inputs.kind in ("gram", "products"):
             return self._kernel_columns(table)
         if self._bag is not None:

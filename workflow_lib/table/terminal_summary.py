@@ -24,10 +24,15 @@ def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]
     except (OSError, ValueError, LookupError, TypeError):
         return []
     return [
-        *textwrap.wrap(headline, WIDTH, break_long_words=False, break_on_hyphens=False),
+        *headline_lines(headline),
         f"Report: {report}",
         f"Model: results/{name}/model.h5",
         HOLDS_ROWS,
         "To predict new rows, in a table with the same input columns:",
         f"  snakemake --cores 2 predict --config name={name} rows=new_rows.csv",
     ]
+
+
+def headline_lines(headline: str) -> list[str]:
+    """Return the headline of an answer, in lines of a terminal."""
+    return textwrap.wrap(headline, WIDTH, break_long_words=False, break_on_hyphens=False)

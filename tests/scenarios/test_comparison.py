@@ -1,0 +1,158 @@
+"""The comparison from Python finds what the three commands of the workflow find."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas
+import pytest
+from small_run import copy_folder, snakemake, write_yaml
+from test_user_table import blend
+
+from workflow_lib import UserError, compare, load_model
+from workflow_lib.table.command_line import main
+
+NAME = "blend"
+METHODS = ["m-krr", "wofer-gmm", "ofer-stack", "m-mean"]
+REQUEST = {"outputs": ["strength", "weight"], "row_name": "sample", "splits": 2}
+
+
+def with_kinds_of_rows() -> str:
+    """Return a table with weak rows and outputs without inputs."""
+    lines = [
+        f"{line},{'batch' if not row else row % 2}" for row, line in enumerate(blend().split())
+    ]
+    lines += [f"w{row},{row % 9},red,,,{row % 2}" for row in range(6)]
+    return "\n".join([*lines, *(f"u{row},,,{row},{row % 4}," for row in range(6))]) + "\n"
+
+
+@pytest.fixture(scope="module")
+def answers(project: Path, tmp_path_factory: pytest.TempPathFactory):
+    """Return the folder of a run of the workflow, and the answer of the comparison in Python."""
+    folder = copy_folder(project, tmp_path_factory.mktemp("comparison") / "run")
+    table = folder / f"{NAME}.csv"
+    table.write_text(with_kinds_of_rows())
+    write_yaml(folder / "config/own.yaml", {"seed": 3, "experiments": ["clusters"]})
+    request = {**REQUEST, "same_group": "batch", "methods": METHODS}
+    typed = [
+        f"{key}={','.join(value) if isinstance(value, list) else value}"
+        for key, value in ({"data": table.name} | request).items()
+    ]
+    common = ["--configfile", "config/own.yaml", "--config", f"name={NAME}"]
+    for command in (["new", *common, *typed], ["answer", *common]):
+        outcome = snakemake(folder, *command)
+        assert outcome.status == 0, outcome.text
+    return folder, compare(table, name=NAME, seed=3, n_jobs=2, config=folder / "config", **request)
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an artifact, but for measured seconds."""
+    found = {}
+
+    def add(name, item):
+        if isinstance(item, h5py.Dataset) and "seconds" not in name:
+            found[name] = item[()]
+
+    with h5py.File(path) as file:
+        file.visititems(add)
+    return found
+
+
+def test_every_number_is_that_of_the_workflow(answers):
+    folder, answer = answers
+    results, ours = folder / "results" / NAME, answer._run.folder / "results" / NAME
+    for name in ("scores.csv", "choices.csv", "coordinates.csv"):
+        assert (ours / name).read_bytes() == (results / name).read_bytes(), name
+    assert answer.content == json.loads((results / "answer.json").read_text())
+    for split in range(2):
+        for method in answer.leaderboard["method"]:
+            path = f"split-{split}/{method}/predictions.h5"
+            found, expected = arrays(ours / path), arrays(results / path)
+            assert found.keys() == expected.keys()
+            for name, values in expected.items():
+                np.testing.assert_array_equal(found[name], values, err_msg=f"{path} {name}")
+
+
+def test_the_saved_model_predicts_as_that_of_the_workflow(answers, tmp_path):
+    folder, answer = answers
+    new = pandas.DataFrame({"sample": ["a", "b"], "heat": [2.5, 7.25], "colour": ["red", "blue"]})
+    answer.save(tmp_path / "model.h5")
+    expected = load_model(folder / "results" / NAME / "model.h5").predict(new).to_frame()
+    pandas.testing.assert_frame_equal(answer.predict(new), expected, check_exact=True)
+    saved = load_model(tmp_path / "model.h5").predict(new).to_frame()
+    pandas.testing.assert_frame_equal(saved, expected, check_exact=True)
+
+
+def test_an_answer_is_shown_as_text_and_as_pages(answers, tmp_path):
+    _, answer = answers
+    assert repr(answer).replace("\n", " ").startswith(answer.headline)
+    assert list(answer.leaderboard["mean"]) == sorted(answer.leaderboard["mean"])
+    shown = answer._repr_html_()
+    assert answer.headline in shown.replace("&#x27;", "'") and shown.count("<img") == 2
+    answer.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    for anchor in ("answer", "leaderboard", "intervals", "data-profile"):
+        assert f'id="{anchor}"' in page
+    assert "snakemake" not in page and page.count("<svg") + page.count("data:image") >= 2
+
+
+def test_a_table_may_be_a_data_frame():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(random.normal(size=(40, 2)), columns=["a", "b"])
+    table["y"] = table["a"] - table["b"]
+    answer = compare(table, "y", methods=["ridge", "m-mean"], splits=5, n_jobs=1)
+    assert answer.content["winner"] == "ridge"
+    np.testing.assert_allclose(answer.predict(table.head())["y"], table["y"].head(), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("table", "outputs", "found"),
+    [
+        ([[1.0, 2.0]], "y", "an object of type list"),
+        ("missing.csv", "y", "missing.csv"),
+        (pandas.DataFrame({"a": [1.0] * 30}), "y", "y"),
+    ],
+)
+def test_what_prevents_a_comparison_is_named(table, outputs, found):
+    with pytest.raises(UserError, match=found):
+        compare(table, outputs)
+
+
+def test_the_command_checks_compares_and_predicts_from_any_folder(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Blend 2.csv").write_text(blend())
+    (tmp_path / "new.csv").write_text("heat,colour\n2.5,red\n7.25,blue\n")
+    request = ["Blend 2.csv", "--outputs", "strength,weight", "--row-name", "sample"]
+    assert main(["check", *request]) == 0
+    said = capfd.readouterr().out
+    assert "30 rows" in said and "snakemake" not in said and "config/" not in said
+    assert main(["run", *request, "--methods", "m-krr,m-mean", "--splits", "3", "--jobs", "1"]) == 0
+    said = capfd.readouterr().out
+    assert "Use m-KRR" in said and "Report: blend-2-answer.html" in said
+    assert main(["predict", "blend-2-model.h5", "new.csv", "--joint"]) == 0
+    predicted = pandas.read_csv("new-predictions.csv")
+    assert list(predicted["method"]) == ["m-KRR", "m-KRR"]
+    assert {"strength", "weight upper", "weight joint lower"} <= set(predicted)
+    values = np.array([[2.5, "red"], [7.25, "blue"]], dtype=object)
+    found = load_model("blend-2-model.h5").predict(values).outputs
+    np.testing.assert_array_equal(found, predicted[["strength", "weight"]])
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        (["run", "missing.csv", "--outputs", "y"], "missing.csv"),
+        (["predict", "missing.h5", "new.csv"], "missing.h5: there is no such file"),
+        (["check", "table.csv", "--outputs", "strenth"], "write 'strength'"),
+    ],
+)
+def test_the_command_tells_a_fault_in_one_line(typed, found, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(blend())
+    assert main(typed) == 1
+    error = capfd.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1 and found in error
+    assert "snakemake" not in error

@@ -1,0 +1,131 @@
+"""The command ``ofer``: a table of your own, from any folder, without Snakemake.
+
+ofer check table.csv --outputs y1,y2
+ofer run table.csv --outputs y1,y2
+ofer predict table-model.h5 new_rows.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.table.table_request import REQUEST_KEYS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return 1 after a fault, which is told in one line."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stopped; nothing was written", file=sys.stderr)
+        return 130
+    return 0
+
+
+def check(options: argparse.Namespace) -> None:
+    """Print how a table is read, and which methods would be compared."""
+    from workflow_lib.table.comparison import settings_folder
+    from workflow_lib.table.new_table import write_settings
+    from workflow_lib.table.proposal_text import summary_lines
+
+    with tempfile.TemporaryDirectory() as folder:
+        settings = settings_folder(Path(folder), options.config)
+        request = {"name": _name(options), "data": str(Path(options.table).resolve())}
+        proposal = write_settings(request | _request(options), settings)
+        lines = summary_lines(proposal)
+    # What follows names files and commands of the workflow.
+    print("\n".join(takewhile(lambda line: not line.startswith("Written"), lines)))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compare methods, and write the model and the page of the answer."""
+    from workflow_lib.table.comparison import compare
+    from workflow_lib.table.terminal_summary import HOLDS_ROWS
+
+    name = _name(options)
+    model, page = (Path(options.to, f"{name}-{ending}") for ending in ("model.h5", "answer.html"))
+    answer = compare(
+        options.table,
+        name=name,
+        seed=options.seed,
+        n_jobs=options.jobs,
+        config=options.config,
+        **_request(options),
+    )
+    model.parent.mkdir(parents=True, exist_ok=True)
+    answer.save(model)
+    answer.report(page)
+    print(answer)
+    print(f"\nReport: {page}\nModel: {model}\n{HOLDS_ROWS}")
+    print(f"To predict new rows:\n  ofer predict {model} new_rows.csv")
+
+
+def predict(options: argparse.Namespace) -> None:
+    """Write the predictions for new rows."""
+    from workflow_lib.table import table_predictions_stage
+
+    target = Path(options.to or f"{Path(options.rows).stem}-predictions.csv")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    table_predictions_stage.run(
+        options.model, options.rows, target, options.trust, joint=options.joint
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ofer", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    checking = commands.add_parser("check", help="say how a table is read, and what is noticed")
+    running = commands.add_parser("run", help="compare methods; write a page and a model")
+    for command, function in ((checking, check), (running, run)):
+        command.set_defaults(command=function)
+        command.add_argument("table", help="text, Excel, Parquet or HDF5, a row for each example")
+        command.add_argument("--name", help="of the files and random draws (default: the table's)")
+        command.add_argument("--config", help="folder of settings with methods of your own")
+        keys = command.add_argument_group("keys of the table", "as for `snakemake new`")
+        for key in REQUEST_KEYS:
+            if key not in ("name", "data"):
+                keys.add_argument(f"--{key.replace('_', '-')}", dest=key, metavar="TEXT")
+    running.add_argument("--seed", type=int, default=1, help="of random draws (default: 1)")
+    running.add_argument("--jobs", type=int, default=-1, help="processes (default: processors)")
+    running.add_argument("--to", default=".", help="folder of both files (default: this one)")
+
+    predicting = commands.add_parser("predict", help="predict the outputs of new rows")
+    predicting.set_defaults(command=predict)
+    predicting.add_argument("model", help="the file that `ofer run` wrote")
+    predicting.add_argument("rows", help="a table with the same input columns")
+    predicting.add_argument("--to", help="the CSV to write (default: ROWS-predictions.csv)")
+    predicting.add_argument("--joint", action="store_true", help="add boxes of all outputs")
+    predicting.add_argument(
+        "--trust", action="append", default=[], metavar="CLASS", help="a class that it may hold"
+    )
+    return parser
+
+
+def _request(options: argparse.Namespace) -> dict[str, str]:
+    """Return the keys of the request that were typed."""
+    typed = {key: getattr(options, key, None) for key in REQUEST_KEYS if key != "name"}
+    return {key: value for key, value in typed.items() if value is not None}
+
+
+def _name(options: argparse.Namespace) -> str:
+    """Return the name that was typed, or one made of that of the table."""
+    if options.name:
+        return options.name
+    words = re.findall(r"[a-z0-9]+", Path(options.table).stem.lower())
+    return "-".join(words) or "table"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,302 @@
+"""The comparison of methods on a table from Python, without files and without Snakemake."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.core.errors import UserError
+from workflow_lib.table.in_process import TableRun, run_table
+from workflow_lib.table.terminal_summary import headline_lines
+
+if TYPE_CHECKING:
+    import pandas
+
+    from workflow_lib.table.saved_model import SavedModel
+
+FIGURES = ("methods", "outputs", "curve")
+
+SHIPPED = Path(__file__).parents[1] / "run" / "settings"
+"""The settings that come with the library."""
+
+SHARED = ("methods", "models", "input_models", "papers")
+"""Folders of settings that a comparison takes as they are."""
+
+
+def compare(
+    table: pandas.DataFrame | str | Path,
+    outputs: str | Sequence[str] | None = None,
+    *,
+    name: str = "table",
+    seed: int = 1,
+    n_jobs: int = -1,
+    config: str | Path | None = None,
+    progress: bool | None = None,
+    **request: Any,
+) -> Answer:
+    """Compare methods on a table, choose the best, and fit it to all rows.
+
+    The stages are those of ``snakemake answer``, and with the same name and seed every number is
+    the same: inputs are prepared, hyper-parameters chosen by cross-validation and methods fitted
+    on the training rows of each split alone; errors and intervals are those of the test rows.
+
+    Rows without outputs and rows without inputs are used by the methods that can learn from them.
+
+    Parameters
+    ----------
+    table : DataFrame or path
+        A row for each example; the path of a table as text, Excel, Parquet or HDF5.
+    outputs : str, sequence of str or None
+        The columns to predict, by names or patterns such as ``y_*``; a text may hold several,
+        separated by commas. None where ``classes`` names
+        the column of classes instead.
+    name : str, default="table"
+        From which random draws are derived, besides `seed`.
+    seed : int, default=1
+    n_jobs : int, default=-1
+        Processes, each of which handles a split; -1 for as many as there are processors.
+    config : path or None, default=None
+        The folder of settings with the files of methods and models, which may be your own; None
+        for the one that comes with the library.
+    progress : bool or None, default=None
+        Whether a bar shows how much remains; None for where the errors go to a terminal.
+    request : values by name
+        Further keys of the request, as for ``snakemake new``: ``inputs``, ``exclude``, ``classes``,
+        ``group``, ``time``, ``same_group``, ``text``, ``methods``, ``splits`` and so on
+        (`workflow_lib.table.table_request.REQUEST_KEYS`).
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    UserError
+        For everything in the request or the table that prevents a comparison; it says what was
+        found and what to do.
+
+    Examples
+    --------
+    >>> from workflow_lib import compare
+    >>> answer = compare("soil.csv", outputs=["clay", "sand"])  # doctest: +SKIP
+    >>> answer.predict("new_soil.csv")  # doctest: +SKIP
+    """
+    # Imported here, because they take longer to load than all else.
+    from workflow_lib.run.loading import load_configuration
+    from workflow_lib.table.new_table import write_settings
+
+    folder = tempfile.TemporaryDirectory(prefix="comparison-")
+    settings = settings_folder(Path(folder.name), config)
+    asked = {"name": name, "data": _file_of(table, Path(folder.name)), **request}
+    if outputs is not None:
+        asked["outputs"] = outputs if isinstance(outputs, str) else list(outputs)
+    proposal = write_settings(asked, settings)
+    configuration = load_configuration(settings, {"name": name, "seed": seed})
+    run = TableRun(configuration, name, Path(folder.name))
+    shown = sys.stderr.isatty() if progress is None else progress
+    for done, total in run_table(run, n_jobs):
+        if shown:
+            _show_progress(done, total)
+    return Answer(run, proposal.notes, folder)
+
+
+class Answer:
+    """What a comparison found: `compare` returns it.
+
+    In a notebook it shows the headline, the figures and the leaderboard; as text the headline and
+    the leaderboard.
+
+    Attributes
+    ----------
+    headline : str
+        The answer in a sentence or two, with the error to expect for new rows.
+    leaderboard : DataFrame
+        A row for each method, the best first: ``method``, ``label``, ``mean`` and ``deviation`` of
+        its error over the splits, ``n_splits``.
+    notes : list of str
+        What was noticed in the table, and how it was read.
+    content : dict
+        Everything that the answer states, as in ``answer.json``.
+    model : SavedModel
+        The winner, fitted to all rows.
+    """
+
+    def __init__(self, run: TableRun, notes: Sequence[str], folder: Any) -> None:
+        self._run, self.notes, self._folder = run, list(notes), folder
+        self.content: dict[str, Any] = run.answer()
+
+    @property
+    def headline(self) -> str:
+        return self.content["sentences"][0]
+
+    @property
+    def leaderboard(self) -> pandas.DataFrame:
+        import pandas
+
+        columns = ["method", "label", "mean", "deviation", "n_splits"]
+        return pandas.DataFrame(self.content["leaderboard"])[columns]
+
+    @cached_property
+    def model(self) -> SavedModel:
+        from workflow_lib.table.saved_model import load_model
+
+        trusted = self._run.stages.saved_model(self._step)["trusted"]
+        return load_model(self._model_file, trusted=trusted)
+
+    def predict(self, rows: Any, joint: bool = False) -> pandas.DataFrame:
+        """Return the predictions of the winner for new rows.
+
+        Parameters
+        ----------
+        rows : DataFrame, mapping of columns or path
+            With the input columns of the table.
+        joint : bool, default=False
+            Whether the sides of boxes are added, which hold all outputs of a row at once.
+
+        Returns
+        -------
+        DataFrame
+            As of `workflow_lib.table.saved_model.Predictions.columns`: outputs, the ends of their
+            intervals, how unlike the training rows a row is, and notes.
+        """
+        return self.model.predict(rows, joint=joint).to_frame()
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, which `workflow_lib.load_model` reads.
+
+        It holds the training rows: give it only to those who may have them.
+        """
+        shutil.copyfile(self._model_file, path)
+
+    def report(self, path: str | Path) -> None:
+        """Write the answer with its figures as one HTML file, which needs no network.
+
+        It has the leaderboard, the coverage of the intervals and the description of the table.
+        """
+        from workflow_lib.report.html_page import write_page
+
+        *sections, _ = self._sections()
+        write_page(path, f"Predicting {self._predicted}", {"": sections})
+
+    def __repr__(self) -> str:
+        board = self.leaderboard[["label", "mean", "deviation"]].to_string(index=False)
+        return "\n".join([*headline_lines(self.headline), "", board])
+
+    def _repr_html_(self) -> str:
+        from workflow_lib.report.render import data_address
+
+        pictures = (
+            f'<img alt="{escape(name)}" style="max-width: 100%" '
+            f'src="{data_address(files["svg"], "image/svg+xml")}">'
+            for name, files in self._figures.items()
+            if name != "curve"
+        )
+        board = self.leaderboard.drop(columns="method").to_html(index=False, border=0)
+        return f"<p>{escape(self.headline)}</p>{''.join(pictures)}{board}"
+
+    @property
+    def _step(self) -> Any:
+        return self._run.step()
+
+    @property
+    def _model_file(self) -> Path:
+        return self._run.file(f"results/{self._run.name}/model.h5")
+
+    @property
+    def _predicted(self) -> str:
+        names = self._output_names()
+        return ", ".join(names) if len(names) <= 3 else f"{len(names)} outputs"
+
+    def _output_names(self) -> list[str]:
+        return list(self.model.output_names) or ["classes"]
+
+    def _sections(self) -> list:
+        from workflow_lib.table.answer_part import answer_part
+
+        results = f"results/{self._run.name}"
+        return answer_part(
+            self._run.file(f"results/timings/{self._run.name}-answer.json"),
+            self._run.name,
+            data_profile=self._run.file(f"{results}/data-profile.json"),
+            calibration=self._run.file(f"{results}/calibration.h5"),
+            output_names=self._output_names(),
+            figures=self._figures,
+            folder=".",
+        )
+
+    @cached_property
+    def _figures(self) -> dict[str, dict[str, Path]]:
+        """Return the files of the figures of the answer, by name and suffix."""
+        from workflow_lib.report.run_figures import answer
+
+        run, results = self._run, f"results/{self._run.name}"
+        files = {
+            name: {
+                suffix: run.file(f"results/figures/{run.name}-answer-{name}.{suffix}")
+                for suffix in ("svg", "png", "csv")
+            }
+            for name in FIGURES
+        }
+        methods = run.settings.methods_of(run.name)
+        answer.run(
+            scores=run.file(f"{results}/scores.csv"),
+            answer=run.file(f"{results}/answer.json"),
+            calibration=run.file(f"{results}/calibration.h5"),
+            dataset=run.dataset_file,
+            methods=run.stages.method_fields(methods, "label", "color", "marker"),
+            metric=run.settings.shown_metric_of(run.name),
+            files=files,
+        )
+        return files
+
+
+def settings_folder(folder: Path, config: str | Path | None = None) -> Path:
+    """Return a folder of settings with the methods of another one, and with room for a table.
+
+    `config` is the other one; None for the one that comes with the library.
+    """
+    shared = Path(config or SHIPPED).resolve()
+    if not (shared / "methods").is_dir():
+        raise UserError(
+            place=f"the folder of settings {shared}",
+            found="it has no folder methods",
+            expected="a folder such as config of this project",
+            remedy="name it by config=PATH",
+        )
+    found = folder / "config"
+    for kind in ("datasets", "experiments"):
+        (found / kind).mkdir(parents=True)
+    for kind in SHARED:
+        if (shared / kind).is_dir():
+            (found / kind).symlink_to(shared / kind)
+    return found
+
+
+def _file_of(table: Any, folder: Path) -> str:
+    """Return the path of a table, which is written to a folder unless it is a file already."""
+    if isinstance(table, (str, Path)):
+        return str(Path(table).resolve())
+    if not hasattr(table, "to_csv"):
+        raise UserError(
+            place="compare, argument table",
+            found=f"an object of type {type(table).__name__}",
+            expected="a DataFrame, or the path of a table",
+            remedy="pandas.DataFrame(...) makes one of arrays, lists and mappings",
+        )
+    path = folder / "table.csv"
+    table.to_csv(path, index=False)
+    return str(path)
+
+
+def _show_progress(done: int, total: int) -> None:
+    width = 30
+    filled = width * done // total
+    end = "\n" if done == total else ""
+    bar = "#" * filled + "-" * (width - filled)
+    print(f"\r[{bar}] {done} of {total} steps", end=end, file=sys.stderr, flush=True)

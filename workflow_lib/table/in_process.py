@@ -1,0 +1,367 @@
+"""The stages of a run on a user's table, without a scheduler.
+
+They are those of the workflow, with the same paths and settings (`workflow_lib.run.stages`), so
+that they write the same artifacts. Splits are independent, and may be computed at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.core.plugins import STAGES
+from workflow_lib.run.stages import ANNOTATED, FINAL, Stages
+
+if TYPE_CHECKING:
+    from workflow_lib.run.loading import Configuration
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """The stages of the experiment on one table, whose artifacts lie in a folder.
+
+    Attributes
+    ----------
+    settings : Configuration
+    name : str
+        Of the experiment and of its dataset.
+    folder : Path
+        Holds ``results/`` and ``logs/``, as the folder of the workflow does.
+    """
+
+    settings: Configuration
+    name: str
+    folder: Path
+
+    @property
+    def stages(self) -> Stages:
+        return Stages(self.settings, f"{self.folder}/")
+
+    def file(self, path: str) -> Path:
+        """Return where a file of the run lies; its folder is made."""
+        found = self.folder / path
+        found.parent.mkdir(parents=True, exist_ok=True)
+        return found
+
+    def answer(self) -> dict[str, Any]:
+        """Return the answer, once it has been written."""
+        return json.loads(self.file(f"results/{self.name}/answer.json").read_text("utf-8"))
+
+    def read(self) -> None:
+        """Read the table, and describe it."""
+        from workflow_lib.core.artifacts import write_artifact
+        from workflow_lib.data.class_losses import with_class_losses
+        from workflow_lib.data.reading import read_dataset
+        from workflow_lib.table import data_profile_stage
+
+        dataset = self.settings.dataset_of(self.name)
+        settings = self.stages.reading(self.settings.experiments[self.name].dataset)
+        with self._log("read"):
+            tree = read_dataset(**settings, sources=[])
+            write_artifact(
+                self.dataset_file,
+                with_class_losses(tree, dataset.class_tree, dataset.class_costs),
+                "dataset",
+                seed=settings["seed"],
+                allow_nan=("inputs", "outputs", "lagged_values/values"),
+            )
+            data_profile_stage.run(
+                dataset=self.dataset_file,
+                file=dataset.options["file"],
+                output=self.file(f"results/{self.name}/data-profile.json"),
+                **self.stages.data_profile(self.step()),
+            )
+            self._align()
+
+    def _align(self) -> None:
+        """Write the values of kernels between all series, where methods need them."""
+        from workflow_lib.protocol import alignments
+
+        for method in self.settings.methods_of(self.name):
+            path = self.stages.alignment_file(self.step(method=method))
+            if path and not (target := self.file(path)).exists():
+                kernel = self.settings.methods[method].output_kernel
+                alignments.run(
+                    dataset=self.dataset_file,
+                    output=target,
+                    kernel=kernel,
+                    output_widths=self.stages.alignment_widths(self.step(alignment=kernel)),
+                )
+
+    def splits(self) -> list[str]:
+        """Return the names of the splits by which methods are compared."""
+        return [str(split) for split in self.settings.splits_of(self.name)]
+
+    def learn(self, split: str, methods: list[str] | None = None) -> None:
+        """Fit methods on a split and predict its test rows.
+
+        Parameters
+        ----------
+        split : str
+        methods : list of str or None
+            Stacks after their members; None for all of the experiment.
+        """
+        methods = self.in_order() if methods is None else methods
+        with self._log(f"split-{split}"):
+            self._prepare(split)
+            for method in methods:
+                self._learn_method(self.step(split=split, method=method))
+
+    def in_order(self) -> list[str]:
+        """Return the methods of the experiment, stacks after their members."""
+        names = list(self.settings.methods_of(self.name))
+        return sorted(names, key=lambda name: bool(self.settings.members_of(self.name, name)))
+
+    def compare(self) -> None:
+        """Compute the errors of all splits, the answer and the intervals."""
+        from workflow_lib.protocol import evaluation
+        from workflow_lib.table import calibration_stage, leaderboard
+
+        stages, step = self.stages, self.step()
+        partitions = self._prefixed(stages.files_of_splits(step, stages.split_file))
+        methods = list(self.settings.methods_of(self.name))
+        files = stages.files_of_methods(step, stages.prediction_file)
+        predictions = evaluation.by_method(methods, self._prefixed(files))
+        seconds = stages.files_of_methods(step, stages.regression_seconds, stages.preimage_seconds)
+        results = partial(str.format, "results/{}/{}", self.name)
+        common = {"dataset": self.dataset_file, "splits": partitions, "predictions": predictions}
+        dataset = self.settings.experiments[self.name].dataset
+        with self._log("compare"):
+            evaluation.run_scores(
+                **common,
+                output=self.file(results("scores.csv")),
+                choices=self.file(results("choices.csv")),
+                coordinates=self.file(results("coordinates.csv")),
+                experiment=self.name,
+                dataset_name=dataset,
+                positive_class=self.settings.datasets[dataset].positive_class,
+            )
+            evaluation.run_timings(
+                splits=partitions,
+                predictions=predictions,
+                seconds=evaluation.by_method(methods, self._prefixed(seconds)),
+                output=self.file(f"results/timings/{self.name}.csv"),
+                experiment=self.name,
+                dataset_name=dataset,
+            )
+            leaderboard.run(
+                scores=self.file(results("scores.csv")),
+                choices=self.file(results("choices.csv")),
+                timings=[self.file(f"results/timings/{self.name}.csv")],
+                data_profile=self.file(results("data-profile.json")),
+                output=self.file(results("answer.json")),
+                output_with_seconds=self.file(f"results/timings/{self.name}-answer.json"),
+                **stages.leaderboard(step),
+            )
+            calibration_stage.run(
+                answer=self.file(results("answer.json")),
+                features=self._prefixed(stages.files_of_splits(step, stages.feature_file)),
+                output=self.file(results("calibration.h5")),
+                **common,
+                **stages.calibration(step),
+            )
+
+    def save(self) -> None:
+        """Fit the winner to all rows, and write the saved model."""
+        from workflow_lib.table import saved_model_stage
+
+        winner = self.answer()["winner"]
+        needed = [*self.settings.members_of(self.name, winner), winner]
+        self.learn(FINAL, [name for name in self.in_order() if name in needed])
+        last, results = self.step(split=FINAL), f"results/{self.name}"
+        with self._log("saved_model"):
+            saved_model_stage.run(
+                answer=self.file(f"{results}/answer.json"),
+                calibration=self.file(f"{results}/calibration.h5"),
+                dataset=self.dataset_file,
+                split=self.file(self.stages.split_file(last)),
+                features=self.file(self.stages.feature_file(last)),
+                output=self.file(f"{results}/model.h5"),
+                **self.stages.saved_model(last),
+            )
+
+    @property
+    def dataset_file(self) -> Path:
+        return self.file(self.stages.dataset_file(self.step()))
+
+    def step(self, **names: str) -> SimpleNamespace:
+        return SimpleNamespace(experiment=self.name, **names)
+
+    def _prefixed(self, paths: list[str]) -> list[str]:
+        return self.stages.prefixed(paths)
+
+    def _files(self, paths: Any) -> Any:
+        """Return where artifacts lie, one or several; None for none."""
+        return self.stages.prefixed(paths) if paths else None
+
+    def _log(self, name: str):
+        return _printed_to(self.file(f"logs/{name}.log"))
+
+    def _prepare(self, split: str) -> None:
+        """Split the rows, prepare the inputs and fit the generative models of the outputs."""
+        from workflow_lib.protocol import annotation, features_stage, generative_models, splitting
+
+        stages, step = self.stages, self.step(split=split)
+        rows = {"dataset": self.dataset_file, "split": self.file(stages.split_file(step))}
+        splitting.run(
+            dataset=rows["dataset"],
+            output=rows["split"],
+            experiment=self.name,
+            **stages.splitting(step),
+            **stages.numbered_split(step),
+        )
+        features_stage.run(
+            **rows,
+            output=self.file(stages.feature_file(step)),
+            seed=stages.seed_of(step, "encoders"),
+            **stages.features(step),
+        )
+        annotated = {
+            self.settings.methods[method].model
+            for method in self.settings.methods_of(self.name)
+            if self.settings.methods[method].weak
+        }
+        folder = Path(stages.split_file(step)).parent
+        for model in self.settings.models_of(self.name):
+            models = self.file(f"{folder}/{model}/models.h5")
+            generative_models.run(
+                **rows,
+                output=models,
+                seed=stages.seed_of(step, "training", model),
+                **stages.models(self.step(split=split, model=model)),
+            )
+            if model in annotated:
+                annotation.run(
+                    **rows,
+                    models=models,
+                    output_models=self.file(f"{folder}/{model}{ANNOTATED}/models.h5"),
+                    output_labels=self.file(f"{folder}/{model}{ANNOTATED}/weak_labels.h5"),
+                    label_kind=self.settings.experiments[self.name].weak_labels,
+                    seed=stages.seed_of(step, "annotation", model),
+                )
+
+    def _learn_method(self, step: SimpleNamespace) -> None:
+        """Fit a method and predict the test rows."""
+        from workflow_lib.protocol import output_predictions, preimages, regression
+
+        stages = self.stages
+        self._embed(step)
+        self._score_inputs(step)
+        written = self.file(stages.regression_file(step))
+        predictions = self.file(stages.prediction_file(step))
+        seconds = self.file(stages.preimage_seconds(step))
+        regression.run(
+            stages.module_of(step).name,
+            artifacts={
+                name: self._files(paths) for name, paths in stages.artifact_files(step).items()
+            },
+            settings=stages.method_settings(step),
+            output=written,
+            timings=self.file(stages.regression_seconds(step)),
+        )
+        if stages.has_preimages(step.method):
+            preimages.run(
+                regression=written,
+                models=self._files(stages.embedding_model_file(step)),
+                output=predictions,
+                timings=seconds,
+                dataset=self._files(stages.class_vector_file(step)),
+                **stages.preimages(step),
+            )
+        else:
+            output_predictions.run(
+                regression=written,
+                output=predictions,
+                timings=seconds,
+                of_classes=stages.predicts_scores(step),
+                dataset=self.dataset_file if stages.predicts_vectors(step) else None,
+            )
+
+    def _embed(self, step: SimpleNamespace) -> None:
+        """Write the embedding of the outputs that a method regresses."""
+        from workflow_lib.protocol import embedding
+
+        stages = self.stages
+        if path := stages.embedding_file(step):
+            form = stages.embedding_name(step.method)
+            if not (target := self.file(path)).exists():
+                embedding.run(
+                    dataset=self.dataset_file,
+                    split=self.file(stages.split_file(step)),
+                    models=self.file(stages.embedding_model_file(step)),
+                    output=target,
+                    **stages.embeddings(self.step(form=form)),
+                )
+
+    def _score_inputs(self, step: SimpleNamespace) -> None:
+        """Write the scores of the inputs under a model of them, where a method has such."""
+        stages = self.stages
+        if not (path := stages.input_score_file(step)):
+            return
+        common = {
+            "dataset": self.dataset_file,
+            "split": self.file(stages.split_file(step)),
+            "features": self.file(stages.feature_file(step)),
+        }
+        name = stages.method_of(step).score_space.models
+        if not (models := self.file(stages.input_model_file(step))).exists():
+            STAGES.load("input_models").run(
+                **common,
+                output=models,
+                seed=stages.seed_of(step, "training", name),
+                **stages.input_models(self.step(input_model=name)),
+            )
+        STAGES.load("input_scores").run(
+            **common,
+            models=models,
+            output=self.file(path),
+            keeps_map=step.split == FINAL,
+            **stages.scores_of_inputs(step),
+        )
+
+
+def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[tuple[int, int]]:
+    """Run all stages of a table up to the saved model.
+
+    Parameters
+    ----------
+    table : TableRun
+    n_jobs : int, default=1
+        Processes; each handles one split at a time, with one thread of the linear algebra, as the
+        jobs of the workflow do.
+
+    Yields
+    ------
+    done, total : int
+        Steps that are done: reading, each split, the comparison and the saved model.
+    """
+    from joblib import Parallel, delayed, parallel_config
+    from threadpoolctl import threadpool_limits
+
+    splits = table.splits()
+    total = len(splits) + 3
+    with threadpool_limits(1):
+        table.read()
+        yield 1, total
+        with parallel_config("loky", inner_max_num_threads=1):
+            done = Parallel(n_jobs, return_as="generator_unordered")(
+                delayed(table.learn)(split) for split in splits
+            )
+            yield from ((number, total) for number, _ in enumerate(done, start=2))
+        table.compare()
+        yield total - 1, total
+        table.save()
+        yield total, total
+
+
+@contextmanager
+def _printed_to(path: Path) -> Iterator[None]:
+    """Append what is printed in a block to a file, warnings included."""
+    with path.open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        yield
