@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -156,14 +157,18 @@ def save(figure, path: Path) -> None:
     save_figure(figure, *(path.with_suffix(suffix) for suffix in (".svg", ".png", ".csv")))
 
 
-def draw_all(folder: Path) -> None:
+def write_samples(folder: Path) -> dict[str, tuple[dict, dict]]:
+    """Write the results that figures of every kind show; return the files and settings of each."""
+    return {name: write(folder / name) for name, write in SAMPLES.items()}
+
+
+def draw_all(samples: dict[str, tuple[dict, dict]], folder: Path) -> None:
     """Write a picture of every kind, and of the figures of a whole run."""
     for module in OF_PAPERS:
         module.prepare()
-    samples = {name: write(folder / name) for name, write in SAMPLES.items()}
     for kind, module in KINDS.items():
         files, settings = samples[sample_of(module)]
-        files |= {"first_split": files["splits"][0]}
+        files = files | {"first_split": files["splits"][0]}
         files |= {"first_predictions": [p for p in files["predictions"] if "split-0" in str(p)]}
         given = {name: (SETTINGS | settings)[name] for name in module.settings}
         save(base.draw(kind, files, given), folder / kind)
@@ -192,12 +197,17 @@ def sample_of(module: base.FigureModule) -> str:
 def drawn(tmp_path_factory):
     """Return two folders with pictures of every kind, each drawn by a separate process."""
     folders = [tmp_path_factory.mktemp(f"drawn-{number}") for number in range(2)]
-    program = "from test_figures_contract import *; draw_all(Path(sys.argv[1]))"
+    samples = tmp_path_factory.mktemp("samples") / "samples.pickle"
+    samples.write_bytes(pickle.dumps(write_samples(samples.parent)))
+    program = (
+        "from test_figures_contract import *\n"
+        "draw_all(pickle.loads(Path(sys.argv[1]).read_bytes()), Path(sys.argv[2]))"
+    )
     for seed, folder in enumerate(folders):
         tests = ROOT / "tests"
         paths = os.pathsep.join(map(str, (tests / "library", tests, ROOT)))
         environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": paths}
-        command = [sys.executable, "-c", program, str(folder)]
+        command = [sys.executable, "-c", program, str(samples), str(folder)]
         outcome = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert outcome.returncode == 0, outcome.stderr
     return folders
