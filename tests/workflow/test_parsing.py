@@ -1,4 +1,4 @@
-"""The imports and the targets of the Snakefile, before any job starts."""
+"""A second run, the imports and the targets of the Snakefile, before any job starts."""
 
 from __future__ import annotations
 
@@ -32,21 +32,23 @@ with open("probe.json", "w") as file:
 
 
 @pytest.fixture(scope="module")
-def targets(first_folder, tmp_path_factory):
-    """Return the targets of the run, from a Snakefile that must not import heavy packages."""
+def second_run(first_folder, tmp_path_factory):
+    """Return the folder and the end of a second run, whose Snakefile may not import `HEAVY`."""
     folder = copy_folder(first_folder, tmp_path_factory.mktemp("parsing") / "run")
     (folder / "Probe").write_text(PROBE.format(heavy=HEAVY))
-    outcome = snakemake(folder, "--dry-run", "--snakefile", "Probe")
+    return folder, snakemake(folder, "--snakefile", "Probe")
+
+
+def test_a_second_run_imports_nothing_heavy_and_does_nothing(second_run, first_folder):
+    folder, outcome = second_run
     assert outcome.status == 0, outcome.text
     assert "Nothing to be done" in outcome.text
-    return json.loads((folder / "probe.json").read_text())
+    parts = ("results", "resources", "logs")
+    assert contents(folder, *parts) == contents(first_folder, *parts)
 
 
-def test_parsing_imports_nothing_heavy(targets):
-    assert targets
-
-
-def test_every_result_is_a_target(targets, first_folder):
+def test_every_result_is_a_target(second_run, first_folder):
+    targets = json.loads((second_run[0] / "probe.json").read_text())
     # Snakemake does not notice that a file is missing unless it is a target. The times of a stage
     # come from the job that writes its artifact.
     made = files_below(first_folder, "results", "resources")
