@@ -379,7 +379,6 @@ def text_table(n_rows=N_ROWS):
     ("lagged_values", "scale"),
     [
         ("none", "tf-idf"),
-        ("added", "tf-idf"),
         ("separate", "tf-idf"),
         ("added", "multinomial"),
         ("none", "dirichlet-multinomial"),
