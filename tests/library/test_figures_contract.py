@@ -1,4 +1,7 @@
-"""Every module of a figure keeps the contract, and draws a figure and its numbers."""
+"""Every module of a figure keeps the contract.
+
+`tests/scenarios/test_figures_of_processes.py` draws every kind, by the functions here.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,10 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from each_case import each_case
-from matplotlib.image import imread
 from paper_folders import paper_modules
 from report_samples import (
     CLASS_METHODS,
@@ -206,30 +207,6 @@ def draw_in_a_process(samples: dict[str, tuple[dict, dict]], folder: Path, seed:
     content = pickle.dumps(samples)
     outcome = subprocess.run(command, env=environment, input=content, capture_output=True)
     assert outcome.returncode == 0, outcome.stderr.decode()
-
-
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """Return a folder with pictures of every kind."""
-    folder = tmp_path_factory.mktemp("drawn")
-    draw_in_a_process(write_samples(tmp_path_factory.mktemp("samples")), folder, seed=0)
-    return folder
-
-
-@each_case("kind", KINDS)
-def test_the_numbers_of_a_figure_are_written(drawn, kind):
-    numbers = (drawn / f"{kind}.csv").read_bytes()
-    assert (numbers.count(b"\n") > 1) == (kind not in DRAWINGS)
-
-
-@each_case("kind", [*KINDS, *OF_A_RUN])
-def test_a_figure_can_be_read_and_names_no_date_and_no_folder(drawn, kind):
-    content = (drawn / f"{kind}.svg").read_bytes()
-    assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
-    height, width, _ = imread(drawn / f"{kind}.png").shape
-    assert min(height, width) > 200
-    assert b"<dc:date>" not in content
-    assert str(drawn).encode() not in content
 
 
 @each_case("kind", KINDS)
