@@ -46,6 +46,8 @@ ifneq ($(wildcard ../shared/data),)
 test test-papers test-system compare: export OFER_MIRROR := $(abspath ../shared/data)
 endif
 endif
+# Hundreds of processes of tests import the library, so that its compiled modules are kept.
+test test-papers test-system: export PYTHONDONTWRITEBYTECODE :=
 test: env lint ## check the style, test the library and one small run, in minutes
 	@$(PYTEST) --dist worksteal tests/workflow tests/library $(COVERAGE)
 

@@ -105,6 +105,15 @@ def fresh(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
         yield own | ({"monkeypatch": patch} if patch else {})
 
 
+def in_turn(*axes: Iterable[Any]) -> list[tuple]:
+    """Return tuples of a value per axis: all of the longest, each with the next of the others.
+
+    Of values that hardly act on each other, all combinations would be many more cases.
+    """
+    values = [list(axis) for axis in axes]
+    return [tuple(v[i % len(v)] for v in values) for i in range(max(map(len, values)))]
+
+
 def products(axes: list[Axis]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every combination of the cases of the axes, as its name and its values."""
     for numbers in itertools.product(*(range(len(axis.cases)) for axis in axes)):

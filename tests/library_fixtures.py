@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy  # noqa: F401  (loads its threads, so that they can be limited)
 import pytest
-import scipy.linalg  # noqa: F401
-from threadpoolctl import threadpool_limits
 
 from workflow_lib.core.mirrors import mirrors_from_environment
 
+# Read by the libraries when they are loaded, here and in processes that tests start.
+# The threads of OpenMP and of the linear algebra of two test processes would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# To compile the loops over alignments takes seconds, and the small run does it.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
 
 @pytest.fixture(autouse=True, scope="session")
-def one_thread() -> Iterator[None]:
-    """Compute in one thread: the pools of numpy and scipy would spin against each other."""
-    with threadpool_limits(1):
+def without_waiting_for_the_disk() -> Iterator[None]:
+    """Leave it to the system when files reach the disk: those of tests need not outlive it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 

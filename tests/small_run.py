@@ -557,7 +557,7 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
     environment = {
         name: value
         for name, value in environment.items()
-        if not name.startswith(("PYTEST", "COV", "SNAKEMAKE"))
+        if not name.startswith(("PYTEST", "COV", "SNAKEMAKE", "NUMBA"))
     }
     command = [*SNAKEMAKE, *(["--cores", str(cores)] if cores else []), *options]
     if "--configfile" not in options:

@@ -32,16 +32,6 @@ def small_forests(monkeypatch):
     monkeypatch.setattr(peers, "N_TREES_OF_TUNING", 3)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread_of_trees():
-    """Boosted trees of scikit-learn in one thread, as in the processes of the comparison."""
-    import sklearn.ensemble  # noqa: F401  (loads what is limited)
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
-
-
 def some_rows(n: int = 20) -> Rows:
     """Return rows with a missing input, a constant input and a constant output."""
     generator = np.random.default_rng(3)

@@ -64,7 +64,7 @@ def estimator_of(stages, item, n_columns):
 
 
 METHODS = {
-    "kernel ridge": {"kind": None},
+    "kernel ridge": {"kind": None, "sizes": [20, 30]},
     "kernel ridge, standard": {"kind": None, "scale": "standard"},
     "kernel ridge, missing": {"kind": None, "missing": 0.1},
     "kernel ridge, linear, uncentred": {"kind": None, "kernel": "linear", "center": False},
@@ -84,7 +84,7 @@ METHODS = {
 
 @each_case("name", METHODS)
 def test_predictions_equal_those_of_the_estimator(tmp_path, name):
-    options = dict(METHODS[name])
+    options = {"sizes": [20], **METHODS[name]}
     X, Y = small_inputs(options.get("scale", "none"), options.pop("missing", 0.0))
     stages = Stages(tmp_path, X, Y, **options).all()
     predictions, regression = stages.tree("predictions"), stages.tree("regression")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from each_case import each_case
+from each_case import each_case, in_turn
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
@@ -37,8 +37,7 @@ def members_of(item: dict) -> list[dict]:
     return list(item.get("members", {"": item}).values())
 
 
-@each_case("name", METHODS)
-@each_case("scale", ["none", "standard"])
+@each_case(("name", "scale"), in_turn(METHODS, ["none", "standard"]))
 def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
     options = {"scale": scale, "alphas": [1e-3, 1e-2, np.inf], **METHODS[name]}
     exact = stages(tmp_path / "gram", None, **options).all()
@@ -67,13 +66,13 @@ def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
 def test_many_random_features_come_close_to_the_exact_solution(tmp_path):
     options = {"kind": None, "alphas": [1e-2], "widths": [0.3]}
     exact = stages(tmp_path / "gram", None, **options).all().tree("regression")
-    landmarks = ALL_ROWS | {"n_landmarks": 4000}
+    landmarks = ALL_ROWS | {"n_landmarks": 400}
     random = {"approximation": "random_features", "landmarks": landmarks}
     ours = stages(tmp_path / "random", **random, **options).all().tree("regression")
     for key, item in exact.items():
         spread = item["test_targets"].std()
         difference = ours[key]["test_targets"] - item["test_targets"]
-        assert np.abs(difference).max() < 0.05 * spread
+        assert np.abs(difference).max() < 0.15 * spread
         assert ("directions" in ours[key]) == (item["training_size"] > 10)
 
 
@@ -152,16 +151,15 @@ def regression_bytes(made: Stages, monkeypatch, is_streamed: bool) -> tuple[byte
 
 
 @each_case(
-    "options",
+    ("options", "missing"),
     [
-        {"kind": None, "kernel": "linear"},
-        {"kind": None, "kernel": "linear", "scale": "standard"},
-        {"penalty": "per_block"},
-        {"penalty": "per_block", "scale": "standard", "combine": "average"},
+        ({"kind": None, "kernel": "linear"}, False),
+        ({"kind": None, "kernel": "linear", "scale": "standard"}, True),
+        ({"penalty": "per_block"}, True),
+        ({"penalty": "per_block", "scale": "standard", "combine": "average"}, False),
     ],
     ids=str,
 )
-@each_case("missing", [False, True])
 def test_streamed_inputs_give_the_same_bytes(tmp_path, monkeypatch, options, missing):
     made = stages(tmp_path, ALL_ROWS | {"n_landmarks": 5}, **options)
     if missing:

@@ -119,15 +119,16 @@ def with_mean_blocks(targets, folds):
     return result
 
 
-@each_case("penalty", ["shared", "per_block"])
-@each_case("projected", [True, False])
-@each_case("center", [True, False])
-@each_case("weak", [True, False])
-@each_case("missing", [True, False])
-@each_case("form", ["reduced", "full"])
+# Every value of a setting meets every value of each other one.
+MET = [(a, b, c, a != b, a != c, b != c) for a, b, c in itertools.product([True, False], repeat=3)]
+
+
+@each_case(("is_shared", "projected", "center", "weak", "missing", "is_reduced"), MET)
 def test_outputs_and_memberships_replace_the_mean_block(
-    penalty, projected, center, weak, missing, form
+    is_shared, projected, center, weak, missing, is_reduced
 ):
+    penalty = "shared" if is_shared else "per_block"
+    form = "reduced" if is_reduced else "full"
     X, Y, folds = small_data()
     Y = Y * [1.0, 5.0, *[0.3] * (Y.shape[1] - 2)] + 7.0
     if missing:

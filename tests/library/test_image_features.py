@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from each_case import each_case
+from each_case import each_case, in_turn
 from scipy.ndimage import gaussian_filter
 
 from workflow_lib.inputs.images import dense_sift as dense
@@ -124,8 +124,7 @@ def descriptor_by_loops(grey, centre_y, centre_x, size):
     return np.sqrt(shares / shares.sum())
 
 
-@each_case("patch", [0, 3, -1])
-@each_case("size", [2, 4, 6, 8])
+@each_case(("size", "patch"), in_turn([2, 4, 6, 8], [0, 3, -1]))
 def test_descriptors_are_those_counted_pixel_by_pixel(size, patch):
     image = picture(40, 47, seed=4)
     descriptors, positions = dense_sift(image, (size,))

@@ -38,6 +38,15 @@ def test_the_error_falls_as_one_over_the_root_of_the_number_of_directions():
     assert 3.5 < errors[0] / errors[1] < 4.6
 
 
+def test_very_many_features_have_the_kernel_as_inner_products():
+    directions = orthogonal_directions(20_000, 5, np.random.default_rng(4))
+    Z = RandomFeatures(directions, GAMMA).transform(inputs())
+    K = gram_matrix(inputs(), None, "rbf", GAMMA)
+    np.testing.assert_allclose(Z @ Z.T, K, atol=0.03)
+    # Some thousand errors nearly cancel each other.
+    assert abs((Z @ Z.T - K).mean()) < 0.001
+
+
 def test_rows_have_length_one_and_inner_products_do_not_depend_on_the_origin():
     directions = orthogonal_directions(7, 5, np.random.default_rng(3))
     features = RandomFeatures(directions, GAMMA)

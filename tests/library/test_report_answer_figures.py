@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from each_case import each_case
+from each_case import each_case, in_turn
 from overlaps import overlaps
 from report_samples import (
     CLASS_METHODS,
@@ -194,8 +194,7 @@ def test_classes_are_bars_from_the_easiest_to_the_hardest(accuracies):
         assert values.mean() == pytest.approx(row["mean"])
 
 
-@each_case("metric", SHOWN_AS)
-@each_case("case", BY_SPLIT)
+@each_case(("case", "metric"), in_turn([*BY_SPLIT, *BY_SPLIT], [*SHOWN_AS, "arrmse"]))
 def test_no_name_or_number_of_the_methods_is_crossed(case, metric):
     values = SHOWN_AS[metric](BY_SPLIT[case])
     labels = [f"{LONG} {place}" for place in range(len(values))]
@@ -233,8 +232,7 @@ def test_what_lies_beyond_the_axis_of_the_methods_is_a_triangle_at_its_edge():
     assert "triangles: beyond the axis" in figure._suptitle.get_text()
 
 
-@each_case("metric", ["arrmse", "accuracy"])
-@each_case("case", CURVES)
+@each_case(("case", "metric"), in_turn(CURVES, ["arrmse", "accuracy"]))
 def test_no_name_or_number_of_the_learning_curves_is_crossed(case, metric):
     sizes, means, deviations = CURVES[case]
     percent = 100 if metric == "accuracy" else 1
@@ -252,8 +250,7 @@ def test_no_name_or_number_of_the_learning_curves_is_crossed(case, metric):
     assert overlaps(answer.draw_curve(points, found, methods, metric)) == []
 
 
-@each_case("name", [LONG, "w" * 90], ids=["long", "wide"])
-@each_case("case", OUTPUTS)
+@each_case(("case", "name"), in_turn(OUTPUTS, [LONG, "w" * 90]))
 def test_no_name_or_number_of_the_outputs_is_crossed(case, name):
     panels = [
         OutputPanel(name, truth, predicted, predicted > 1, None, *errors)
@@ -263,9 +260,8 @@ def test_no_name_or_number_of_the_outputs_is_crossed(case, name):
     assert overlaps(draw_panels(panels, 0.9, title, answer.WIDTH)) == []
 
 
-@pytest.mark.parametrize("n_classes", [2, 30])
-@pytest.mark.parametrize(
-    "name", ["{}", LONG + " {}", "w" * 60 + "{}"], ids=["short", "long", "wide"]
+@each_case(
+    ("name", "n_classes"), [("{}", 30), (LONG + " {}", 2), (LONG + " {}", 30), ("w" * 60 + "{}", 2)]
 )
 def test_no_name_or_number_of_the_classes_is_crossed(name, n_classes):
     names = [name.format(place) for place in range(n_classes)]

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pandas
 import pytest
-from each_case import each_case
+from each_case import each_case, in_turn
 from paper_folders import paper_modules
 from saved_model_samples import N_ROWS, Final, small_table, table_dataset
 from small_pipeline import assert_same_tree
@@ -211,8 +211,7 @@ def test_methods_of_numbers_are_repeated_bit_by_bit(tmp_path, capsys, name):
     assert "predictions of saved reproduced exactly" in capsys.readouterr().out
 
 
-@each_case("n_classes", [4, 6])
-@each_case("name", SAVED_CLASSES)
+@each_case(("name", "n_classes"), in_turn(SAVED_CLASSES, [4, 6]))
 def test_methods_of_classes_are_repeated_bit_by_bit(tmp_path, capsys, name, n_classes):
     final, labels = class_final(tmp_path, n_classes, n_weak=8)
     SAVED_CLASSES[name](final)
@@ -380,7 +379,6 @@ def text_table(n_rows=N_ROWS):
     ("lagged_values", "scale"),
     [
         ("none", "tf-idf"),
-        ("added", "tf-idf"),
         ("separate", "tf-idf"),
         ("added", "multinomial"),
         ("none", "dirichlet-multinomial"),
@@ -502,10 +500,9 @@ def test_classes_are_predicted_from_their_scores(tmp_path):
 CLASSIFIERS = ("support_vector_machine", "perceptron", "random_forest_classifier")
 
 
-@each_case("regressor", CLASSIFIERS)
-@each_case("n_classes", [4, 6])
-@each_case("kernel", ["rbf", "linear"])
-def test_classifiers_repeat_their_predictions(tmp_path, regressor, n_classes, kernel):
+@each_case(("regressor", "kernel"), in_turn([*CLASSIFIERS, *CLASSIFIERS], ["rbf", "linear"]))
+def test_classifiers_repeat_their_predictions(tmp_path, regressor, kernel):
+    n_classes = 6
     final, labels = class_final(tmp_path, n_classes, kernel=kernel)
     final.classifier("chosen", regressor)
     model = final.saved("chosen")

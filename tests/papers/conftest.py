@@ -1,3 +1,8 @@
 """The fixtures of tests of the library."""
 
-from library_fixtures import mirror, one_thread, own_modules, score  # noqa: F401
+from library_fixtures import (  # noqa: F401
+    mirror,
+    own_modules,
+    score,
+    without_waiting_for_the_disk,
+)

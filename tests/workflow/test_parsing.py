@@ -1,11 +1,10 @@
-"""The imports and the targets of the Snakefile, before any job starts."""
+"""A second run, the imports and the targets of the Snakefile, before any job starts."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-import yaml
 from small_run import contents, copy_folder, files_below, snakemake
 
 HEAVY = ("h5py", "matplotlib", "numpy", "pandas", "pykalman", "scipy", "sklearn")
@@ -32,21 +31,23 @@ with open("probe.json", "w") as file:
 
 
 @pytest.fixture(scope="module")
-def targets(first_folder, tmp_path_factory):
-    """Return the targets of the run, from a Snakefile that must not import heavy packages."""
+def second_run(first_folder, tmp_path_factory):
+    """Return the folder and the end of a second run, whose Snakefile may not import `HEAVY`."""
     folder = copy_folder(first_folder, tmp_path_factory.mktemp("parsing") / "run")
     (folder / "Probe").write_text(PROBE.format(heavy=HEAVY))
-    outcome = snakemake(folder, "--dry-run", "--snakefile", "Probe")
+    return folder, snakemake(folder, "--snakefile", "Probe")
+
+
+def test_a_second_run_imports_nothing_heavy_and_does_nothing(second_run, first_folder):
+    folder, outcome = second_run
     assert outcome.status == 0, outcome.text
     assert "Nothing to be done" in outcome.text
-    return json.loads((folder / "probe.json").read_text())
+    parts = ("results", "resources", "logs")
+    assert contents(folder, *parts) == contents(first_folder, *parts)
 
 
-def test_parsing_imports_nothing_heavy(targets):
-    assert targets
-
-
-def test_every_result_is_a_target(targets, first_folder):
+def test_every_result_is_a_target(second_run, first_folder):
+    targets = json.loads((second_run[0] / "probe.json").read_text())
     # Snakemake does not notice that a file is missing unless it is a target. The times of a stage
     # come from the job that writes its artifact.
     made = files_below(first_folder, "results", "resources")
@@ -60,38 +61,8 @@ def test_every_result_is_a_target(targets, first_folder):
     assert made - times == asked - times
 
 
-@pytest.mark.parametrize("option", ["--summary", "--lint"])
-def test_queries_of_the_workflow_change_nothing(finished, option):
+def test_a_summary_of_the_workflow_changes_nothing(finished):
     before = contents(finished, "results")
-    outcome = snakemake(finished, option, cores=1)
+    outcome = snakemake(finished, "--summary", cores=1)
     assert outcome.status == 0, outcome.text
     assert contents(finished, "results") == before
-
-
-ODD_NAMES = [
-    *("Sugar #2", "1158.80", "007", "2024_01", "[Ca]", "yield: total", "|", "-", "1e5", "yes", "~"),
-    *(
-        "a, b",
-        '5" pipe',
-        "it's $HOME `x`",
-        "{a}",
-        "*",
-        "&x",
-        "\u00e9 \u00a0 \u00fc",
-        "back\\t",
-        "#1",
-    ),
-]
-
-
-def test_a_request_reaches_its_job_as_it_was_typed(finished):
-    quoted = ['"' + name.replace('"', '""') + '"' for name in ("x", *ODD_NAMES)]
-    rows = [",".join(str((row * (at + 2)) % 23) for at in range(len(quoted))) for row in range(22)]
-    (finished / "odd.csv").write_text("\n".join([",".join(quoted), *rows]) + "\n")
-    request = ["name=odd", "data=odd.csv", f"outputs={','.join(ODD_NAMES)}", "methods=m-mean"]
-    outcome = snakemake(finished, "new", "--config", *request, cores=1)
-    assert outcome.status == 0, outcome.text
-    written = yaml.safe_load((finished / "config/datasets/odd.yaml").read_text())
-    assert written["options"]["outputs"] == ODD_NAMES
-    outcome = snakemake(finished, "new", "--config", *request, "outputs=x", cores=1)
-    assert outcome.status == 1 and "outputs is given 2 times" in outcome.text

@@ -1,4 +1,4 @@
-"""A run of the whole workflow: its results, and that a second run does nothing."""
+"""A run of the whole workflow and its results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from importlib.metadata import version
 from platform import python_version
 
 import pytest
-from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
+from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, files_below
 
 from workflow_lib.core.result_columns import CROSS_VALIDATED, TRAINING
 from workflow_lib.measures.found import measures_of
@@ -214,11 +214,3 @@ def test_no_result_names_the_folder_it_was_made_in(first_folder):
     for name in files_below(first_folder, "results"):
         content = (first_folder / name).read_bytes()
         assert str(first_folder).encode() not in content, name
-
-
-def test_a_second_run_does_nothing(finished):
-    before = contents(finished, "results", "resources", "logs")
-    outcome = snakemake(finished)
-    assert outcome.status == 0, outcome.text
-    assert "Nothing to be done" in outcome.text
-    assert contents(finished, "results", "resources", "logs") == before

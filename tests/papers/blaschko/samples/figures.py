@@ -34,14 +34,15 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
             files["predictions"].append(path.parent / method / "predictions.h5")
             write_artifact(files["predictions"][-1], {"item": item}, "predictions")
             item = {"training_size": 50, "word_weights": random.normal(size=3)}
-            item["word_grid"] = {"n_cells": 4, "center": False}
+            item["word_grid"] = {"n_cells": 2, "center": False}
             files["all_regressions"].append(path.parent / method / "regression.h5")
             write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
     files["share_predictions"] = files["predictions"] * 2
     files["queue_costs"] = folder / "queue-costs.csv"
     method, costs = next(iter(METHODS)), files["queue_costs"]
-    regressions = [path.parent / method / "regression.h5" for path in files["splits"]]
-    queue_costs.run(files["dataset"], files["splits"], regressions, costs, method)
+    split = folder / "queued.h5"
+    write_artifact(split, {"train": test, "test": test[:2]}, "split")
+    queue_costs.run(files["dataset"], [split], files["all_regressions"][:1], costs, method)
     return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "overlap"}
 
 

@@ -9,4 +9,4 @@ SAMPLES = {}
 
 def prepare() -> None:
     """Let figures draw few rows, which are enough for a test."""
-    plane_mixtures.SIZE = plane_mixtures.Size(draws=2, components=3, rows=300, batches=6)
+    plane_mixtures.SIZE = plane_mixtures.Size(draws=2, components=2, rows=100, batches=2)

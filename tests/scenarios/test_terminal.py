@@ -195,26 +195,20 @@ def test_the_remaining_time_follows_from_finished_jobs(terminal):
     assert {seconds: terminal.about(seconds) for seconds in words} == words
 
 
-def test_a_run_shows_the_remaining_time(project):
+def test_a_run_shows_the_remaining_time_and_ends_with_the_requested_messages(project):
     snakefile = project / "Snakefile"
     often = HEAD.replace("terminal.install", "terminal.PROGRESS_EVERY = 0\nterminal.install")
     assert often != HEAD
-    snakefile.write_text(often + "\n" + RULES)
-    status, _, lines = snakemake(project, "--cores", "1")
-    assert status == 0
-    remaining = [line for line in lines if " left" in line]
-    assert len(remaining) == 3
-    assert all(re.fullmatch(r"[123] of 4 jobs done, about \d+ s left", line) for line in remaining)
-
-
-def test_a_run_ends_with_the_requested_messages(project):
-    snakefile = project / "Snakefile"
     said = 'terminal.closing_functions[:] = [lambda: ["Use it."]]\n'
-    snakefile.write_text(HEAD + "\n" + said + RULES)
-    for _ in range(2):
+    snakefile.write_text(often + "\n" + said + RULES)
+    for n_remaining in (3, 0):
         status, _, lines = snakemake(project, "--cores", "1")
         assert status == 0
         assert lines[-2:] == ["", "Use it."]
+        remaining = [line for line in lines if " left" in line]
+        assert len(remaining) == n_remaining
+        pattern = r"[123] of 4 jobs done, about \d+ s left"
+        assert all(re.fullmatch(pattern, line) for line in remaining)
     assert "Use it." not in snakemake(project, "--cores", "1", "-n", "--forceall")[2]
 
 

@@ -22,7 +22,7 @@ def printed(name: str) -> str:
     result = subprocess.run(
         [sys.executable, f"examples/{name}.py"],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )
