@@ -153,7 +153,9 @@ for splits in SPLITS:
         output:
             **splits.each(split="results/{experiment}/split-{split}/split.h5"),
         params:
-            **splits.each(numbered=stages.numbered_split),
+            **splits.each(
+                numbered=stages.numbered_split,
+            ),
             code=code("split.py", "protocol.splitting"),
             settings=stages.splitting,
         log:

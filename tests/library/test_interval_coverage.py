@@ -102,12 +102,13 @@ def test_coverage_is_counted_from_the_predictions_of_the_saved_model(tmp_path, s
     generator = np.random.default_rng(4)
     draw_line(N_ROWS, generator)
     fresh = draw_line(table_laws.N_FRESH, generator)
-    predicted = load_model(folder / "model.h5").predict(fresh.inputs)
-    calibration = read_artifact(folder / "calibration.h5", "calibration")
+    (results,) = (path.parent for path in folder.glob("results/*/model.h5"))
+    predicted = load_model(results / "model.h5").predict(fresh.inputs)
+    calibration = read_artifact(results / "calibration.h5", "calibration")
     held = np.abs(fresh.outputs - predicted.outputs) <= calibration["half_widths"]
     np.testing.assert_allclose([row["coverage"] for row in first], held.mean(axis=0))
     assert len([key for key in calibration if key.startswith("split-")]) == N_SPLITS
-    answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+    answer = json.loads((results / "answer.json").read_text(encoding="utf-8"))
     compared = {entry["method"] for entry in answer["leaderboard"]}
     assert compared == set(METHODS)
     assert answer["training_size"] == 0.8 * N_ROWS

@@ -341,7 +341,7 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[tuple[int, int]]:
     done, total : int
         Steps that are done: reading, each split, the comparison and the saved model.
     """
-    from joblib import Parallel, delayed, parallel_config
+    from sklearn.utils.parallel import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
     splits = table.splits()
@@ -349,15 +349,22 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[tuple[int, int]]:
     with threadpool_limits(1):
         table.read()
         yield 1, total
-        with parallel_config("loky", inner_max_num_threads=1):
-            done = Parallel(n_jobs, return_as="generator_unordered")(
-                delayed(table.learn)(split) for split in splits
-            )
-            yield from ((number, total) for number, _ in enumerate(done, start=2))
+        done = Parallel(n_jobs, return_as="generator_unordered")(
+            delayed(_learn)(table, split) for split in splits
+        )
+        yield from ((number, total) for number, _ in enumerate(done, start=2))
         table.compare()
         yield total - 1, total
         table.save()
         yield total, total
+
+
+def _learn(table: TableRun, split: str) -> None:
+    """Fit all methods on a split, in a process with one thread of the linear algebra."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        table.learn(split)
 
 
 @contextmanager
