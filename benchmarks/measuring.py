@@ -371,18 +371,18 @@ def run(name: str, quick: bool, folder: Path) -> list[str]:
     module = importlib.import_module(f"benchmarks.{name}")
     wanted, found, failed = module.measurements(quick), [], []
     for position, measurement in enumerate(wanted, start=1):
-        place = f"{name} {position}/{len(wanted)} {measurement}"
-        print(f"{place} ...", flush=True)
+        location = f"{name} {position}/{len(wanted)} {measurement}"
+        print(f"{location} ...", flush=True)
         started = time.perf_counter()
         rows = in_own_process(name, measurement)
         if rows is None:
             failed.append(f"{name} {measurement}")
-            print(f"{place}: failed", flush=True)
+            print(f"{location}: failed", flush=True)
             continue
         found.append([{"benchmark": name} | each for each in rows])
         words, faults = getattr(module, "write", _write)(folder, found, quick)
         failed += [f"{name} {measurement}: {fault}" for fault in faults]
-        print(f"{place}: {words}, {time.perf_counter() - started:.0f} s", flush=True)
+        print(f"{location}: {words}, {time.perf_counter() - started:.0f} s", flush=True)
     return failed
 
 

@@ -393,13 +393,13 @@ def _drawn_coverage(rows: Sequence[Row], laws: Sequence[Row], module: ModuleType
         axis = figure.add_axes((0.12, 0.72 / (1.1 + 0.55 * len(laws)), 0.85, 0.55))
         axis.axvspan(*module.BAND, color="#e8f2fa", zorder=0)
         axis.axvline(float(laws[0]["level"]), color="#555555", linewidth=1.0)
-        for place, law in enumerate(laws):
+        for index, law in enumerate(laws):
             found = [float(row["coverage"]) for row in rows if row["law"] == law["law"]]
             # Spread evenly over the height of the line, so that none hides another.
-            heights = place + 0.56 * ((np.arange(len(found)) * 0.618) % 1.0 - 0.5)
-            color, mean = LINE_COLORS[place % len(LINE_COLORS)], float(law["coverage"])
+            heights = index + 0.56 * ((np.arange(len(found)) * 0.618) % 1.0 - 0.5)
+            color, mean = LINE_COLORS[index % len(LINE_COLORS)], float(law["coverage"])
             axis.plot(found, heights, "o", color=color, markersize=4, alpha=0.6)
-            axis.plot([mean, mean], [place - 0.4, place + 0.4], color=color, linewidth=3)
+            axis.plot([mean, mean], [index - 0.4, index + 0.4], color=color, linewidth=3)
         axis.set_yticks(range(len(laws)), [law["law"] for law in laws])
         axis.set_ylim(len(laws) - 0.5, -0.5)
         axis.xaxis.set_major_formatter(PercentFormatter(1.0))

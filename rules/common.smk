@@ -42,7 +42,7 @@ def typed_on_command_line():
 try:
     if set(str(CHECKOUT)) & set("{}"):
         raise UserError(
-            place=f"the folder '{CHECKOUT}'",
+            location=f"the folder '{CHECKOUT}'",
             found="its name holds a brace",
             expected=WITHOUT_BRACES[0],
             remedy="give the folder another name",

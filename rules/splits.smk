@@ -133,7 +133,7 @@ def splits_of_rules() -> list[Splits]:
     for experiment in settings.experiments:
         made = [*splits_of_submitted_jobs(experiment), *made_together(experiment)]
         ranges = [tuple(map(str, splits)) for splits in settings.splits_of_jobs(experiment, made)]
-        if ranges and settings.is_own(experiment):
+        if ranges and settings.is_user_table(experiment):
             ranges.append((FINAL,))
         for splits in ranges:
             several.setdefault(splits, set()).add(experiment)

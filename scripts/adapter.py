@@ -198,8 +198,8 @@ def explain(error: Exception, log: str | None) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full ({error.filename or 'while writing'}); make room"
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        place = f"{error.filename or 'a file'}: {error.strerror}"
-        return f"{place}; fix the permissions there, or how the disk is mounted"
+        location = f"{error.filename or 'a file'}: {error.strerror}"
+        return f"{location}; fix the permissions there, or how the disk is mounted"
     text = " ".join(str(error).split())
     where = f"see {log}" if log else "the traceback is above"
     return f"unexpected {type(error).__name__}: {text}; this is a defect, {where}"

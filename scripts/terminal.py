@@ -262,8 +262,8 @@ class TerminalHandler(logging.Handler):
     def word_progress(self, record: logging.LogRecord) -> str:
         self.total = record.total
         lines = []
-        for place, job in enumerate(self.finished):
-            self.done = record.done - len(self.finished) + place + 1
+        for index, job in enumerate(self.finished):
+            self.done = record.done - len(self.finished) + index + 1
             # The job may have failed before and succeeded when it was tried again.
             self.failed.pop(job, None)
             self.failed.pop(self.groups.pop(job, None), None)
@@ -510,12 +510,12 @@ def drop_tracebacks(lines: Iterable[str]) -> Iterable[str]:
     lines = list(lines)
     last = max((n for n, line in enumerate(lines) if line.startswith("error: ")), default=-1)
     inside = False
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if line.startswith("Traceback (most recent call last):"):
             inside = True
         elif inside and line and not line[0].isspace():
             inside = False
-            if place >= last:
+            if index >= last:
                 yield line
         elif not inside and line.strip() and line not in LINKS_OF_TRACEBACKS:
             yield line

@@ -52,7 +52,7 @@ def trial_numbers(config: pytest.Config, short: int, full: int) -> range | list[
     """Return the numbers of the trials: all, or some that are spread evenly over them."""
     if config.getoption("--faults") == "full":
         return range(full)
-    return [place * full // short for place in range(short)]
+    return [index * full // short for index in range(short)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -96,7 +96,7 @@ def read_cell(cell: Cell) -> Data:
     train, test = partition["train"][: cell.size], partition["test"]
     if np.isnan(outputs[train]).any():
         raise UserError(
-            place=f"the table {cell.table}",
+            location=f"the table {cell.table}",
             found="training outputs that are missing",
             expected="a table whose outputs are all known, as the peers need",
             remedy="give the table a reason in LEFT_OUT of benchmarks/compare/tables.py",
@@ -120,9 +120,10 @@ def run_peers(cells: Sequence[Cell], names: Sequence[str], cores: int) -> None:
         for number, done in enumerate(as_completed(started), start=1):
             cell, computed = started[done], done.result()
             if computed:
-                place = f"{cell.table}, {cell.size} rows, split {cell.split}"
+                location = f"{cell.table}, {cell.size} rows, split {cell.split}"
                 print(
-                    f"peers {number}/{len(started)}: {place}: {len(computed)} learned", flush=True
+                    f"peers {number}/{len(started)}: {location}: {len(computed)} learned",
+                    flush=True,
                 )
 
 

@@ -47,7 +47,7 @@ def compare(options: argparse.Namespace) -> None:
     unknown = [name for name in names if name not in tables]
     if unknown:
         raise UserError(
-            place="--tables",
+            location="--tables",
             found=", ".join(f"{name} ({left_out.get(name, 'no dataset')})" for name in unknown),
             expected=f"tables of numbers: {', '.join(tables)}",
             remedy="leave them out",
@@ -77,9 +77,9 @@ def compare(options: argparse.Namespace) -> None:
     write_summary(folder, scores, known)
     if not options.page:
         write_description(folder)
-    for place in (folder, *([ROOT / "docs"] if options.docs else [])):
-        page.write_page(place, scores, chosen, left_out, known, read_description(folder))
-        print(f"The page: {place / page.PAGE_NAME}")
+    for location in (folder, *([ROOT / "docs"] if options.docs else [])):
+        page.write_page(location, scores, chosen, left_out, known, read_description(folder))
+        print(f"The page: {location / page.PAGE_NAME}")
 
 
 def write_summary(folder: Path, scores: pandas.DataFrame, methods: Mapping[str, Mapping]) -> None:

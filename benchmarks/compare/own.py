@@ -119,7 +119,7 @@ def run_snakemake(folder: Path, targets: Sequence[str], cores: int) -> None:
     environment = {key: text for key, text in os.environ.items() if not key.startswith("SNAKEMAKE")}
     if subprocess.run(command, cwd=folder, env=environment).returncode:
         raise UserError(
-            place=f"the workflow in {folder}",
+            location=f"the workflow in {folder}",
             found="a job failed, as shown above",
             expected="all methods learned on all tables",
             remedy="fix what the log names and start the same command again; it continues there",

@@ -78,7 +78,7 @@ def protocol_experiments():
 
 def own_parts(experiment):
     """Return the files of the answer that heads the report on a table of the user's own."""
-    if settings.run.name != experiment or not settings.is_own(experiment):
+    if settings.run.name != experiment or not settings.is_user_table(experiment):
         return None
     return {
         "data_profile": f"results/{experiment}/data-profile.json",

@@ -64,7 +64,7 @@ def queue_files(experiment):
 
 def equivalence_files(experiment):
     """Return the equivalence checks of an experiment; none where a Gram matrix is too large."""
-    has_trial = settings.landmarks_of(experiment) is None or settings.is_own(experiment)
+    has_trial = settings.landmarks_of(experiment) is None or settings.is_user_table(experiment)
     return [f"results/{experiment}/equivalence-checks.json"] if has_trial else []
 
 
@@ -89,7 +89,7 @@ def all_steps():
         paths.update(equivalence_files(experiment))
         paths.update(read_by_tables(experiment))
         paths.update(queue_files(experiment))
-        if settings.is_own(experiment):
+        if settings.is_user_table(experiment):
             paths.update(own_results(experiment))
             paths.update(final_steps(SimpleNamespace(experiment=experiment)))
         for split in settings.splits_of(experiment):

@@ -7,25 +7,25 @@ from workflow_lib.run.requests import result_name
 
 def user_tables():
     """Return the experiments on user tables."""
-    return [experiment for experiment in settings.experiments if settings.is_own(experiment)]
+    return [experiment for experiment in settings.experiments if settings.is_user_table(experiment)]
 
 
-def refuse(place, found, expected, remedy):
+def refuse(location, found, expected, remedy):
     """End the run with a message that says how to fix the request."""
-    raise WorkflowError(str(UserError(place, found, expected, remedy)))
+    raise WorkflowError(str(UserError(location, found, expected, remedy)))
 
 
-def present_file(place, path):
+def present_file(location, path):
     """Return the path of a file that the user supplies; refuse a missing file, and braces."""
     if set("{}") & set(str(path)):
-        refuse(place, f"'{path}' holds a brace", *WITHOUT_BRACES)
+        refuse(location, f"'{path}' holds a brace", *WITHOUT_BRACES)
     if Path(path).is_file():
         return external_path(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
     nearest = nearest_name(Path(path).name, others)
     written = f"write '{Path(path).with_name(nearest)}'" if nearest else None
     refuse(
-        place,
+        location,
         f"'{path}' is a folder" if Path(path).is_dir() else f"there is no file '{path}'",
         "the path of a table, from the folder in which you run the command",
         written or "fix the path, or put the file there",
@@ -35,12 +35,12 @@ def present_file(place, path):
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
     values = settings.datasets[dataset]
-    place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key "
+    location = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key "
     named = {} if values.sources else values.options
     keys = {f"options.{key}": named.get(key) for key in ("file", "gram", "class_vectors")}
     tree = None if values.class_tree == CLASS_VECTORS else values.class_tree
     keys |= {"class_tree": tree, "class_costs": values.class_costs}
-    return [present_file(place + key, path) for key, path in keys.items() if path]
+    return [present_file(location + key, path) for key, path in keys.items() if path]
 
 
 def user_supplied_tables(wildcards):

@@ -41,8 +41,8 @@ def overlaps(figure) -> list[str]:
         x0, y0, x1, y1 = (max(round(edge), 0) for edge in box.padded(-EDGE).extents)
         if is_ink[y0:y1, x0:x1].any():
             found.append(f"a mark runs through {name!r}")
-    for (name, box), (other, place) in itertools.combinations(texts, 2):
-        shared = Bbox.intersection(box.padded(-EDGE), place.padded(-EDGE))
+    for (name, box), (other, location) in itertools.combinations(texts, 2):
+        shared = Bbox.intersection(box.padded(-EDGE), location.padded(-EDGE))
         if shared is not None and shared.width > 0 and shared.height > 0:
             found.append(f"{name!r} overlaps {other!r}")
     border = np.concatenate([is_ink[0], is_ink[-1], is_ink[:, 0], is_ink[:, -1]])

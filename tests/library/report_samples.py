@@ -377,7 +377,7 @@ def names_of_lines(axis) -> list[str]:
 
 def overlapping(boxes: Sequence) -> bool:
     """Return whether any two of the boxes of a figure overlap."""
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
+    return any(a.overlaps(b) for index, a in enumerate(boxes) for b in boxes[index + 1 :])
 
 
 def assert_apart(figure, boxes: Sequence, touching: float = 0.0) -> None:

@@ -211,11 +211,11 @@ def without_curves(items):
     }
 
 
-def assert_same_tree(first, second, place="") -> None:
+def assert_same_tree(first, second, location="") -> None:
     """Assert that two trees are equal, bit for bit."""
     if isinstance(first, dict):
-        assert first.keys() == second.keys(), place
+        assert first.keys() == second.keys(), location
         for name in first:
-            assert_same_tree(first[name], second[name], f"{place}/{name}")
+            assert_same_tree(first[name], second[name], f"{location}/{name}")
     else:
-        np.testing.assert_array_equal(first, second, err_msg=place)
+        np.testing.assert_array_equal(first, second, err_msg=location)

@@ -46,9 +46,9 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/altered":
             content = CONTENT[::-1]
         start = 0
-        asked = self.headers.get("Range")
-        if asked and self.path != "/no-range":
-            start = int(asked.removeprefix("bytes=").removesuffix("-"))
+        requested = self.headers.get("Range")
+        if requested and self.path != "/no-range":
+            start = int(requested.removeprefix("bytes=").removesuffix("-"))
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         else:
@@ -218,7 +218,7 @@ def test_server_that_refuses_the_range(destination, server):
     destination.with_name("file.bin.part").write_bytes(CONTENT[:1000])
     acquire(at(server, "refuses-ranges"), destination, pause=0)
     assert destination.read_bytes() == CONTENT
-    assert [asked for _, asked in server.requests] == ["bytes=1000-", None]
+    assert [requested for _, requested in server.requests] == ["bytes=1000-", None]
 
 
 @pytest.mark.parametrize("length", [1000, len(CONTENT), len(CONTENT) + 5])

@@ -56,7 +56,7 @@ def test_new_makes_a_run_with_methods_of_bags(tmp_path, capsys, n_unlabelled):
     assert "left out, because a number is missing: 1." in printed
     assert (f"unlabelled: {n_unlabelled}" in printed) == bool(n_unlabelled)
     configuration = load_configuration(config, {"experiments": ["cells"]})
-    assert configuration.is_own("cells")
+    assert configuration.is_user_table("cells")
     methods = set(configuration.methods_of("cells"))
     assert {"m-svm", "class-krr", "m-rf-classes"} <= methods
     experiment = configuration.experiments["cells"]

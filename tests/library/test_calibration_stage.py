@@ -46,8 +46,8 @@ class Experiment:
             features_stage.run(self.dataset, split, features, "standard", "rbf", "none")
             self.splits.append(split)
             self.features.append(features)
-            for place, name in enumerate(METHODS):
-                self.predict(name, number, place, {item: SIZE, "n-20_w-0_C-4": 20})
+            for index, name in enumerate(METHODS):
+                self.predict(name, number, index, {item: SIZE, "n-20_w-0_C-4": 20})
 
     def predict(self, method, number, seed, items):
         """Write the predictions of a method for a split."""

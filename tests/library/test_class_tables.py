@@ -32,7 +32,7 @@ def tree(**changed) -> dict:
         "input_names": ["a", "b", "c"],
         "vector_names": ["x", "y"],
         "row_names": [f"image {row}" for row in range(5)],
-        "place": "somewhere",
+        "location": "somewhere",
     }
     return class_dataset_tree(**{**arguments, **changed})
 

@@ -10,9 +10,9 @@ from workflow_lib.data.column_kinds import (
     MAX_LEVELS,
     MAX_NAME_LENGTH,
     column_kinds,
-    first_that_is_no_smiles,
+    first_invalid_smiles,
+    looks_like_row_id,
     n_words,
-    named_like_an_identity,
 )
 from workflow_lib.tabular.table_file import Table
 
@@ -116,12 +116,12 @@ def test_numbers_in_another_format_are_reported(first, end, number):
     "name", ["id", "ID", "sample_id", "Sample ID", "sampleId", "row", "Unnamed: 0", "name", "No."]
 )
 def test_names_of_identifiers_are_recognised(name):
-    assert named_like_an_identity(name)
+    assert looks_like_row_id(name)
 
 
 @each_case("name", ["acid", "solid", "lipid", "fluid", "grid", "x1", "notes", "Nox"])
 def test_other_names_with_the_same_endings_are_no_identifiers(name):
-    assert not named_like_an_identity(name)
+    assert not looks_like_row_id(name)
 
 
 def test_words_are_counted_where_there_is_a_text():
@@ -130,5 +130,5 @@ def test_words_are_counted_where_there_is_a_text():
 
 
 def test_the_first_text_that_is_no_smiles():
-    assert first_that_is_no_smiles(["CCO", "", "C C", "é"]) == 2
-    assert first_that_is_no_smiles(["CCO", ""]) is None
+    assert first_invalid_smiles(["CCO", "", "C C", "é"]) == 2
+    assert first_invalid_smiles(["CCO", ""]) is None

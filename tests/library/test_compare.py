@@ -389,7 +389,7 @@ def test_tables_are_ranked_at_their_largest_size():
     extra = scores[scores["size"] == 20].assign(method="catboost")
     extra = extra.drop_duplicates(["table", "split"])
     ranking = page.ranking_of(pd.concat([scores, extra]), chosen, names)
-    assert {place.experiment: place.training_size for place in ranking.places} == {
+    assert {location.experiment: location.training_size for location in ranking.places} == {
         "edm": 50,
         "jura": 20,
         "linnerud": 10,

@@ -237,25 +237,25 @@ def first_file(regressor: str) -> dict:
     return next(keys for keys in files if keys.get("regressor", DEFAULT_REGRESSOR) == regressor)
 
 
-def faults_of(data: dict, place: tuple, *value: object) -> list[str]:
+def faults_of(data: dict, location: tuple, *value: object) -> list[str]:
     """Return the faults of a file with another value at a place, or without it."""
     data = block = copy.deepcopy(data)
-    for name in place[:-1]:
+    for name in location[:-1]:
         block = block.setdefault(name, {})
-    block.pop(place[-1], None)
-    block |= dict.fromkeys(place[-1:], *value) if value else {}
+    block.pop(location[-1], None)
+    block |= dict.fromkeys(location[-1:], *value) if value else {}
     return [str(error) for error in method_of(data)[1]]
 
 
 @each_case("regressor", method_modules())
 def test_every_regressor_has_its_own_keys_alone(regressor):
     data, own = first_file(regressor), keys_of(parameters_of(regressor))
-    others = {place for name in method_modules() for place in keys_of(parameters_of(name))}
-    for place in {("no_such_key",), *others} - set(own):
+    others = {location for name in method_modules() for location in keys_of(parameters_of(name))}
+    for location in {("no_such_key",), *others} - set(own):
         # A block that is unknown is named as a whole; that of an estimator takes any key.
-        if len(place) == 1 or any(key[:-1] == place[:-1] for key in own):
-            (message,) = faults_of(data, place, [1])
-            assert message.startswith(f"tried.yaml, key {'.'.join(place)}: there is no such key")
+        if len(location) == 1 or any(key[:-1] == location[:-1] for key in own):
+            (message,) = faults_of(data, location, [1])
+            assert message.startswith(f"tried.yaml, key {'.'.join(location)}: there is no such key")
     # Keys of other regressors may be present and empty.
     empty = {"model": None, "kernel": [], "weak_outputs": None, "members": []}
     absent = {key: value for key, value in empty.items() if (key,) not in own}
@@ -266,10 +266,10 @@ def test_every_regressor_has_its_own_keys_alone(regressor):
 def test_every_required_key_is_missed(regressor):
     data, own = first_file(regressor), keys_of(parameters_of(regressor))
     assert all(field.description for field in own.values())
-    for place, field in own.items():
-        if field.is_required() and place != ("regressor",):
-            (message,) = faults_of(data, place)
-            assert message.startswith(f"tried.yaml, key {'.'.join(place)}: the key is missing")
+    for location, field in own.items():
+        if field.is_required() and location != ("regressor",):
+            (message,) = faults_of(data, location)
+            assert message.startswith(f"tried.yaml, key {'.'.join(location)}: the key is missing")
 
 
 def test_one_contradiction_gives_one_reason():

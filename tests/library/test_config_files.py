@@ -111,7 +111,7 @@ def test_names_are_sorted_file_stems(folder):
 def test_names_that_clash_or_would_be_overlooked_are_refused(folder, name):
     (folder / "datasets" / name).write_text("title: x\n")
     (error,) = ConfigurationFiles(folder).errors
-    assert error.place == f"config/datasets/{name}"
+    assert error.location == f"config/datasets/{name}"
     assert "rename" in error.remedy
 
 

@@ -34,7 +34,7 @@ def test_message_leaves_out_empty_parts(parts, message):
 
 def test_error_can_be_passed_between_processes():
     error = pickle.loads(pickle.dumps(UserError("here", "this", "that", "do so")))
-    assert (error.place, error.found, error.expected, error.remedy) == (
+    assert (error.location, error.found, error.expected, error.remedy) == (
         "here",
         "this",
         "that",

@@ -51,10 +51,10 @@ def test_kernels_are_those_of_the_series_on_the_lattice(tmp_path, capsys, scale)
     assert len(lines) == len(tree["sigmas"])
     unit = output_unit(series.reshape(15, -1))
     # Units of training rows up to twice and down to half that of all rows find their value.
-    asked = {lattice_sigma(w * unit * r) for w in (0.5, 2.0) for r in (0.5, 0.8, 1.0, 1.2, 2.0)}
-    assert asked <= set(tree["sigmas"])
-    assert tree["sigmas"].min() == min(asked)
-    assert tree["sigmas"].max() == max(asked)
+    requested = {lattice_sigma(w * unit * r) for w in (0.5, 2.0) for r in (0.5, 0.8, 1.0, 1.2, 2.0)}
+    assert requested <= set(tree["sigmas"])
+    assert tree["sigmas"].min() == min(requested)
+    assert tree["sigmas"].max() == max(requested)
 
 
 @pytest.mark.parametrize("kernel", ["dtw", "gak"])

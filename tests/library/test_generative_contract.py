@@ -220,7 +220,7 @@ EM = [(case, name) for case in BY_EM for name in outputs_for_em(case)]
 @each_case(
     ("case", "name", "strength", "seed"),
     # Every outputs meet every strength and every seed, and so do these two each other.
-    [(*outputs, i, (i + place) % 3) for place, outputs in enumerate(EM) for i in range(3)],
+    [(*outputs, i, (i + index) % 3) for index, outputs in enumerate(EM) for i in range(3)],
     ids=name_of,
 )
 def test_em_never_lowers_its_objective(case, name, strength, seed):

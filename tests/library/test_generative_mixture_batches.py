@@ -124,9 +124,9 @@ def test_starts_run_together_as_each_alone(covariance_type):
     start = start_statistics(values, random_memberships(80, n_starts=4), covariance_type)
     together = expectation_maximisation(values, start, covariance_type, FLOOR, 200, 1e-6)
     assert len({len(fit.log_likelihoods) for fit in together}) > 1
-    for place, fit in enumerate(together):
+    for index, fit in enumerate(together):
         (alone,) = expectation_maximisation(
-            values, start.of([place]), covariance_type, FLOOR, 200, 1e-6
+            values, start.of([index]), covariance_type, FLOOR, 200, 1e-6
         )
         np.testing.assert_allclose(fit.log_likelihoods, alone.log_likelihoods, rtol=1e-10)
         for ours, theirs in zip(fit.parameters, alone.parameters):
@@ -169,10 +169,10 @@ def test_eigenvalues_of_a_stack_are_clipped_as_those_of_each():
     matrices = factors @ factors.transpose(0, 1, 3, 2)
     floor = float(np.median(np.linalg.eigvalsh(matrices)[..., 0]))
     clipped = clip_eigenvalues(matrices, floor)
-    for place in np.ndindex(2, 3):
-        alone = clip_eigenvalues(matrices[place], floor)
-        np.testing.assert_allclose(clipped[place], alone, rtol=1e-12)
-        eigenvalues, eigenvectors = np.linalg.eigh(matrices[place])
+    for index in np.ndindex(2, 3):
+        alone = clip_eigenvalues(matrices[index], floor)
+        np.testing.assert_allclose(clipped[index], alone, rtol=1e-12)
+        eigenvalues, eigenvectors = np.linalg.eigh(matrices[index])
         expected = eigenvectors @ np.diag(np.maximum(eigenvalues, floor)) @ eigenvectors.T
         np.testing.assert_allclose(alone, expected, atol=1e-10)
     with pytest.raises(ValueError, match="infs or NaNs"):

@@ -52,8 +52,8 @@ def encoded(pixels):
 
 def contents():
     return {
-        f"{name}/{number}.png": encoded(picture(100 * place + number))
-        for place, name in enumerate(CLASSES)
+        f"{name}/{number}.png": encoded(picture(100 * index + number))
+        for index, name in enumerate(CLASSES)
         for number in range(PER_CLASS)
     }
 
@@ -83,7 +83,7 @@ def test_every_image_has_its_row(tmp_path, kind, function, capsys):
     tree = run(write(tmp_path), kind)
     assert names(tree) == ROWS
     assert names(tree, "classes") == [row.split("/")[0] for row in ROWS]
-    seeds = [100 * place + number for place in range(4) for number in range(PER_CLASS)]
+    seeds = [100 * index + number for index in range(4) for number in range(PER_CLASS)]
     expected = np.array([function(picture(seed)) for seed in seeds])
     np.testing.assert_array_equal(tree["features"], expected)
     assert tree["features"].dtype == expected.dtype

@@ -56,4 +56,4 @@ def test_rows_of_the_largest_gram_matrix():
     assert most_gram_rows([10, 400], [50, 100], limit=10_000) == 500
     assert most_gram_rows([10, 400], [100], limit=300) == 300
     assert most_gram_rows([3], [], limit=10_000, per_class=True) == 300
-    assert most_gram_rows([40], [], limit=10_000, is_own=True) == 80
+    assert most_gram_rows([40], [], limit=10_000, is_user_table=True) == 80

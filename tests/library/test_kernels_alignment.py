@@ -147,6 +147,6 @@ def test_lattice_holds_the_powers_of_two():
 @pytest.mark.parametrize(("smallest", "largest"), [(0.3, 9.0), (1.0, 1.0), (0.9, 1.2)])
 def test_lattice_between_two_values_serves_all_in_between_and_no_others(smallest, largest):
     lattice = lattice_between(smallest, largest)
-    asked = {lattice_sigma(value) for value in np.geomspace(smallest, largest, 500)}
-    assert set(lattice) == asked
+    requested = {lattice_sigma(value) for value in np.geomspace(smallest, largest, 500)}
+    assert set(lattice) == requested
     assert (np.diff(lattice) > 0).all()

@@ -120,7 +120,7 @@ def test_inputs_change_nothing(tmp_path):
 def test_features_without_lagged_values_are_reported(tmp_path):
     with pytest.raises(UserError, match="no lagged values") as caught:
         run_stages(tmp_path, *small_data(), lagged_values="none")
-    assert caught.value.place == str(tmp_path / "features.h5")
+    assert caught.value.location == str(tmp_path / "features.h5")
     assert "inputs.lagged_values: separate or added" in caught.value.remedy
     assert not (tmp_path / "regression.h5").exists()
     X, Y, _ = small_data()

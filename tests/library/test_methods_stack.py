@@ -299,7 +299,7 @@ def test_a_member_without_the_item_is_reported(tmp_path):
     late = member(stages, "late", 0.5, 1, sizes=[30])
     with pytest.raises(UserError, match="the member late holds no item n-20") as caught:
         run_stack(stages, {"late": late})
-    assert caught.value.place == str(late["regression"])
+    assert caught.value.location == str(late["regression"])
     assert "components: selected" in caught.value.remedy
     assert not stages.path("regression").exists()
 
@@ -313,7 +313,7 @@ def test_a_member_without_predictions_of_its_training_rows_is_reported(tmp_path)
     write_artifact(paths["regression"], regression, "regression")
     with pytest.raises(UserError, match="member weak holds no heldout_outp") as caught:
         run_stack(stages, {"weak": paths})
-    assert str(paths["regression"]) in caught.value.place
+    assert str(paths["regression"]) in caught.value.location
     assert f"rm {paths['regression']}" in caught.value.remedy
 
 

@@ -89,13 +89,13 @@ def test_a_name_given_twice_names_both_places(example):
     write(example, "methods/ridge", twice)
     write(example, "methods/weak", RIDGE | {"variants": {"twice": {}}})
     message = message_of(example)
-    for place in (
+    for location in (
         "config/methods/ridge.yaml, key variants.forest: there is another method named 'forest' "
         "(config/methods/forest.yaml)",
         "config/methods/weak.yaml, key variants.twice: there is another method named 'twice' "
         "(config/methods/ridge.yaml, key variants.twice)",
     ):
-        assert place in message
+        assert location in message
 
 
 def test_faults_in_a_variant_name_its_place(example):

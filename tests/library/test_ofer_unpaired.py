@@ -147,11 +147,11 @@ def test_the_noise_of_a_fold_comes_from_its_own_prior_and_small_factors_win_ties
     random = np.random.default_rng(0)
     outputs, folds = random.normal(size=(12, 2)), np.arange(12) % 3
     heldout = outputs + 0.1
-    asked = []
+    requested = []
 
     def unchanged(fold):
         def posterior(predicted, noise):
-            asked.append((fold, len(predicted), *noise))
+            requested.append((fold, len(predicted), *noise))
             return predicted
 
         return posterior
@@ -160,7 +160,7 @@ def test_the_noise_of_a_fold_comes_from_its_own_prior_and_small_factors_win_ties
     assert noise.factor == 0.0 and not noise.variances.any()
     np.testing.assert_array_equal(noise.means, heldout)
     expected = [(fold, 4, v, v) for v in (0.01, 0.02) for fold in range(3)]
-    np.testing.assert_allclose(asked, expected)
+    np.testing.assert_allclose(requested, expected)
     corrected = [lambda predicted, noise: predicted - 0.1 * (noise[0] > 0.015)] * 3
     better = choose_noise(outputs, heldout, folds, corrected, (0.0, 1.0, 2.0))
     assert better.factor == 2.0
@@ -195,5 +195,7 @@ def test_a_refusal_says_what_to_do():
         OutputFisherRegressor(GaussianModel()).fit(
             X, Y, Y_unpaired=np.full((1, Y.shape[1]), np.nan)
         )
-    assert refused.value.place == "OutputFisherRegressor.fit, Y_unpaired, rows 0 (counted from 0)"
+    assert (
+        refused.value.location == "OutputFisherRegressor.fit, Y_unpaired, rows 0 (counted from 0)"
+    )
     assert refused.value.expected and refused.value.remedy == "remove these rows"

@@ -74,7 +74,7 @@ def printed_numbers(number: int) -> list[str]:
 def holds_in_order(longer: list[str], shorter: list[str]) -> bool:
     """Return whether `shorter` is a contiguous part of `longer`."""
     places = range(len(longer) - len(shorter) + 1)
-    return any(longer[place : place + len(shorter)] == shorter for place in places)
+    return any(longer[index : index + len(shorter)] == shorter for index in places)
 
 
 def plain(name: str) -> str:
@@ -95,8 +95,8 @@ def test_the_numbers_of_a_file_are_those_of_the_text_one_after_the_other(number)
 @each_case("number", NUMBERS)
 def test_a_changed_digit_is_detected(number):
     expected = printed_numbers(number)
-    place = len(expected) // 2
-    changed = expected[:place] + [expected[place] + "1"] + expected[place + 1 :]
+    index = len(expected) // 2
+    changed = expected[:index] + [expected[index] + "1"] + expected[index + 1 :]
     for text in texts_from_captions(number):
         assert not holds_in_order(NUMBER.findall(text), changed)
 

@@ -85,7 +85,7 @@ def test_what_is_written_is_read_again(tmp_path):
 def test_many_outputs_of_one_range_are_named_by_a_pattern(tmp_path):
     generator = np.random.default_rng(1)
     columns = {"x": generator.normal(size=60).tolist()}
-    columns |= {f"count_{place}": generator.poisson(4.0, 60).tolist() for place in range(70)}
+    columns |= {f"count_{index}": generator.poisson(4.0, 60).tolist() for index in range(70)}
     table = Table.from_columns(columns, "wide.csv")
     request = {"name": "wide", "data": "wide.csv", "outputs": "count_*"}
     proposal = propose(request, table, config_with_methods(tmp_path / "config"))

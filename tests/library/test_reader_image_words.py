@@ -29,8 +29,8 @@ N_WORDS = OPTIONS["n_words"]
 def images(n_images=6):
     """Return files of two classes in two folders each, and of a third class."""
     files = {
-        f"all/{folder}/{name}/{number}.png": encoded(picture(32, 40, seed=100 * place + number))
-        for place, name in enumerate(("ant", "bee", "cat"))
+        f"all/{folder}/{name}/{number}.png": encoded(picture(32, 40, seed=100 * index + number))
+        for index, name in enumerate(("ant", "bee", "cat"))
         for number in range(n_images)
         for folder in (("train", "test")[number % 2],)
     }
@@ -102,9 +102,9 @@ def test_words_are_the_nearest_of_the_codebook(dataset):
     counts = Images(described, rows).counts(words)
     expected = np.zeros((2, 4, N_WORDS), dtype=int)
     for bag, row in zip(expected, rows):
-        for place in range(*described["begins"][row : row + 2]):
-            away = np.linalg.norm(described["values"][place] - words.astype(float), axis=1)
-            bag[described["parts"][place], away.argmin()] += 1
+        for index in range(*described["begins"][row : row + 2]):
+            away = np.linalg.norm(described["values"][index] - words.astype(float), axis=1)
+            bag[described["parts"][index], away.argmin()] += 1
     np.testing.assert_array_equal(counts, expected.reshape(2, -1))
     assert counts.dtype == np.uint8
     with pytest.raises(ValueError, match="different descriptors"):
@@ -192,11 +192,11 @@ def test_photographs_of_graz_are_supplied_by_the_user(name, tmp_path, monkeypatc
     message = refusal(read_dataset, "image_words", settings.options, [], 0)
     assert "no file or folder resources/graz-02. Expected a folder or an archive" in message
     assert "the configuration of the dataset says where to find it" in message
-    for place, (folder, number) in enumerate({"bikes": 3, "persons": 3, "none": 4}.items()):
+    for index, (folder, number) in enumerate({"bikes": 3, "persons": 3, "none": 4}.items()):
         Path("resources/graz-02", folder).mkdir(parents=True)
         for image in range(number):
             path = Path("resources/graz-02", folder, f"{image}.png")
-            path.write_bytes(encoded(picture(seed=10 * place + image)))
+            path.write_bytes(encoded(picture(seed=10 * index + image)))
     tree = read_dataset("image_words", settings.options, [], 0)
     names = json.loads(tree["names"]["classes"])
     assert names == sorted(settings.options["classes"]) and settings.positive_class in names

@@ -128,9 +128,9 @@ def test_outputs_are_a_mixture_whose_components_have_few_directions(table):
 
 def test_latent_positions_are_normal_around_the_centre_of_their_component(table):
     truth = table["truth"]
-    place = truth["latent"] - truth["centres"][truth["component"]]
-    np.testing.assert_allclose(place.mean(axis=0), 0.0, atol=0.05)
-    np.testing.assert_allclose(np.cov(place.T), np.eye(4), atol=0.05)
+    location = truth["latent"] - truth["centres"][truth["component"]]
+    np.testing.assert_allclose(location.mean(axis=0), 0.0, atol=0.05)
+    np.testing.assert_allclose(np.cov(location.T), np.eye(4), atol=0.05)
 
 
 def test_outputs_are_best_predicted_by_the_formula(table):

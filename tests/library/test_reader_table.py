@@ -182,8 +182,8 @@ def test_a_row_that_lacks_some_outputs_is_dropped_or_weak_where_asked(tmp_path):
     assert (report["rows_incomplete"], report["missing_outputs"]) == (1, 0)
     assert report["rows_labelled"] == N_LABELLED - 1
     weak = stored(tmp_path, same_group="patient", **options)
-    place = from_json_bytes(weak["rows"]["name"]).index("r5")
-    assert np.isnan(weak["outputs"][place]).all()
+    index = from_json_bytes(weak["rows"]["name"]).index("r5")
+    assert np.isnan(weak["outputs"][index]).all()
     assert weak["report"]["rows_weak"] == N_WEAK + 1
 
 
@@ -484,7 +484,7 @@ def test_too_few_labelled_rows_are_refused_with_what_is_needed(tmp_path):
 def test_only_rows_that_are_weak_may_lack_all_outputs():
     outputs = np.array([[1.0, 2.0], [3.0, np.nan], [np.nan, np.nan], [np.nan, np.nan]])
     weak = np.array([False, False, True, True])
-    arguments = {"input_names": ["x"], "output_names": ["a", "b"], "place": "here"}
+    arguments = {"input_names": ["x"], "output_names": ["a", "b"], "location": "here"}
     arguments |= {"allow_missing_outputs": True, "allow_constant_outputs": True}
     inputs = np.arange(4.0)[:, np.newaxis]
     tree = dataset_tree(inputs, outputs, weak_rows=weak, **arguments)

@@ -340,7 +340,7 @@ def test_csv_in_another_encoding(tmp_path):
 )
 def test_tables_that_no_method_can_learn_from(inputs, outputs, words):
     with pytest.raises(UserError, match=f"somewhere.*{words}"):
-        dataset_tree(np.array(inputs), np.array(outputs), ["x"], ["y"], place="somewhere")
+        dataset_tree(np.array(inputs), np.array(outputs), ["x"], ["y"], location="somewhere")
 
 
 def with_missing_outputs(outputs, **groups) -> dict:

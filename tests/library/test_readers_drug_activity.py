@@ -223,7 +223,7 @@ def test_states_are_the_paths_that_transitions_lead_from():
     pytest.importorskip("rdkit")
     counts, names, states = tree_transitions(["CCO", "C", "c1ccccc1"], 1)
     for state in np.unique(states):
-        (path,) = {names[place].rpartition(">")[0] for place in np.flatnonzero(states == state)}
+        (path,) = {names[index].rpartition(">")[0] for index in np.flatnonzero(states == state)}
         total = counts.toarray()[:, states == state].sum(axis=1)
         if path == "root":
             np.testing.assert_allclose(total, 1.0)

@@ -104,15 +104,15 @@ def test_rows_are_sorted_by_day_and_company(tmp_path):
 
 def test_outputs_are_the_volatilities_of_the_weeks_after(tmp_path):
     tree = read(tmp_path)
-    for row, (company, place) in enumerate([("AB", 10), ("CD.E", 10), ("AB", 12)]):
+    for row, (company, index) in enumerate([("AB", 10), ("CD.E", 10), ("AB", 12)]):
         prices = prices_of(company)
-        weeks = [by_deviation(prices[place + 3 * week : place + 3 * week + 4]) for week in (0, 1)]
+        weeks = [by_deviation(prices[index + 3 * week : index + 3 * week + 4]) for week in (0, 1)]
         np.testing.assert_allclose(tree["outputs"][row], weeks)
-        lagged_values = by_deviation(prices[place - 4 : place + 1])
+        lagged_values = by_deviation(prices[index - 4 : index + 1])
         assert tree["lagged_values"]["values"][row] == pytest.approx([lagged_values])
         days = trading_days()
-        assert tree["order"]["begin"][row] == days[place - 4].toordinal()
-        assert tree["order"]["end"][row] == days[place + 6].toordinal()
+        assert tree["order"]["begin"][row] == days[index - 4].toordinal()
+        assert tree["order"]["end"][row] == days[index + 6].toordinal()
     assert json.loads(tree["names"]["outputs"]) == ["week_1", "week_2"]
     assert json.loads(tree["names"]["lagged_values"]) == ["lagged_4_days"]
     assert (tree["names"]["series_length"], tree["names"]["series_channels"]) == (2, 1)

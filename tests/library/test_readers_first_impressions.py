@@ -48,8 +48,8 @@ FEATURES = {
 
 def write_pickle(folder: Path, scores=SCORES, protocol: int = 2) -> Path:
     content = {
-        trait: {video: row[place] for video, row in scores.items()}
-        for place, trait in enumerate(TRAITS)
+        trait: {video: row[index] for video, row in scores.items()}
+        for index, trait in enumerate(TRAITS)
     }
     content["interview"] = dict.fromkeys(scores, 7.0)
     path = folder / "annotation_training.pkl"

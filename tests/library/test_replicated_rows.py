@@ -64,8 +64,8 @@ def with_names(kind, seed=0, **options):
     """Return scans with a column of names of a `kind`, and the advice that is expected."""
     columns, sample = scans(seed, **options)
     name = texts(f"S{number:02d}" for number in sample)
-    scan = texts(f"S{number:02d}_{place}" for place, number in enumerate(sample))
-    letter = texts(f"S{number:02d}{'abc'[place % 3]}" for place, number in enumerate(sample))
+    scan = texts(f"S{number:02d}_{index}" for index, number in enumerate(sample))
+    letter = texts(f"S{number:02d}{'abc'[index % 3]}" for index, number in enumerate(sample))
     order = np.random.default_rng(seed).permutation(len(sample))
     missing = columns["y2"].copy()
     missing[::3] = np.nan

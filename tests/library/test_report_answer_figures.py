@@ -135,7 +135,7 @@ def test_the_best_method_is_the_first_row_and_none_leaves_the_axis(numbers):
     assert high < 40.0
     figure.draw_without_rendering()
     for line in axis.lines:
-        assert all(low <= place <= high for place in np.atleast_1d(line.get_xdata())), line
+        assert all(low <= location <= high for location in np.atleast_1d(line.get_xdata())), line
     assert "40.000 \u00b1 0.000" in [text.get_text() for text in axis.texts]
 
 
@@ -197,11 +197,11 @@ def test_classes_are_bars_from_the_easiest_to_the_hardest(accuracies):
 @each_case(("case", "metric"), in_turn([*BY_SPLIT, *BY_SPLIT], [*SHOWN_AS, "arrmse"]))
 def test_no_name_or_number_of_the_methods_is_crossed(case, metric):
     values = SHOWN_AS[metric](BY_SPLIT[case])
-    labels = [f"{LONG} {place}" for place in range(len(values))]
+    labels = [f"{LONG} {index}" for index in range(len(values))]
     points = pd.DataFrame(
         [
-            (f"m-{place}", labels[place], split, value)
-            for (place, split), value in np.ndenumerate(values)
+            (f"m-{index}", labels[index], split, value)
+            for (index, split), value in np.ndenumerate(values)
         ],
         columns=["method", "label", "split", "value"],
     )
@@ -236,17 +236,17 @@ def test_what_lies_beyond_the_axis_of_the_methods_is_a_triangle_at_its_edge():
 def test_no_name_or_number_of_the_learning_curves_is_crossed(case, metric):
     sizes, means, deviations = CURVES[case]
     percent = 100 if metric == "accuracy" else 1
-    labels = [f"{LONG} {place}" for place in range(len(means))]
+    labels = [f"{LONG} {index}" for index in range(len(means))]
     points = pd.DataFrame(
         [
-            (f"m-{place}", labels[place], size, percent * mean, percent * deviation)
-            for place in range(len(means))
-            for size, mean, deviation in zip(sizes, means[place], deviations[place], strict=True)
+            (f"m-{index}", labels[index], size, percent * mean, percent * deviation)
+            for index in range(len(means))
+            for size, mean, deviation in zip(sizes, means[index], deviations[index], strict=True)
         ],
         columns=["method", "label", "training_size", "mean", "deviation"],
     )
     found = {"winner": "m-0", "baseline": {"label": "training mean", "mean": percent}}
-    methods = {f"m-{place}": {"label": label} for place, label in enumerate(labels)}
+    methods = {f"m-{index}": {"label": label} for index, label in enumerate(labels)}
     assert overlaps(answer.draw_curve(points, found, methods, metric)) == []
 
 
@@ -264,7 +264,7 @@ def test_no_name_or_number_of_the_outputs_is_crossed(case, name):
     ("name", "n_classes"), [("{}", 30), (LONG + " {}", 2), (LONG + " {}", 30), ("w" * 60 + "{}", 2)]
 )
 def test_no_name_or_number_of_the_classes_is_crossed(name, n_classes):
-    names = [name.format(place) for place in range(n_classes)]
+    names = [name.format(index) for index in range(n_classes)]
     truth = np.repeat(np.arange(n_classes), 4)
     split = {"true_classes": truth, "predicted_classes": truth[::-1]}
     dataset = {"classes": {}, "names": {"classes": json.dumps(names)}}

@@ -157,11 +157,11 @@ def test_points_far_from_all_others_are_drawn_at_the_edge(tmp_path):
     path, dataset = write_calibration(tmp_path)
     with_an_outlier(path, "predicted", 1e6)
     (axis,) = residuals_novelty.draw(path, title="Toy", methods=METHODS).axes
-    ((_, place),) = points(axis)["test row above the axis"]
-    assert place == axis.get_ylim()[1] < 10
+    ((_, location),) = points(axis)["test row above the axis"]
+    assert location == axis.get_ylim()[1] < 10
     for axis in predicted_true.draw(path, dataset, title="Toy", methods=METHODS).axes:
-        ((_, place),) = points(axis)["prediction beyond the axis"]
-        assert place == axis.get_ylim()[1] < 20
+        ((_, location),) = points(axis)["prediction beyond the axis"]
+        assert location == axis.get_ylim()[1] < 20
         assert len(points(axis)) == 3
 
 

@@ -197,11 +197,11 @@ def test_images_have_their_true_and_predicted_classes(tmp_path):
     assert len(axes) == len(places) == 18
     texts = iter(figure.texts[1:])
     n_wrong = 0
-    for axis, place in zip(axes, places, strict=True):
+    for axis, index in zip(axes, places, strict=True):
         np.testing.assert_array_equal(
-            axis.images[0].get_array(), data["images"]["thumbnails"][test[place]]
+            axis.images[0].get_array(), data["images"]["thumbnails"][test[index]]
         )
-        true, predicted = best.truth[0][place], best.predicted[0][place]
+        true, predicted = best.truth[0][index], best.predicted[0][index]
         label = next(texts)
         frame = axis.spines["left"].get_linewidth()
         if true == predicted:
@@ -226,10 +226,10 @@ def test_bars_are_the_predicted_memberships(tmp_path):
     best = best_of(paths)
     test = read_artifact(paths["splits"][0], "split")["test"]
     places = shown_places(best.truth[0], test, 24)
-    for axis, place in zip(bar_axes(figure), places, strict=True):
+    for axis, index in zip(bar_axes(figure), places, strict=True):
         heights = [patch.get_height() for patch in axis.patches]
-        assert heights == memberships[place].tolist()
-        assert axis.get_xticklabels()[0].get_text() == str(memberships[place].argmax() + 1)
+        assert heights == memberships[index].tolist()
+        assert axis.get_xticklabels()[0].get_text() == str(memberships[index].argmax() + 1)
     assert figure.texts[0].get_text() == (
         "Toy\nwOFER-GMM, 100 weak rows, 2 examples per class, first split: 77.8 % of 18\n"
         "test images right\nBars: predicted memberships in the components 1 to 3, from 0 to 1"
@@ -243,9 +243,9 @@ def test_bars_of_other_methods_are_those_of_the_predicted_class(tmp_path):
     best = best_of(paths)
     test = read_artifact(paths["splits"][0], "split")["test"]
     places = shown_places(best.truth[0], test, 24)
-    for axis, place in zip(bar_axes(figure), places, strict=True):
+    for axis, index in zip(bar_axes(figure), places, strict=True):
         heights = [patch.get_height() for patch in axis.patches]
-        np.testing.assert_allclose(heights, memberships[best.predicted[0][place]])
+        np.testing.assert_allclose(heights, memberships[best.predicted[0][index]])
     assert "Bars: memberships of the predicted class in" in figure.texts[0].get_text()
     without = sheet(paths, models="absent")
     assert bar_axes(without) == []

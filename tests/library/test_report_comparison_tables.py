@@ -28,8 +28,8 @@ ASKED = [
 METHODS = {"wofer-gmm": {"label": "wOFER"}, "class-krr": {"label": "KRR"}}
 
 
-def answers(scores, asked):
-    options = {"methods": METHODS, "metric": "accuracy", "comparisons": asked}
+def answers(scores, requested):
+    options = {"methods": METHODS, "metric": "accuracy", "comparisons": requested}
     return list(table_cells("comparisons", scores, **options).itertuples())
 
 
@@ -44,7 +44,7 @@ def scores(tmp_path):
 def test_answers_are_those_of_both_tests(scores):
     cells = answers(read_scores(scores), ASKED)
     assert [(cell.training_size, cell.question) for cell in cells] == [
-        (size, asked["question"]) for size in (1, 5) for asked in ASKED
+        (size, requested["question"]) for size in (1, 5) for requested in ASKED
     ]
     first, itself, reverse = cells[3:]
     assert (first.weak_size, first.against_weak_size) == (300, 0)
@@ -75,9 +75,9 @@ def test_the_table_is_written_with_its_questions(scores, tmp_path):
 
 
 def test_questions_without_scores_are_refused(scores):
-    asked = [{"question": "?", "method": "class-krr", "against": "class-krr"}]
+    requested = [{"question": "?", "method": "class-krr", "against": "class-krr"}]
     with pytest.raises(UserError, match="no training size at which both methods"):
-        answers(read_scores(scores), asked)
+        answers(read_scores(scores), requested)
 
 
 def test_fixed_numbers_of_components_are_compared_one_by_one(tmp_path):

@@ -57,8 +57,8 @@ def test_ranks_follow_the_errors_of_each_dataset(tmp_path):
     assert found.methods == ("ofer-gmm", "m-krr", "m-rf")
     np.testing.assert_array_equal(found.ranks, [[1, 3, 2], [3, 1, 2], [1, 2, 3]])
     np.testing.assert_allclose(found.average_ranks, [5 / 3, 2, 7 / 3])
-    assert [place.training_size for place in found.places] == [50, 50, 50]
-    assert [place.n_splits for place in found.places] == [5, 5, 5]
+    assert [location.training_size for location in found.places] == [50, 50, 50]
+    assert [location.n_splits for location in found.places] == [5, 5, 5]
     assert found.places[1].errors["ofer-gmm"] == pytest.approx(0.7)
 
 
@@ -76,7 +76,7 @@ def test_the_largest_block_without_a_gap_is_ranked(tmp_path):
     errors["d"] = {"m-krr": 0.1, "m-rf": 0.2}
     found = rank(tmp_path, errors)
     assert set(found.methods) == {"m-krr", "m-rf", "ofer-gmm"}
-    assert [place.experiment for place in found.places] == ["a", "b", "c"]
+    assert [location.experiment for location in found.places] == ["a", "b", "c"]
     assert found.left_out == ("wofer-gmm",)
     assert found.unranked == ("Title of d",)
 
@@ -95,7 +95,7 @@ def test_a_dataset_of_several_experiments_counts_once(tmp_path):
     errors = {"a": {"m-krr": 0.5, "m-rf": 0.4}} | {name: three(0.5, 0.4, 0.3) for name in "bcd"}
     shared = {"a": {"dataset": "same"}, "b": {"dataset": "same"}, "c": {"dataset": "same"}}
     found = rank(tmp_path, errors, experiments=shared)
-    assert [place.experiment for place in found.places] == ["b", "d"]
+    assert [location.experiment for location in found.places] == ["b", "d"]
     assert found.unranked == ()
 
 
@@ -138,7 +138,7 @@ def test_a_method_that_lacks_a_split_is_not_ranked_there(tmp_path):
     run_settings = {name: settings_of(name) for name in "ab"}
     # At the smaller size all four methods have every split.
     found = rank_methods({"a": damaged, "b": whole}, run_settings)
-    assert [place.training_size for place in found.places] == [20, 50]
+    assert [location.training_size for location in found.places] == [20, 50]
     at_largest = damaged[damaged["training_size"] == 50]
     assert len(rank_methods({"a": at_largest, "b": whole}, run_settings).methods) == 3
 

@@ -29,9 +29,9 @@ def write_inputs(folder, names=("m-krr", "ofer-gmm", "m-rf"), n_outputs=3):
     split = {"train": np.array(TRAIN), "test": np.array(TEST), "sizes": np.array([4, 6])}
     write_artifact(folder / "split.h5", split, "split")
     predictions = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         # The error of a row grows with its number.
-        shift = (1 + place) * np.array(TEST)[:, None] / 10
+        shift = (1 + index) * np.array(TEST)[:, None] / 10
         predicted = np.nan_to_num(outputs[TEST], nan=4.0) + shift
         items = {"n-6_w-0_C-selected": {"outputs": predicted}}
         predictions[name] = folder / f"{name}.h5"
@@ -60,8 +60,8 @@ def test_stripes_are_differences_from_the_training_mean(tmp_path):
     for row, axis, stripes in zip(rows, axes, values, strict=True):
         assert f"row {row}" in axis.texts[0].get_text()
         np.testing.assert_allclose(stripes[0], outputs[row] - mean)
-        for place in (1, 2, 3):
-            np.testing.assert_allclose(stripes[place], outputs[row] + place * row / 10 - mean)
+        for index in (1, 2, 3):
+            np.testing.assert_allclose(stripes[index], outputs[row] + index * row / 10 - mean)
         labels = [text.get_text() for text in axis.get_yticklabels()]
         assert labels == ["true", "m-KRR", "OFER-GMM", "m-RF"]
     assert axes[0].texts[0].get_text().startswith("lowest error")
@@ -105,10 +105,10 @@ def test_missing_outputs_show_the_hatched_background(tmp_path):
     figure = draw(arguments, output_scale="center")
     assert figure.get_suptitle().endswith("Hatched: not observed")
     axes, values = blocks_of(figure)
-    ((place, stripe, output),) = np.argwhere(np.isnan(values))
+    ((index, stripe, output),) = np.argwhere(np.isnan(values))
     assert (stripe, output) == (0, 1)
-    assert "row 3" in axes[place].texts[0].get_text()
-    assert axes[place].patch.get_hatch()
+    assert "row 3" in axes[index].texts[0].get_text()
+    assert axes[index].patch.get_hatch()
 
 
 def test_the_title_says_what_was_run(tmp_path):

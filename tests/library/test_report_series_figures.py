@@ -42,9 +42,9 @@ def write_series(folder, n_channels=1, methods=("m-krr", "ofer-gmm"), length=3):
         path = folder / f"split-{split}.h5"
         write_artifact(path, {"test": np.array(test), "sizes": sizes}, "split")
         splits.append(path)
-        for place, method in enumerate(methods):
+        for index, method in enumerate(methods):
             # The error of a row grows with its number, and the first split is the worst one.
-            shift = (1 + place) * (1 + np.array(test)) * (2 if split == 0 else 1)
+            shift = (1 + index) * (1 + np.array(test)) * (2 if split == 0 else 1)
             items = {
                 f"n-{size}_w-0_C-selected": {"outputs": outputs[test] + shift[:, None] / size}
                 for size in sizes
@@ -107,13 +107,13 @@ def test_panels_show_truth_means_and_deviations(tmp_path):
     assert titles[5] == "highest error: row 6, 2 splits"
     lines = panel_lines(figure.axes[1])
     np.testing.assert_array_equal(lines["true series"], [[1, 2, 3], outputs[1]])
-    for place, label in enumerate(["m-KRR", "OFER-GMM"], start=1):
-        shifts = place * 2 * np.array([2, 1, 1]) / 50
+    for index, label in enumerate(["m-KRR", "OFER-GMM"], start=1):
+        shifts = index * 2 * np.array([2, 1, 1]) / 50
         steps, means = lines[label]
         np.testing.assert_allclose(means, outputs[1] + shifts.mean())
         # Points stay nearer to their step than to the next one.
         assert np.abs(steps - [1, 2, 3]).max() < 0.25
-        container = figure.axes[1].containers[place - 1]
+        container = figure.axes[1].containers[index - 1]
         bottom, top = container.lines[2][0].get_segments()[0][:, 1]
         assert (top - bottom) / 2 == pytest.approx(np.std(shifts, ddof=1))
     title = figure.get_suptitle()

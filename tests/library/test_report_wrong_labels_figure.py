@@ -34,8 +34,8 @@ def test_points_are_the_means_at_each_share(tmp_path):
     for (title, label), points in drawn.items():
         method = next(name for name in METHODS if METHODS[name]["label"] == label)
         (size,) = (size for size in sizes if str(size) in title)
-        for (place, mean), (share, errors) in zip(points, by_share.items(), strict=True):
-            assert place == pytest.approx(100 * share, abs=10)
+        for (location, mean), (share, errors) in zip(points, by_share.items(), strict=True):
+            assert location == pytest.approx(100 * share, abs=10)
             if method in errors:
                 expected = np.mean([errors[method](size, split) for split in range(5)])
                 assert mean == pytest.approx(expected)

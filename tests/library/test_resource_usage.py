@@ -120,10 +120,10 @@ def test_the_csv(tmp_path, capsys):
     write_benchmark(tmp_path, "jobs/features/small-1.tsv", header[:4])
     run(tmp_path / "run.json", tmp_path / "jobs", tmp_path / "datasets", tmp_path / "out.csv")
     assert "features small-1" in capsys.readouterr().out
-    asked = job_needs("features", 50, 1.0)
+    requested = job_needs("features", 50, 1.0)
     assert (tmp_path / "out.csv").read_text() == (
         "rule,dataset,n_jobs,seconds,cpu_seconds,asked_mb,used_mb,asked_minutes,used_minutes\n"
-        f"features,table,1,6.0,0.0,{asked.mem_mb},,{asked.runtime},0.1\n"
+        f"features,table,1,6.0,0.0,{requested.mem_mb},,{requested.runtime},0.1\n"
     )
 
 

@@ -49,11 +49,11 @@ def test_a_stand_in_replaces_an_experiment_whose_data_are_missing(folder):
     assert "away" not in settings.datasets
 
 
-@pytest.mark.parametrize("place", ["resources/away/far.csv", "mirror/tables/far.csv"])
-def test_sources_count_where_they_are_fetched_or_in_a_mirror(folder, monkeypatch, place):
+@pytest.mark.parametrize("location", ["resources/away/far.csv", "mirror/tables/far.csv"])
+def test_sources_count_where_they_are_fetched_or_in_a_mirror(folder, monkeypatch, location):
     monkeypatch.setenv("OFER_MIRROR", "elsewhere:mirror")
-    Path(place).parent.mkdir(parents=True)
-    Path(place).write_text("y\n1")
+    Path(location).parent.mkdir(parents=True)
+    Path(location).write_text("y\n1")
     settings = run_in(folder)
     assert list(settings.experiments) == ["far", "first"]
     assert settings.replaced == {}

@@ -87,7 +87,7 @@ def test_a_run_without_a_study_has_no_file_of_one(folder):
 def test_an_unknown_study_is_refused(folder, name, remedy):
     with pytest.raises(UserError) as caught:
         study_of(folder, {"study": name}, ["config/config.yaml"])
-    assert caught.value.place == (
+    assert caught.value.location == (
         "the run's configuration (config/config.yaml or --config), key study"
     )
     assert caught.value.found.startswith(f"there is no study named '{name}'")

@@ -198,7 +198,7 @@ def test_what_is_no_molecule_is_named_with_its_line(tmp_path, smiles, words):
     table = read_table(tmp_path / "t.csv")
     with pytest.raises(UserError) as caught:
         TableEncoding.fit(table, smiles="mol").encode(table)
-    assert caught.value.place.endswith("t.csv, line 3, column 'mol'")
+    assert caught.value.location.endswith("t.csv, line 3, column 'mol'")
     assert words in caught.value.found
 
 
@@ -244,7 +244,7 @@ def test_the_order_of_columns_does_not_matter_and_a_missing_one_is_named():
     wrong["widht"] = wrong.pop("width")
     with pytest.raises(UserError) as caught:
         encoding.encode(Table.from_columns(wrong, "rows.csv"))
-    assert caught.value.place == "rows.csv"
+    assert caught.value.location == "rows.csv"
     assert caught.value.remedy == "write 'widht'"
 
 

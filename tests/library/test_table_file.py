@@ -113,7 +113,7 @@ def test_what_is_no_finite_number_is_named_with_its_line(tmp_path, text):
     assert not table.is_numeric("b") and table.is_numeric("a")
     with pytest.raises(UserError) as caught:
         table.numbers("b")
-    assert caught.value.place.endswith("table.csv, line 4, column 'b'")
+    assert caught.value.location.endswith("table.csv, line 4, column 'b'")
     assert f"'{text}' is not a finite number" in caught.value.found
 
 
@@ -298,7 +298,7 @@ def test_an_exact_name_goes_before_a_pattern_and_the_order_is_that_of_the_file()
 def test_a_pattern_that_means_nothing_is_refused(pattern):
     with pytest.raises(UserError) as caught:
         table_of("width", "height").matching(["height", pattern], "numbers")
-    assert caught.value.place == "here, option numbers"
+    assert caught.value.location == "here, option numbers"
     assert f"'{pattern}'" in caught.value.found
     if pattern in ("widht", "Width"):
         assert caught.value.remedy == "write 'width'"

@@ -117,9 +117,9 @@ def test_lists_hold_names_and_patterns(table):
 
 
 def test_a_name_may_hold_a_comma_or_a_bracket(table):
-    asked = columns_of(table, inputs="x1,a, b,c[1]")
-    assert asked.inputs == ["x1", "a, b", "c[1]"]
-    assert asked.insisted == {"x1", "a, b", "c[1]"}
+    requested = columns_of(table, inputs="x1,a, b,c[1]")
+    assert requested.inputs == ["x1", "a, b", "c[1]"]
+    assert requested.insisted == {"x1", "a, b", "c[1]"}
 
 
 def test_a_pattern_does_not_force_a_column(table):
@@ -132,8 +132,8 @@ def test_a_number_on_the_command_line_may_be_a_column():
 
 
 def test_an_output_named_in_full_is_no_input_of_a_pattern(table):
-    asked = columns_of(table, outputs="y1", inputs="*")
-    assert asked.inputs == ["x1", "x2", "a, b", "c[1]", "notes", "batch", "y2"]
+    requested = columns_of(table, outputs="y1", inputs="*")
+    assert requested.inputs == ["x1", "x2", "a, b", "c[1]", "notes", "batch", "y2"]
 
 
 def test_a_column_named_in_full_is_no_output_of_a_pattern(table):
@@ -162,9 +162,9 @@ def test_a_column_is_one_thing(table, change):
 
 
 def test_a_category_or_text_is_an_input_as_well(table):
-    asked = columns_of(table, inputs="x1,notes", text="notes", categories="x1")
-    assert asked.inputs == ["x1", "notes"]
-    assert asked.categories == ["x1"]
+    requested = columns_of(table, inputs="x1,notes", text="notes", categories="x1")
+    assert requested.inputs == ["x1", "notes"]
+    assert requested.categories == ["x1"]
 
 
 @pytest.mark.parametrize("key", ["outputs", "inputs", "text", "group"])

@@ -207,7 +207,7 @@ def test_names_of_outputs_survive_the_files_of_errors(tmp_path):
     path = tmp_path / "coordinates.csv"
     row = dict.fromkeys(COORDINATES, 0)
     row |= {"experiment": "e", "dataset": "d", "method": "m", "components": "selected"}
-    rows = [row | {"coordinate": place, "name": name} for place, name in enumerate(FORMULAS)]
+    rows = [row | {"coordinate": index, "name": name} for index, name in enumerate(FORMULAS)]
     write_rows(path, COORDINATES, [row | {"setting": ""} for row in rows])
     assert not any(cell.startswith(tuple("=+-@")) for cell in path.read_text().split(","))
     assert list(read_coordinates(path)["name"]) == FORMULAS

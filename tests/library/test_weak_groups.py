@@ -343,16 +343,16 @@ def test_memberships_of_every_fold_are_those_of_its_own_rows(tmp_path):
                 model, scaling = model_from_tree(stored), scaling_from_tree(stored)
                 known = rows[np.ones(size, dtype=bool) if fold is None else folds != fold]
                 mean = np.nanmean(Y[known], axis=0)
-                for place, row in enumerate(partition["weak"]):
+                for index, row in enumerate(partition["weak"]):
                     same = [other for other in known if codes[other] == codes[row]]
-                    assert labels[name]["is_labelled"][place] == bool(same)
+                    assert labels[name]["is_labelled"][index] == bool(same)
                     expected = model.weights_
                     if same:
                         outputs = np.array([np.where(np.isnan(Y[o]), mean, Y[o]) for o in same])
                         each = model.responsibilities(scaling.apply(outputs))
                         expected = sum(each) / len(same)
                     n_neutral += not same
-                    found = labels[name]["memberships"][place]
+                    found = labels[name]["memberships"][index]
                     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert n_neutral > 0
     # Every group of the pool has a row in the largest training set.

@@ -80,7 +80,7 @@ class Encyclopedia:
         return answer
 
     @property
-    def asked(self):
+    def requested(self):
         return [question["titles"].split("|") for question in self.questions]
 
 
@@ -160,7 +160,7 @@ def test_titles_are_asked_for_in_batches_and_once_for_several_classes(output, sl
     titles = {f"class {row}": content["title"] for row, content in enumerate(pages)}
     titles["twin"] = "P00"
     fetch_introductions(titles, output, opener, pause=0.5)
-    assert [len(batch) for batch in opener.asked] == [MAX_TITLES, 3]
+    assert [len(batch) for batch in opener.requested] == [MAX_TITLES, 3]
     assert sleeps == [0.5]
     assert kept(output)["twin"] == kept(output)["class 0"]
     assert len(kept(output)) == MAX_TITLES + 4
@@ -233,12 +233,12 @@ class TestResuming:
         fetch_introductions({"ant": "Ant"}, output, Encyclopedia(ANT))
         opener = Encyclopedia(BEE)
         fetch_introductions({**TITLES, "emmet": "Ant"}, output, opener)
-        assert opener.asked == [["Bee"]]
+        assert opener.requested == [["Bee"]]
         assert kept(output)["emmet"] == kept(output)["ant"]
         before = output.stat().st_mtime_ns
         assert fetch_introductions(TITLES, output, opener) == {}
         assert output.stat().st_mtime_ns == before
-        assert len(opener.asked) == 1
+        assert len(opener.requested) == 1
 
     def test_another_title_replaces_the_page_and_other_classes_stay(self, output):
         fetch_introductions(TITLES, output, Encyclopedia(ANT, BEE))
@@ -261,7 +261,7 @@ class TestResuming:
         assert len(kept(output)) == MAX_TITLES
         fetch_introductions(titles, output, opener)
         assert len(kept(output)) == MAX_TITLES + 3
-        assert opener.asked[-1] == sorted(titles)[MAX_TITLES:]
+        assert opener.requested[-1] == sorted(titles)[MAX_TITLES:]
 
     @pytest.mark.parametrize(
         ("content", "words"),

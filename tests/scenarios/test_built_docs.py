@@ -88,11 +88,11 @@ def test_built_pages_load_nothing_from_elsewhere_and_have_no_broken_links(built)
             assert (built / re.sub(r"[?#].*", "", address)).exists(), f"{path.name}: {address}"
         for address in links.linked:
             if not re.match(r"\w+:", address):
-                target, _, place = address.partition("#")
+                target, _, location = address.partition("#")
                 target = built / (target or path.name)
                 assert target.exists(), f"{path.name}: {address}"
-                if place and target.suffix == ".html":
-                    assert place in links_of(target).places, f"{path.name}: {address}"
+                if location and target.suffix == ".html":
+                    assert location in links_of(target).places, f"{path.name}: {address}"
     for style in built.rglob("*.css"):
         assert not re.search(r"(@import|url\()[\"' ]*(https?:)?//", style.read_text())
 

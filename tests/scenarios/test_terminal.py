@@ -152,7 +152,7 @@ def test_a_failure_is_readable_and_says_how_to_resume(project):
     text = "\n".join(lines)
     assert status == 1
     assert "Traceback" not in text and "CalledProcessError" not in text
-    start = next(place for place, line in enumerate(lines) if "FAILED make item b" in line)
+    start = next(index for index, line in enumerate(lines) if "FAILED make item b" in line)
     assert lines[start + 1 : start + 6] == [
         "working on b",
         "error: data.csv, row 7: a word. Expected a number. To fix it: write a number.",

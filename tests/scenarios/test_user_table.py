@@ -93,8 +93,8 @@ def refusal(outcome: Outcome) -> str:
     assert "this is a defect" not in outcome.text
     errors = [line for line in outcome.text.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1, outcome.text
-    place, _, found = errors[0].removeprefix("error: ").partition(": ")
-    assert place and found, errors[0]
+    location, _, found = errors[0].removeprefix("error: ").partition(": ")
+    assert location and found, errors[0]
     assert " Expected " in errors[0], errors[0]
     assert " To fix it: " in errors[0], errors[0]
     return errors[0]
@@ -175,7 +175,7 @@ REFUSED_REQUESTS = {
 
 
 @pytest.fixture(scope="module")
-def asked(fresh: Path) -> tuple[dict[str, str], dict[str, Outcome]]:
+def requested(fresh: Path) -> tuple[dict[str, str], dict[str, Outcome]]:
     """Return the configuration before all requests for new tables, and how each of them ended."""
     write_bad_tables(fresh)
     before = contents(fresh, "config")
@@ -189,24 +189,24 @@ def asked(fresh: Path) -> tuple[dict[str, str], dict[str, Outcome]]:
 
 
 @pytest.mark.parametrize("name", REFUSED_TABLES)
-def test_a_table_that_cannot_be_used_is_reported(asked, name):
-    assert_reports(asked[1][name], REFUSED_TABLES[name][2])
+def test_a_table_that_cannot_be_used_is_reported(requested, name):
+    assert_reports(requested[1][name], REFUSED_TABLES[name][2])
 
 
 @pytest.mark.parametrize("name", REFUSED_REQUESTS)
-def test_a_request_that_cannot_be_met_is_reported(asked, name):
-    assert_reports(asked[1][name], REFUSED_REQUESTS[name][1])
+def test_a_request_that_cannot_be_met_is_reported(requested, name):
+    assert_reports(requested[1][name], REFUSED_REQUESTS[name][1])
 
 
-def test_a_table_of_ten_thousand_columns_is_taken(asked, fresh):
-    outcome = asked[1]["wide"]
+def test_a_table_of_ten_thousand_columns_is_taken(requested, fresh):
+    outcome = requested[1]["wide"]
     assert outcome.status == 0, outcome.text
     assert "wide.csv: 30 rows, 10000 columns" in outcome.text
     assert "predicted from 9999 numbers" in outcome.text
 
 
-def test_what_is_refused_leaves_no_configuration(asked, fresh):
-    before, _ = asked
+def test_what_is_refused_leaves_no_configuration(requested, fresh):
+    before, _ = requested
     after = contents(fresh, "config")
     written = {"config/datasets/wide.yaml", "config/experiments/wide.yaml"}
     assert set(after) - set(before) - {DATASET, EXPERIMENT} == written
@@ -515,8 +515,8 @@ def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path
     random = Random(2)
     places = {"common": (0, 24), "rare": (4, 7), "single": (9, 1)}
     rows = [
-        f"{random.gauss(place, 1):.3f},{random.gauss(-place, 1):.3f},{name}"
-        for name, (place, count) in places.items()
+        f"{random.gauss(location, 1):.3f},{random.gauss(-location, 1):.3f},{name}"
+        for name, (location, count) in places.items()
         for _ in range(count)
     ]
     (folder / "kinds.csv").write_text("\n".join(["heat,cold,kind", *rows]) + "\n")
@@ -590,8 +590,8 @@ def test_bags_of_rows_get_one_prediction_each_and_unlabelled_ones_are_learned_fr
     random = Random(4)
 
     def cells(bag: int) -> list[str]:
-        place = 2 * (bag % 2)
-        drawn = [(random.gauss(place, 1), random.gauss(-place, 1)) for _ in range(6)]
+        location = 2 * (bag % 2)
+        drawn = [(random.gauss(location, 1), random.gauss(-location, 1)) for _ in range(6)]
         kind = ("well", "ill")[bag % 2] if bag < 30 else ""
         return [f"p{bag},{kind},{size:.4f},{1000 * weight:.1f}" for size, weight in drawn]
 

@@ -31,13 +31,13 @@ def flip_bit(path: Path, other: Path, in_attribute: bool) -> None:
     """Change one bit, such that most files can still be read: a number or a name differs."""
     content = bytearray(path.read_bytes())
     if path.suffix == ".h5":
-        place = _place_of_attribute(path) if in_attribute else _place_of_number(path)
+        index = _place_of_attribute(path) if in_attribute else _place_of_number(path)
     elif in_attribute:
-        place = next(place for place, byte in enumerate(content) if chr(byte).isalpha())
+        index = next(index for index, byte in enumerate(content) if chr(byte).isalpha())
     else:
         is_digit = [byte in b"0123456789" for byte in content]
-        place = max(range(len(content)), key=lambda place: (is_digit[place], place))
-    content[place] ^= 1
+        index = max(range(len(content)), key=lambda index: (is_digit[index], index))
+    content[index] ^= 1
     path.write_bytes(content)
 
 

@@ -271,8 +271,8 @@ def _misspelt(random: Random, text: str) -> str:
     """Return `text` with a letter dropped, doubled, swapped with the next or replaced."""
     if not text:
         return "x"
-    place = random.randrange(len(text))
-    before, letter, after = text[:place], text[place], text[place + 1 :]
+    index = random.randrange(len(text))
+    before, letter, after = text[:index], text[index], text[index + 1 :]
     return before + random.choice(
         [after, letter + letter + after, after[:1] + letter + after[1:], "x" + after]
     )
@@ -288,33 +288,33 @@ def _line(random: Random, text: str) -> tuple[list[str], int]:
 
 def _twice(random: Random, text: str) -> str:
     """a line is repeated"""
-    lines, place = _line(random, text)
-    return "".join([*lines[:place], lines[place], *lines[place:]])
+    lines, index = _line(random, text)
+    return "".join([*lines[:index], lines[index], *lines[index:]])
 
 
 def _without_line(random: Random, text: str) -> str:
     """a line is gone"""
-    lines, place = _line(random, text)
-    return "".join([*lines[:place], *lines[place + 1 :]])
+    lines, index = _line(random, text)
+    return "".join([*lines[:index], *lines[index + 1 :]])
 
 
 def _indented(random: Random, text: str) -> str:
     """a line is indented by a tab or a space"""
-    lines, place = _line(random, text)
-    lines[place] = random.choice("\t ") + lines[place]
+    lines, index = _line(random, text)
+    lines[index] = random.choice("\t ") + lines[index]
     return "".join(lines)
 
 
 def _with_character(random: Random, text: str) -> str:
     """a character with a meaning in YAML is inserted"""
-    place = random.randrange(len(text))
-    return text[:place] + random.choice("[]{}:,&*!|>%@`'\"#?-\t\n\x07") + text[place:]
+    location = random.randrange(len(text))
+    return text[:location] + random.choice("[]{}:,&*!|>%@`'\"#?-\t\n\x07") + text[location:]
 
 
 def _without_character(random: Random, text: str) -> str:
     """a character is gone"""
-    place = random.randrange(len(text))
-    return text[:place] + text[place + 1 :]
+    index = random.randrange(len(text))
+    return text[:index] + text[index + 1 :]
 
 
 def _cut_off(random: Random, text: str) -> str:
@@ -354,8 +354,8 @@ def _nested(random: Random, text: str) -> str:
 def _with_value(random: Random, text: str, value: str) -> str:
     lines, _ = _line(random, text)
     with_values = [n for n, line in enumerate(lines) if ": " in line and line[0] != "#"]
-    place = random.choice(with_values)
-    lines[place] = f"{lines[place].partition(':')[0]}: {value}\n"
+    index = random.choice(with_values)
+    lines[index] = f"{lines[index].partition(':')[0]}: {value}\n"
     return "".join(lines)
 
 

@@ -94,9 +94,9 @@ class Trial:
 
 def mutated(number: int) -> Trial:
     """Return the trial of this number."""
-    place, make = number % len(SAMPLES), SAMPLES[number % len(SAMPLES)]
+    location, make = number % len(SAMPLES), SAMPLES[number % len(SAMPLES)]
     sample = make()
-    turn = number // len(SAMPLES) * SAMPLES.count(make) + SAMPLES[:place].count(make)
+    turn = number // len(SAMPLES) * SAMPLES.count(make) + SAMPLES[:location].count(make)
     pairs = [
         (file, change)
         for file, content in sample.files.items()
@@ -139,8 +139,8 @@ def _flipped(random: Random, content: bytes, delimiter: str) -> bytes:
 
 
 def _with_random_bytes(random: Random, content: bytes, delimiter: str) -> bytes:
-    place = random.randrange(len(content) + 1)
-    return content[:place] + random.randbytes(random.randint(1, 200)) + content[place:]
+    location = random.randrange(len(content) + 1)
+    return content[:location] + random.randbytes(random.randint(1, 200)) + content[location:]
 
 
 def _truncated(random: Random, content: bytes, delimiter: str) -> bytes:
@@ -163,8 +163,8 @@ def _line_deleted(random: Random, content: bytes, delimiter: str) -> bytes:
 
 def _line_duplicated(random: Random, content: bytes, delimiter: str) -> bytes:
     lines = _lines(content)
-    place = random.choice([0, random.randrange(len(lines))])
-    return b"".join([*lines[: place + 1], *lines[place:]])
+    index = random.choice([0, random.randrange(len(lines))])
+    return b"".join([*lines[: index + 1], *lines[index:]])
 
 
 def _lines_swapped(random: Random, content: bytes, delimiter: str) -> bytes:
@@ -256,14 +256,14 @@ def _many_spaces(random: Random, content: bytes, delimiter: str) -> bytes:
 
 
 def _with_nul(random: Random, content: bytes, delimiter: str) -> bytes:
-    place = random.randrange(len(content) + 1)
-    return content[:place] + bytes(random.randint(1, 3)) + content[place:]
+    location = random.randrange(len(content) + 1)
+    return content[:location] + bytes(random.randint(1, 3)) + content[location:]
 
 
 def _invalid_utf_8(random: Random, content: bytes, delimiter: str) -> bytes:
-    place = random.randrange(len(content) + 1)
+    location = random.randrange(len(content) + 1)
     wrong = random.choice([b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"caf\xe9"])
-    return content[:place] + wrong + content[place:]
+    return content[:location] + wrong + content[location:]
 
 
 def _as_utf_16(random: Random, content: bytes, delimiter: str) -> bytes:
@@ -340,9 +340,9 @@ BINARY_CHANGES = {
 
 def _of_member(random: Random, archive: Archive, change) -> Archive:
     """Return the archive with one member changed, from (name, content) to a list of such pairs."""
-    place = random.randrange(len(archive.members)) if archive.members else 0
+    index = random.randrange(len(archive.members)) if archive.members else 0
     members = list(archive.members)
-    members[place : place + 1] = change(*members[place]) if members else []
+    members[index : index + 1] = change(*members[index]) if members else []
     return replace(archive, members=tuple(members))
 
 
@@ -387,8 +387,8 @@ def _harmed(random: Random, archive: Archive, delimiter: str) -> Archive:
         changed = bytearray(plain)
         for _ in range(random.randint(1, 3)):
             start = 512 * random.randrange(max(len(changed) // 512, 1))
-            place = min(start + random.randrange(512), len(changed) - 1)
-            changed[place] = random.randrange(256)
+            index = min(start + random.randrange(512), len(changed) - 1)
+            changed[index] = random.randrange(256)
         return bytes(changed)
 
     return replace(archive, harm=harm)
@@ -693,8 +693,8 @@ def _impressions(packed: bool) -> Callable[[], Sample]:
         files = {
             "annotation_training.pkl": python_2_pickle(
                 {
-                    trait: {video: row[place] for video, row in scores.items()}
-                    for place, trait in enumerate(_TRAITS)
+                    trait: {video: row[index] for video, row in scores.items()}
+                    for index, trait in enumerate(_TRAITS)
                 }
             ),
             "features.npy": array.getvalue(),

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 import smoke
-from run_at_work import RunAtWork
+from running_workflow import RunAtWork
 from whole_results import assert_whole
 
 HOUR = 3600

@@ -126,9 +126,9 @@ def test_a_file_that_snakemake_itself_cannot_read_or_replace_is_named(finished, 
 def damage_batch(folder: Path, files: Files, number: int, how: Damage) -> list[str]:
     """Damage a batch of files, remove what was made from them, and return their names."""
     batch = files.batches[number % BATCHES]
-    for place, name in enumerate(batch):
+    for index, name in enumerate(batch):
         other = files.undisturbed / another_file(name, files.names)
-        damage(folder / name, how, other, variant=bool((place + number // BATCHES) % 2))
+        damage(folder / name, how, other, variant=bool((index + number // BATCHES) % 2))
     for job in readers_of(files.jobs, batch):
         for output in job.outputs:
             (folder / output).unlink()

@@ -100,7 +100,7 @@ def test_a_changed_model_predicts_or_ends_in_one_message(trees, tmp_path_factory
     def check(data) -> None:
         tree = trees[data.draw(some.sampled_from(sorted(trees)))]
         for _ in range(data.draw(some.integers(1, 2))):
-            place = data.draw(some.sampled_from(paths(tree)))
+            location = data.draw(some.sampled_from(paths(tree)))
             kind = data.draw(some.sampled_from(("replace", "remove", "bytes", "shape")))
 
             def change(value, kind=kind):
@@ -114,7 +114,7 @@ def test_a_changed_model_predicts_or_ends_in_one_message(trees, tmp_path_factory
                     return np.frombuffer(bytes(flipped), value.dtype).reshape(value.shape)
                 return data.draw(values)
 
-            tree = changed(tree, place, change)
+            tree = changed(tree, location, change)
             if not tree:
                 return
         try:
@@ -135,10 +135,10 @@ def test_a_changed_model_predicts_or_ends_in_one_message(trees, tmp_path_factory
 def test_texts_of_a_model_that_are_no_data_end_in_one_message(trees, tmp_path):
     path = tmp_path / "model.h5"
     tree = trees["ridge"]
-    texts = [place for place in paths(tree) if isinstance(_at(tree, place), str)]
-    for place in texts:
+    texts = [location for location in paths(tree) if isinstance(_at(tree, location), str)]
+    for location in texts:
         for text in ("", "[" * 10_000, "null", json.dumps({"outputs": 3}), "a/../b"):
-            foreign = changed(tree, place, lambda _, text=text: text)
+            foreign = changed(tree, location, lambda _, text=text: text)
             write_artifact(path, foreign, "predictor", allow_nan=[p[-1] for p in paths(tree)])
             try:
                 load_model(path).predict(small_table(n_rows=3))
@@ -146,7 +146,7 @@ def test_texts_of_a_model_that_are_no_data_end_in_one_message(trees, tmp_path):
                 assert str(path) in str(error) or "given table" in str(error), error
 
 
-def _at(tree, place):
-    for name in place:
+def _at(tree, location):
+    for name in location:
         tree = tree[name]
     return tree

@@ -21,16 +21,16 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 
 KIND = "a hostile archive or source"
-STRANGE = str(ROOT / "tests" / "system" / "strange_job.py")
+STRANGE = str(ROOT / "tests" / "system" / "unknown_job.py")
 
 
-def assert_reported(ended: Ended, place: str) -> None:
+def assert_reported(ended: Ended, location: str) -> None:
     """Check that the jobs ended with one error that names a place and says what to do."""
     assert ended.status == 1, ended
     assert ended.error.startswith("error: "), ended.text[-2000:]
     assert "this is a defect" not in ended.error, ended.text[-2000:]
     assert "not enough memory" not in ended.error, ended.text[-2000:]
-    assert place in ended.error, ended.error
+    assert location in ended.error, ended.error
     assert " Expected " in ended.error and " To fix it: " in ended.error, ended.error
     assert ended.error.isprintable(), repr(ended.error)
 
@@ -153,8 +153,8 @@ class Server:
 
     def __init__(self) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.place = f"127.0.0.1:{self.socket.getsockname()[1]}"
-        self.address = f"http://{self.place}"
+        self.location = f"127.0.0.1:{self.socket.getsockname()[1]}"
+        self.address = f"http://{self.location}"
         self.connections = 0
         self.closing = threading.Event()
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -199,7 +199,7 @@ def with_length(content: bytes, length: int | None = None) -> list[bytes]:
 
 def redirect(location: str) -> Callable[[Server], list[bytes]]:
     return lambda server: page(
-        b"", f"Location: {location.format(server=server.place)}", status="302 Found"
+        b"", f"Location: {location.format(server=server.location)}", status="302 Found"
     )
 
 
@@ -394,8 +394,8 @@ def external_storage(file: h5py.File, name: str, victim: Path) -> None:
     content = file[name][()]
     (victim / "data.bin").write_bytes(content.tobytes())
     del file[name]
-    place = [(str(victim / "data.bin"), 0, content.nbytes)]
-    file.create_dataset(name, content.shape, content.dtype, external=place)
+    location = [(str(victim / "data.bin"), 0, content.nbytes)]
+    file.create_dataset(name, content.shape, content.dtype, external=location)
 
 
 def virtual(file: h5py.File, name: str, victim: Path) -> None:

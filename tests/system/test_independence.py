@@ -126,8 +126,8 @@ def run(fresh, undisturbed, tmp_path_factory) -> Iterator[Callable[[Way], Run]]:
 
     def run_in(way: Way) -> Run:
         if repr(way) not in runs:
-            place = tmp_path_factory.mktemp("otherwise")
-            runs[repr(way)] = run_otherwise(way, fresh, undisturbed, place)
+            location = tmp_path_factory.mktemp("otherwise")
+            runs[repr(way)] = run_otherwise(way, fresh, undisturbed, location)
         return runs[repr(way)]
 
     yield run_in
@@ -137,19 +137,19 @@ def run(fresh, undisturbed, tmp_path_factory) -> Iterator[Callable[[Way], Run]]:
         shutil.rmtree(done.folder, ignore_errors=True)
 
 
-def run_otherwise(way: Way, fresh: Path, undisturbed: Path, place: Path) -> Run:
-    """Run the smoke experiment in folders below `place`."""
-    variables = {**way.variables, **locale_variables(way.locale, place)}
-    place.joinpath(way.folder).mkdir(parents=True)
-    project = smoke.copy_of(fresh, place / way.folder / "project")
+def run_otherwise(way: Way, fresh: Path, undisturbed: Path, location: Path) -> Run:
+    """Run the smoke experiment in folders below `location`."""
+    variables = {**way.variables, **locale_variables(way.locale, location)}
+    location.joinpath(way.folder).mkdir(parents=True)
+    project = smoke.copy_of(fresh, location / way.folder / "project")
     before = contents(project, ".")
     entry = project
     if way.is_linked:
-        entry = place / way.folder / "link"
+        entry = location / way.folder / "link"
         entry.symlink_to(project, target_is_directory=True)
     folder, options, prefix = entry, [], []
     if way.is_apart:
-        folder = place / way.folder / "results apart"
+        folder = location / way.folder / "results apart"
         folder.mkdir()
         options = ["--snakefile", str(entry / "Snakefile")]
         make_writable(project, False)
@@ -199,14 +199,14 @@ def order_of_jobs(folder: Path) -> list[str]:
     return [path.relative_to(jobs).as_posix() for path in files]
 
 
-def locale_variables(name: str | None, place: Path) -> dict[str, str]:
-    """Return the variables that choose a locale, which is built below `place` if it is missing."""
+def locale_variables(name: str | None, location: Path) -> dict[str, str]:
+    """Return the variables that choose a locale, built below `location` if it is missing."""
     if name is None:
         return {}
     if is_known({"LC_ALL": name}):
         return {"LC_ALL": name}
     language, _, encoding = name.partition(".")
-    built = place / "locales"
+    built = location / "locales"
     if not shutil.which("localedef"):
         pytest.skip(f"the locale {name} is not installed, and there is no localedef to build it")
     built.mkdir()
@@ -440,8 +440,8 @@ def scored(fresh, tmp_path_factory) -> Callable[[int, tuple[str, ...]], Path]:
     def folder_of(n_threads: int, methods: tuple[str, ...]) -> Path:
         key = (n_threads, methods)
         if key not in folders:
-            place = tmp_path_factory.mktemp("threads") / "run"
-            folders[key] = score_many_rows(fresh, place, n_threads, methods)
+            location = tmp_path_factory.mktemp("threads") / "run"
+            folders[key] = score_many_rows(fresh, location, n_threads, methods)
         return folders[key]
 
     return folder_of

@@ -12,7 +12,7 @@ from threading import Timer
 import psutil
 import pytest
 import smoke
-from run_at_work import RunAtWork, jobs_at_work, jobs_to_run
+from running_workflow import RunAtWork, jobs_at_work, jobs_to_run
 from small_run import SNAKEMAKE, SUFFIX, Outcome
 from whole_results import assert_none_incomplete, assert_whole
 

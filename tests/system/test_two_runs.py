@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 import smoke
-from run_at_work import RunAtWork
+from running_workflow import RunAtWork
 from small_run import SNAKEMAKE, contents, write_yaml
 from whole_results import assert_whole
 

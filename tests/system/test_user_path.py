@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import smoke
 from places import BLOCK, mounted_disk
-from run_at_work import RunAtWork
+from running_workflow import RunAtWork
 from small_run import (
     SNAKEMAKE,
     Outcome,
@@ -242,7 +242,7 @@ def test_two_users_get_the_same_results(stages):
         parent = Path(name)
         parent.chmod(0o755)
         with ThreadPoolExecutor(2) as pool:
-            folders = list(pool.map(lambda place: whole_path(stages, parent, *place), PLACES))
+            folders = list(pool.map(lambda location: whole_path(stages, parent, *location), PLACES))
         for folder in folders:
             assert_as_undisturbed(folder, "predict", stages)
             assert (folder / f"results/{NAME}/report.html").stat().st_size > 10_000

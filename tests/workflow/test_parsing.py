@@ -57,8 +57,8 @@ def test_every_result_is_a_target(second_run, first_folder):
         if name.startswith("results/timings/") and name.endswith((".json", ".tsv"))
     }
     # A table that the user supplied is a target as well, and is not made.
-    asked = {name for name in targets if name.startswith(("results/", "resources/"))}
-    assert made - times == asked - times
+    requested = {name for name in targets if name.startswith(("results/", "resources/"))}
+    assert made - times == requested - times
 
 
 def test_a_summary_of_the_workflow_changes_nothing(finished):

@@ -123,8 +123,8 @@ def test_submitted_groups_request_what_their_rules_need():
         assert is_local == (name in LOCAL), name
         assert is_local != ("group:" in body), name
         splits = ", splits" if "splits.rule_name" in body else ""
-        asked = [f'mem_mb=memory_for("{name}"),', f'runtime=minutes_for("{name}"{splits}),']
-        assert is_local or all(text in body for text in asked), name
+        requested = [f'mem_mb=memory_for("{name}"),', f'runtime=minutes_for("{name}"{splits}),']
+        assert is_local or all(text in body for text in requested), name
 
 
 def test_every_script_belongs_to_a_rule():

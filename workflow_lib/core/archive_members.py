@@ -90,7 +90,7 @@ def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
             yield name, content_of(archive, member)
     if not found:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"no member of the archive matches {pattern}",
             expected="an archive that holds such files, in any folder",
             remedy="check that this is the intended archive",
@@ -111,7 +111,7 @@ def _refuse_unreadable(path: Path, member: tarfile.TarInfo) -> None:
         return
     large = member.size > MAX_MEMBER
     raise UserError(
-        place=str(path),
+        location=str(path),
         found=f"the member '{member.name}' "
         + (f"has {member.size} bytes" if large else "is a link or a device, not a plain file"),
         expected=f"plain files of at most {MAX_MEMBER} bytes",

@@ -87,7 +87,7 @@ def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
     except DAMAGE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"it cannot be read, is damaged or not {kind} ({reason})",
             expected=f"{kind}, intact",
             remedy=remedy,

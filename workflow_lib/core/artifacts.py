@@ -101,7 +101,7 @@ def write_artifact(
     fault = _first_not_finite(entries, allow_nan)
     if fault is not None:
         raise UserError(
-            place=f"{path}, '{fault[0]}'",
+            location=f"{path}, '{fault[0]}'",
             found=f"{fault[1]}; nothing was written",
             expected="finite numbers only",
             remedy="look in the inputs of this job for values that are missing or extreme",
@@ -252,7 +252,7 @@ def _load(
     """
     if not path.is_file():
         raise UserError(
-            place=str(path),
+            location=str(path),
             found="the file does not exist",
             expected="an artifact written by an earlier job",
             remedy="run the same snakemake command again",
@@ -283,7 +283,7 @@ def _header(path: Path, file: h5py.File) -> dict[str, Any]:
             )
     if header["schema_version"] != SCHEMA_VERSION:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"an artifact of another version of the workflow, with schema version "
             f"{header['schema_version']}",
             expected=f"schema version {SCHEMA_VERSION}",
@@ -434,7 +434,7 @@ def _is_other_hdf5(path: Path) -> bool:
 
 def _damaged(path: Path, found: str, expected: str) -> UserError:
     return UserError(
-        place=str(path),
+        location=str(path),
         found=found,
         expected=expected,
         remedy=f"rm {path} and run the same snakemake command again",

@@ -24,15 +24,15 @@ class UserError(Exception):
         What to do about it; left out of the message when empty.
     """
 
-    def __init__(self, place: str, found: str, expected: str = "", remedy: str = "") -> None:
-        self.place = place
+    def __init__(self, location: str, found: str, expected: str = "", remedy: str = "") -> None:
+        self.location = location
         self.found = found
         self.expected = expected
         self.remedy = remedy
-        super().__init__(place, found, expected, remedy)
+        super().__init__(location, found, expected, remedy)
 
     def __str__(self) -> str:
-        message = f"{readable(self.place)}: {readable(self.found)}."
+        message = f"{readable(self.location)}: {readable(self.found)}."
         if self.expected:
             message += f" Expected {readable(self.expected)}."
         if self.remedy:
@@ -61,9 +61,9 @@ def readable(text: str) -> str:
     )
 
 
-def key_place(place: str, key: str) -> str:
+def key_place(location: str, key: str) -> str:
     """Return how messages name a key: after a file, or within a block of keys of a file."""
-    return f"{place}.{key}" if ", key " in place else f"{place}, key {key}"
+    return f"{location}.{key}" if ", key " in location else f"{location}, key {key}"
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
@@ -72,12 +72,12 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def unknown_name(place: str, kind: str, name: str, valid: Iterable[str]) -> UserError:
+def unknown_name(location: str, kind: str, name: str, valid: Iterable[str]) -> UserError:
     """Return the error for a reference to a `kind` (dataset, method, ...) that does not exist."""
     names = sorted(valid)
     nearest = nearest_name(name, names)
     return UserError(
-        place=place,
+        location=location,
         found=f"there is no {kind} named '{name}'",
         expected=f"one of: {', '.join(names) or '(none defined)'}",
         remedy=f"write '{nearest}'" if nearest else f"choose one of the listed {kind}s",

@@ -114,11 +114,11 @@ def recorded_files(
     `note` is called for each folder that cannot be read; the folder is skipped.
     """
     for folder in folders:
-        for place, inner, names in os.walk(folder, onerror=note):
+        for location, inner, names in os.walk(folder, onerror=note):
             inner.sort()
             for name in sorted(names):
                 if name.startswith(".") and name.endswith(SUFFIX):
-                    yield Path(place, name[1 : -len(SUFFIX)])
+                    yield Path(location, name[1 : -len(SUFFIX)])
 
 
 def _digest(path: Path) -> str:
@@ -134,7 +134,7 @@ def _refused(path: Path, found: str) -> UserError:
     # Not Path.is_dir, which raises where a folder may not be entered.
     remove = "rm -r" if os.path.isdir(path) else "rm"
     return UserError(
-        place=str(path),
+        location=str(path),
         found=found,
         expected=f"the file whose SHA-256 is in {digest_path(path)}",
         remedy=f"{remove} {shlex.quote(str(path))} and {_AGAIN}",
@@ -147,8 +147,8 @@ def main(folders: Sequence[str]) -> int:
     faults = differing_files(folders)
     count = sum(1 for _ in recorded_files(folders))
     if not count and not faults:
-        place, found = " and ".join(folders), "there is no digest of a file"
-        faults = [str(UserError(place, found, "folders of a run", "name such folders"))]
+        location, found = " and ".join(folders), "there is no digest of a file"
+        faults = [str(UserError(location, found, "folders of a run", "name such folders"))]
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     if not faults:

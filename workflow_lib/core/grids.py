@@ -75,7 +75,7 @@ class ForestGrid(Grid):
 
 
 class MachineGrid(Grid):
-    """Of support vector machines."""
+    """Grid of support vector machines."""
 
     cost: SomePositive
     """Costs C of a margin violation."""
@@ -89,7 +89,7 @@ class OneExample(Settings):
 
 
 class MachineExample(OneExample):
-    """Of support vector machines."""
+    """Values for support vector machines with one labelled example per class."""
 
     cost: Positive | None = None
     """Used instead of `grid.cost`."""

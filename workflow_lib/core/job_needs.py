@@ -83,7 +83,7 @@ def most_gram_rows(
     weak_sizes: Sequence[int],
     limit: int,
     per_class: bool = False,
-    is_own: bool = False,
+    is_user_table: bool = False,
 ) -> int:
     """Return an upper bound on the rows of the largest Gram matrix of an experiment.
 
@@ -97,12 +97,12 @@ def most_gram_rows(
     per_class : bool, default=False
         Whether the sizes are those of each class. The number of classes is not known before the
         dataset is read.
-    is_own : bool, default=False
+    is_user_table : bool, default=False
         Whether it is on a user table, from all rows of which its saved model learns. Their number
         is not known either, but the largest training size is above half of it.
     """
     largest = max(ROWS_OF_ALL if size == ALL else size for size in training_sizes)
-    rows = largest * (MAX_CLASSES if per_class else 2 if is_own else 1)
+    rows = largest * (MAX_CLASSES if per_class else 2 if is_user_table else 1)
     return min(rows + max(weak_sizes, default=0), limit)
 
 

@@ -34,21 +34,21 @@ def install_command(package: str) -> str:
 
 
 def not_installed(
-    package: str, place: str, error: ImportError | None = None, instead: str = ""
+    package: str, location: str, error: ImportError | None = None, instead: str = ""
 ) -> UserError:
-    """Return the error for something at `place` that needs a package of `EXTRAS`.
+    """Return the error for something at `location` that needs a package of `EXTRAS`.
 
     Parameters
     ----------
     package : str
-    place : str
+    location : str
     error : ImportError or None, default=None
         Why the import failed; None where it was not tried.
     instead : str, default=""
         What may be done without the package.
     """
     return UserError(
-        place=place,
+        location=location,
         found=f"the package {package} cannot be imported ({error})"
         if error
         else f"the package {package} is not installed",

@@ -81,7 +81,7 @@ def read_plain_pickle(path: Path) -> Any:
         # Instructions in an invalid order raise these errors.
         found = f"the file is damaged, not a pickle, or not plain ({error or type(error).__name__})"
     raise UserError(
-        place=str(path),
+        location=str(path),
         found=found,
         expected="a pickle of dictionaries, texts and numbers only, since any other could run "
         "arbitrary code",
@@ -147,9 +147,9 @@ class _Machine:
             case "DUP":
                 self.stack.append(self.stack[-1])
             case "PUT" | "BINPUT" | "LONG_BINPUT" | "MEMOIZE":
-                place = len(self.memo) if name == "MEMOIZE" else argument
-                self.memo[place] = self.pop()
-                self.stack.append(self.memo[place])
+                index = len(self.memo) if name == "MEMOIZE" else argument
+                self.memo[index] = self.pop()
+                self.stack.append(self.memo[index])
             case "GET" | "BINGET" | "LONG_BINGET":
                 self.stack.append(self.memo[argument])
             case "PROTO":
@@ -161,8 +161,10 @@ class _Machine:
             case "STACK_GLOBAL":
                 texts = [self.pop(), self.pop()][::-1]
                 named = all(isinstance(text, str) for text in texts)
-                asked = ".".join(text[:80] for text in texts) if named else "a class without a name"
-                raise _Refused(f"it asks for {asked}")
+                requested = (
+                    ".".join(text[:80] for text in texts) if named else "a class without a name"
+                )
+                raise _Refused(f"it asks for {requested}")
             case "FRAME" | "STOP":
                 pass
             case _:

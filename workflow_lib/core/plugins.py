@@ -67,7 +67,7 @@ class Plugins:
                     continue
                 if name in found:
                     raise UserError(
-                        place=str(path),
+                        location=str(path),
                         found=f"the {self.kind} '{name}', which {found[name]} is, too",
                         expected=f"one file for each {self.kind}",
                         remedy="rename one of the files, or remove it",
@@ -165,7 +165,7 @@ def check_members(
     missing = [name for name in needed if name not in found]
     if missing:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"a module without {', '.join(missing)}",
             expected=expected,
             remedy=f"add what is missing as {page} shows, or move the file elsewhere",

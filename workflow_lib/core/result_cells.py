@@ -62,9 +62,9 @@ def rows_as_csv(columns: Sequence[str], rows: Iterable[Iterable]) -> str:
 def frame_as_csv(frame: pd.DataFrame) -> str:
     """Return a frame as CSV without its index, with line feeds and every digit."""
     safe = frame.copy()
-    for place, dtype in enumerate(frame.dtypes):
+    for index, dtype in enumerate(frame.dtypes):
         if dtype.kind == "O":
-            safe.isetitem(place, frame.iloc[:, place].astype(object).map(cell_of))
+            safe.isetitem(index, frame.iloc[:, index].astype(object).map(cell_of))
     text = _Lines()
     safe.rename(columns=cell_of).to_csv(text, index=False, lineterminator=_Lines.END)
     return text.getvalue()

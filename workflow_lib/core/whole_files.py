@@ -108,7 +108,7 @@ def whole_file(path: str | Path) -> Iterator[EnduringFile]:
         _flush_folder(path.parent)
     except OSError as error:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the file could not be written ({error.strerror or error})",
             expected="a folder that may be written to, with free space",
             remedy="free space or fix the permissions, then run the same snakemake command again",

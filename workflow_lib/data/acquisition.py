@@ -149,7 +149,7 @@ def _difference(path: Path, source: Mapping[str, Any]) -> str:
 
 def _wrong_copy(candidate: Path, found: str, expected: str) -> UserError:
     return UserError(
-        place=str(candidate),
+        location=str(candidate),
         found=found,
         expected=expected,
         remedy=f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} so "
@@ -169,7 +169,7 @@ def _download(
     address = source["address"]
     if not address.startswith(SCHEMES):
         raise UserError(
-            place=f"address of {source['path']}",
+            location=f"address of {source['path']}",
             found=f"'{address}'",
             expected="an address that starts with https:// or http://",
             remedy="fix the address in the configuration of the dataset",
@@ -215,7 +215,7 @@ def _download(
             reason = f"the file that arrived has {other}"
             continue
         raise UserError(
-            place=address,
+            location=address,
             found=f"the file that arrived has {other}",
             expected=_identity(source),
             remedy="the file at this address has changed: place the intended file "
@@ -224,7 +224,7 @@ def _download(
     if size is None:
         part.unlink(missing_ok=True)
     raise UserError(
-        place=address,
+        location=address,
         found=f"the download failed ({reason}){_searched(mirrors)}",
         expected=_identity(source) if size is None else f"{size} bytes with {_identity(source)}",
         remedy="check the network connection and run the same snakemake command again; "
@@ -278,7 +278,7 @@ def _fetch(
     if done > most:
         part.unlink()
         raise UserError(
-            place=address,
+            location=address,
             found=f"the server sends more than {most} bytes",
             expected=f"a file of {size} bytes" if size else f"an archive of at most {most} bytes",
             remedy="the file at this address has changed: fix size, sha256 or address "
@@ -304,7 +304,7 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the file could not be written ({error.strerror or error})",
             expected="a folder that may be written to, with free space",
             remedy="free space or fix the permissions, then run the same snakemake command again",
@@ -324,14 +324,14 @@ def _searched(mirrors: Sequence[Path]) -> str:
     return f" and the file is in no mirror folder: {', '.join(states)}"
 
 
-def _refuse_escape(name: str, place: str) -> None:
+def _refuse_escape(name: str, location: str) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     leads_out = path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name)
     too_long = any(len(os.fsencode(part)) > MAX_NAME_LENGTH for part in path.parts)
     too_long |= len(os.fsencode(name)) > MAX_PATH_LENGTH
     if leads_out or too_long or re.search(r"[\0-\x1f\x7f]", name):
         raise UserError(
-            place=place,
+            location=location,
             found=f"{name[:300]!r} leads out of its folder" if leads_out else f"{name[:300]!r}",
             expected="a relative path without '..' and without control characters, of at most "
             f"{MAX_PATH_LENGTH} bytes, with names of at most {MAX_NAME_LENGTH}",

@@ -91,12 +91,12 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
     # The order of the rows of a bag has no meaning.
     keys = (b"".join(sorted(map(row_key, values))) for _, _, values in found)
     places, excluded[REPEATED], excluded[COPIED_CLASSES] = without_copies(
-        (place, key, found[place][0]) for place, key in enumerate(keys)
+        (index, key, found[index][0]) for index, key in enumerate(keys)
     )
-    kept = [found[place] for place in places]
+    kept = [found[index] for index in places]
     if not kept:
         raise UserError(
-            place=f"{table.place}, column '{bag}'",
+            location=f"{table.location}, column '{bag}'",
             found="no bag that can be used: " + listed([name for name, n in excluded.items() if n]),
             expected="bags with at least one complete row and one class",
             remedy="fix the columns",
@@ -154,7 +154,7 @@ def all_bags(table: Table, bag: str, numbers: Sequence[str]) -> BagsOfRows:
         if not len(bags[-1]):
             missing = numbers[int(np.isnan(rows[own[0]]).argmax())]
             raise UserError(
-                place=table.where(own[0], missing),
+                location=table.where(own[0], missing),
                 found=f"a number is missing in every row of the bag '{names[codes[own[0]]]}'",
                 expected=f"at least one row of each bag with a number in {listed(numbers)}",
                 remedy="fill the cells, or leave the bag out",
@@ -169,7 +169,7 @@ def _codes(table: Table, bag: str) -> tuple[np.ndarray, list[str]]:
     codes, names = codes_of(table.strings(bag))
     for row in np.flatnonzero(codes < 0):
         raise UserError(
-            place=table.where(row, bag),
+            location=table.where(row, bag),
             found="the name of the bag is missing",
             expected="the bag of every row",
             remedy="fill it in, or remove the row",
@@ -202,5 +202,5 @@ def _with_table(
         return np.array(list(values), dtype=object)
 
     lines = table.lines[np.array(first, dtype=int)]
-    of_bags = Table(table.place, [*texts, *pooled], columns, strings, lines, table.unit)
+    of_bags = Table(table.location, [*texts, *pooled], columns, strings, lines, table.unit)
     return BagsOfRows(of_bags, bags, list(numbers), pooled, excluded, n_incomplete, notes)

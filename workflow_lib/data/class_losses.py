@@ -62,8 +62,8 @@ def with_class_losses(
     classes, losses = dict(tree["classes"]), {}
     if class_tree is not None:
         if class_tree == CLASS_VECTORS:
-            place = "the tree of the class vectors (class_tree: class_vectors)"
-            edges = linkage_edges(classes["vectors"], names, place)
+            location = "the tree of the class vectors (class_tree: class_vectors)"
+            edges = linkage_edges(classes["vectors"], names, location)
             parents = {child: parent for parent, child in edges}
         else:
             parents = read_tree(class_tree, names)
@@ -141,7 +141,7 @@ def path_lengths(parents: Mapping[str, str], classes: Sequence[str]) -> np.ndarr
     for first, above in enumerate(paths):
         for second, other in enumerate(paths[:first]):
             n_shared = next(
-                (place for place, pair in enumerate(zip(above, other)) if pair[0] != pair[1]),
+                (index for index, pair in enumerate(zip(above, other)) if pair[0] != pair[1]),
                 min(len(above), len(other)),
             )
             lengths[first, second] = len(above) + len(other) - 2 * n_shared
@@ -190,5 +190,5 @@ def _check_classes(table: Table, found: Sequence[str], classes: Sequence[str], w
 def _wrong(
     table: Table, row: int | None, found: str, expected: str, column: str | None = None
 ) -> UserError:
-    place = table.place if row is None else table.where(row, column)
-    return UserError(place, found, expected, "fix the file")
+    location = table.location if row is None else table.where(row, column)
+    return UserError(location, found, expected, "fix the file")

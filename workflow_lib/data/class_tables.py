@@ -76,8 +76,8 @@ def described_vectors(
         found = class_vectors.name_vectors(class_names, words)
     else:
         by_name, _ = read_class_texts(texts, class_names, text_names)
-        described = [place for place, name in enumerate(class_names) if name in by_name]
-        known = [by_name[class_names[place]] for place in described]
+        described = [index for index, name in enumerate(class_names) if name in by_name]
+        known = [by_name[class_names[index]] for index in described]
         if kind == "texts":
             words = read_word_vectors(word_vectors, class_vectors.wanted_text_words(known))
             found = class_vectors.text_vectors(known, words)
@@ -171,7 +171,7 @@ def class_dataset_tree(
     input_names: Sequence[str],
     vector_names: Sequence[str],
     row_names: Sequence[str],
-    place: str,
+    location: str,
     thumbnails: np.ndarray | None = None,
     report: Mapping[str, Any] | None = None,
     rows_read: int | None = None,
@@ -193,7 +193,7 @@ def class_dataset_tree(
         Sorted, each once.
     input_names, vector_names, row_names : sequences of q, d and n str
         For inner products the input names are the row names.
-    place : str
+    location : str
         The file or the reader, for the messages.
     thumbnails : uint8 array (n, height, width, 3), default=None
         Small pictures of the rows in red, green and blue, for figures; None where there are none.
@@ -235,19 +235,19 @@ def class_dataset_tree(
     }
     for what, (found, wanted) in lengths.items():
         if found != wanted:
-            raise ValueError(f"{place}: {found} and {wanted} {what}.")
+            raise ValueError(f"{location}: {found} and {wanted} {what}.")
     if list(class_names) != sorted(set(class_names)):
-        raise ValueError(f"{place}: class names that are not sorted or not different.")
+        raise ValueError(f"{location}: class names that are not sorted or not different.")
     if labels.dtype.kind not in "iu" or np.any((labels < -1) | (labels >= len(vectors))):
-        raise ValueError(f"{place}: labels that are not numbers of the {len(vectors)} classes.")
+        raise ValueError(f"{location}: labels that are not numbers of the {len(vectors)} classes.")
     if inner_products and not (np.isfinite(inputs).all() and np.array_equal(inputs, inputs.T)):
-        raise ValueError(f"{place}: inner products that are not finite or not symmetric.")
+        raise ValueError(f"{location}: inner products that are not finite or not symmetric.")
     if thumbnails is not None:
         form = (len(labels), *thumbnails.shape[1:3], 3)
         if thumbnails.dtype != np.uint8 or thumbnails.ndim != 4 or thumbnails.shape != form:
-            raise ValueError(f"{place}: thumbnails {thumbnails.dtype} {thumbnails.shape}.")
+            raise ValueError(f"{location}: thumbnails {thumbnails.dtype} {thumbnails.shape}.")
         groups["images"] = {"thumbnails": np.ascontiguousarray(thumbnails)}
-    _check_classes(labels, vectors, class_names, place)
+    _check_classes(labels, vectors, class_names, location)
     labels = labels.astype(np.int64)
     is_unlabelled = labels < 0
     return dataset_tree(
@@ -255,7 +255,7 @@ def class_dataset_tree(
         np.where(is_unlabelled[:, None], np.nan, vectors[labels]),
         input_names,
         vector_names,
-        place=place,
+        location=location,
         rows_read=rows_read,
         allow_constant_outputs=True,
         allow_missing_outputs=bool(is_unlabelled.any()),
@@ -272,12 +272,12 @@ def class_dataset_tree(
 
 
 def _check_classes(
-    labels: np.ndarray, vectors: np.ndarray, class_names: Sequence[str], place: str
+    labels: np.ndarray, vectors: np.ndarray, class_names: Sequence[str], location: str
 ) -> None:
     """Refuse classes that cannot be learned."""
     if len(vectors) < 2:
         raise UserError(
-            place=place,
+            location=location,
             found=f"{len(vectors)} classes can be used" + "".join(f" ({n})" for n in class_names),
             expected="at least 2 classes that have rows and a class vector",
             remedy="leave out fewer classes, or check that the files belong together",
@@ -285,7 +285,7 @@ def _check_classes(
     empty = [name for number, name in enumerate(class_names) if number not in labels]
     if empty:
         raise UserError(
-            place=place,
+            location=location,
             found=f"no row belongs to the class {listed(empty)}",
             expected="at least one row of every class",
             remedy="add rows of these classes, or leave them out",
@@ -293,7 +293,7 @@ def _check_classes(
     faulty = [name for name, vector in zip(class_names, vectors) if not np.isfinite(vector).all()]
     if faulty:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the vector of the class {listed(faulty)} is NaN or infinite",
             expected="finite numbers",
             remedy="fix the sources of the class vectors, or leave these classes out",
@@ -305,7 +305,7 @@ def _check_classes(
     repeated = [" = ".join(names) for names in same.values() if len(names) > 1]
     if repeated:
         raise UserError(
-            place=place,
+            location=location,
             found=f"classes with equal vectors: {listed(repeated)}",
             expected="a vector of its own for every class, which distinguishes it from the others",
             remedy="leave out all but one of them, or choose other class vectors",

@@ -63,7 +63,7 @@ def read_class_texts(
         entries = _folder_texts(path) if path.is_dir() else _json_texts(path)
     if not entries:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found="there are no texts of classes in it"
             if path.exists()
             else "there is no such file or folder",
@@ -92,14 +92,14 @@ def normalised_name(name: str) -> str:
     return re.sub(r"[\s_+-]+", " ", name).strip().casefold()
 
 
-def _by_normalised_name(names: Iterable[str], place: str, kind: str) -> dict[str, str]:
+def _by_normalised_name(names: Iterable[str], location: str, kind: str) -> dict[str, str]:
     """Return the names by their normalised names; refuse two that are the same."""
     found: dict[str, str] = {}
     for name in names:
         normalised = normalised_name(name)
         if normalised in found:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"the {kind} '{found[normalised]}' and '{name}' have the same name",
                 expected=f"{kind} whose names differ in more than case, '_', '-', '+' and spaces",
                 remedy="rename or remove one of them",
@@ -119,7 +119,7 @@ def _aliased(
         for end, known, what in ((name, classes, "class"), (other, texts, "text")):
             if normalised_name(end) not in known:
                 raise UserError(
-                    place=f"the alias '{other}' of the class '{name}' in {path}",
+                    location=f"the alias '{other}' of the class '{name}' in {path}",
                     found=f"there is no {what} named '{end}'",
                     expected="the name of a class, and that of a text of the file or folder",
                     remedy="fix the alias",
@@ -148,13 +148,13 @@ def _json_texts(path: Path) -> dict[str, str]:
     return {name: _text(value, f"{path}, entry '{name}'") for name, value in content.items()}
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: Any, location: str) -> str:
     if isinstance(value, dict):
         value = value.get("text")
     sentences = [value] if isinstance(value, str) else value
     if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
         raise wrong_source(
-            place,
+            location,
             f"{json.dumps(value, ensure_ascii=False)[:40]} is not a text",
             "a text, a list of sentences, or an object with a 'text'",
         )

@@ -143,12 +143,12 @@ def _kind_of(name: str, table: Table) -> ColumnKind:
     return kind
 
 
-def named_like_an_identity(name: str) -> bool:
+def looks_like_row_id(name: str) -> bool:
     """Return whether the name of a column is that of an identifier of rows (``sample_id``)."""
     return bool(_ROW_NAMES.fullmatch(name) or _CAMEL_CASE_IDENTITY.fullmatch(name))
 
 
-def first_that_is_no_smiles(values: np.ndarray) -> int | None:
+def first_invalid_smiles(values: np.ndarray) -> int | None:
     """Return the first row whose text cannot be SMILES; None when there is none."""
     wrong = (row for row, text in enumerate(values) if text and not _SMILES.fullmatch(text))
     return next(wrong, None)
@@ -182,7 +182,7 @@ def _kind_of_numbers(name: str, table: Table) -> ColumnKind:
         return ColumnKind(CONSTANT, n_missing, 1, f"always {present[0]:.12g}")
     whole = bool((present == np.floor(present)).all())
     if whole and n_distinct == len(values):
-        if named_like_an_identity(name):
+        if looks_like_row_id(name):
             return ColumnKind(ROW_NAME, 0, n_distinct, "a different whole number in every row")
         if (np.diff(values) == 1).all():
             return ColumnKind(ROW_NAME, 0, n_distinct, "it counts the rows")
@@ -205,7 +205,7 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
         return kind(EMPTY)
     if n_distinct == 1 and not n_missing:
         return kind(CONSTANT, f"always '{present[0]}'")
-    if _SMILES_NAME.fullmatch(name) and first_that_is_no_smiles(values) is None:
+    if _SMILES_NAME.fullmatch(name) and first_invalid_smiles(values) is None:
         return kind(SMILES)
     if _are_molecules(present):
         return kind(SMILES, "its texts look like the SMILES of molecules")
@@ -216,7 +216,7 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
     if all(map(has_short_year, present)):
         return kind(DATE, "dates are not inputs; to split by them, write years with four digits")
     unique = n_distinct == len(values)
-    if unique and named_like_an_identity(name):
+    if unique and looks_like_row_id(name):
         return kind(ROW_NAME, "a different text in every row")
     warning = _spoiled_numbers(values, table)
     if n_distinct <= MAX_LEVELS and n_distinct * MIN_ROWS_PER_LEVEL < len(values):

@@ -78,7 +78,7 @@ def collection_path(options: ImageCollection, sources: Sequence[Path], reader: s
     path = Path(options.collection)
     if not path.exists():
         raise UserError(
-            place=f"option collection of a dataset with the reader '{reader}'",
+            location=f"option collection of a dataset with the reader '{reader}'",
             found=f"no file or folder {path}",
             expected="a folder or an archive of images in class folders",
             remedy="place it there; the configuration of the dataset says where to find it",
@@ -134,7 +134,7 @@ def _drawn(
         of_class = sorted(entry for entry in usable if entry.class_name == name)
         if len(of_class) < images_per_class:
             raise UserError(
-                place=f"{path}, option images_per_class: {images_per_class}",
+                location=f"{path}, option images_per_class: {images_per_class}",
                 found=f"{len(of_class)} different images of the class {name}",
                 expected="as many images of every class",
                 remedy="reduce images_per_class, or leave the class out of classes",
@@ -142,5 +142,5 @@ def _drawn(
         # Another class in the dataset changes no draw.
         generator = np.random.default_rng(derive_seed(seed, "images", name))
         chosen = generator.choice(len(of_class), images_per_class, replace=False)
-        drawn += [of_class[place] for place in sorted(chosen)]
+        drawn += [of_class[index] for index in sorted(chosen)]
     return drawn

@@ -133,7 +133,7 @@ def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list
                 row[transition] += count / len(atoms)
         rows.append(row)
     names = sorted({BETWEEN.join((*state, symbol)) for row in rows for state, symbol in row})
-    column = {name: place for place, name in enumerate(names)}
+    column = {name: index for index, name in enumerate(names)}
     indices = [column[BETWEEN.join((*state, symbol))] for row in rows for state, symbol in row]
     counts = csr_array(
         (
@@ -174,7 +174,7 @@ def molecule_graphs(smiles: Sequence[str], places: Sequence[str] = ()) -> list[G
             molecule = chem.MolFromSmiles(text)
             if molecule is None or molecule.GetNumAtoms() == 0:
                 raise UserError(
-                    place=places[row] if places else f"molecule {row + 1}",
+                    location=places[row] if places else f"molecule {row + 1}",
                     found=f"'{text}' is no SMILES of a molecule",
                     expected="a SMILES that RDKit can parse, with at least one atom",
                     remedy="correct the SMILES, or leave the molecule out",
@@ -194,7 +194,7 @@ def graph_inputs(
     """
     bits = np.array([molecule.fingerprint for molecule in molecules], dtype=np.float64)
     rows, items = pack(graphs, n_beside=bits.shape[1]).values()
-    names = [f"number_{place + 1}" for place in range(rows.shape[1])]
+    names = [f"number_{index + 1}" for index in range(rows.shape[1])]
     names += [f"bit_{bit}" for bit in range(bits.shape[1])]
     return np.hstack([rows, bits]), names, items
 

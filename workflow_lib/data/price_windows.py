@@ -121,17 +121,19 @@ def company_prices(archive: Path, companies: Collection[str]) -> dict[str, Daily
     prices: dict[str, DailyPrices] = {}
     for name, content in matching_members(archive, PRICES):
         company = name.split("/")[1].removesuffix("_data.csv")
-        place = f"{archive}, member {name}"
+        location = f"{archive}, member {name}"
         if company in prices:
             raise wrong_source(
-                place, f"a second file of prices of '{company}'", "one file of prices per company"
+                location,
+                f"a second file of prices of '{company}'",
+                "one file of prices per company",
             )
         if company in companies:
-            prices[company] = daily_prices(content, company, place)
+            prices[company] = daily_prices(content, company, location)
     return prices
 
 
-def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
+def daily_prices(content: bytes, company: str, location: str) -> DailyPrices:
     """Return the prices in a CSV text with the columns ``date``, ``close`` and ``Name``.
 
     There may be other columns. Dates are written YYYY-MM-DD, ``Name`` is `company` in every row.
@@ -139,11 +141,11 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
     Raises
     ------
     UserError
-        Naming `place` and the line: a column is missing, a date is invalid or not later than the
+        Naming `location` and the line: a column is missing, a date is invalid or not later than the
         previous date, a price is not a positive number, or the line is of another company; and as
         `workflow_lib.tabular.delimited_text.text_table`.
     """
-    table = text_table(content, place, ("",), ",")
+    table = text_table(content, location, ("",), ",")
     for row in np.flatnonzero(table.strings("Name") != company):
         raise wrong_source(
             table.where(row),
@@ -153,7 +155,7 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
     days = [_day(text, row, table) for row, text in enumerate(table.strings("date"))]
     for row in np.flatnonzero(np.diff(days) <= 0) + 1:
         raise UserError(
-            place=table.where(row),
+            location=table.where(row),
             found=f"the date {date.fromordinal(days[row])}",
             expected=f"a later date than {date.fromordinal(days[row - 1])} in line "
             f"{table.lines[row - 1]}",

@@ -50,8 +50,8 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
     except UserError:
         return NUMBERS
     if kind not in item_kinds():
-        place = f"kind_of_inputs of the reader '{reader}'"
-        raise ValueError(str(unknown_name(place, "item kind", str(kind), item_kinds())))
+        location = f"kind_of_inputs of the reader '{reader}'"
+        raise ValueError(str(unknown_name(location, "item kind", str(kind), item_kinds())))
     return kind
 
 
@@ -71,7 +71,7 @@ def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         raise UserError(
-            place=f"options of the reader '{reader}'",
+            location=f"options of the reader '{reader}'",
             found="; ".join(faults),
             expected=f"options among: {', '.join(model.model_fields) or '(none)'}",
             remedy="fix the options of the dataset",
@@ -121,7 +121,7 @@ def read_dataset(
         check_items(tree)
     except ValueError as error:
         raise UserError(
-            place=f"the dataset of the reader '{reader}'",
+            location=f"the dataset of the reader '{reader}'",
             found=str(error).rstrip("."),
             expected=f"items of the kind '{kind_of(tree)}'",
             remedy="correct the data, or the options of the dataset",

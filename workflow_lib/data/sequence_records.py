@@ -52,26 +52,28 @@ def records_of_lines(path: Path) -> Iterator[Record]:
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
             continue
-        place, parts = f"{path}, line {number}", [part.strip() for part in line.split(",")]
+        location, parts = f"{path}, line {number}", [part.strip() for part in line.split(",")]
         if len(parts) != 3 or not parts[0] or not parts[2]:
             raise wrong_source(
-                place, f"'{line[:60]}'", "a class, a name and a sequence, with commas between them"
+                location,
+                f"'{line[:60]}'",
+                "a class, a name and a sequence, with commas between them",
             )
         label, name, sequence = parts
-        yield Record(label, name, checked_letters(sequence, place))
+        yield Record(label, name, checked_letters(sequence, location))
 
 
-def checked_letters(sequence: str, place: str) -> str:
+def checked_letters(sequence: str, location: str) -> str:
     """Return a sequence in capital letters; `UserError` for another sign than a letter."""
     if not (sequence.isascii() and sequence.isalpha()):
         raise wrong_source(
-            place, f"the sequence '{sequence[:60]}'", "a sequence of letters from A to Z"
+            location, f"the sequence '{sequence[:60]}'", "a sequence of letters from A to Z"
         )
     return sequence.upper()
 
 
 def usable_records(
-    records: Sequence[Record], letters: str, least: int, place: str
+    records: Sequence[Record], letters: str, least: int, location: str
 ) -> tuple[list[Record], dict[str, int]]:
     """Return the records that can be used, and the number of others by reason.
 
@@ -85,7 +87,7 @@ def usable_records(
     letters : str
         The known letters.
     least : int
-    place : str
+    location : str
         The files, for the message.
 
     Raises
@@ -115,7 +117,7 @@ def usable_records(
             seen.add(record.sequence)
     if not kept:
         raise wrong_source(
-            place, "no sequence can be used", "sequences of known letters with a class"
+            location, "no sequence can be used", "sequences of known letters with a class"
         )
     return kept, dict(excluded)
 
@@ -123,7 +125,7 @@ def usable_records(
 def letter_dataset(
     records: Sequence[Record],
     letters: str,
-    place: str,
+    location: str,
     rows_read: int,
     report: Mapping[str, Any],
     **groups: Any,
@@ -137,17 +139,17 @@ def letter_dataset(
 
     items = pack([record.sequence for record in records], letters)
     inputs, groups["items"] = items["inputs"], items["items"]
-    names = [f"letter_{place + 1}" for place in range(inputs.shape[1])]
+    names = [f"letter_{index + 1}" for index in range(inputs.shape[1])]
     report = {**report, "unknown_letters": int((inputs == UNKNOWN).sum())}
     groups["names"] = {"letters": letters}
-    return records_dataset(records, inputs, names, place, rows_read, report, **groups)
+    return records_dataset(records, inputs, names, location, rows_read, report, **groups)
 
 
 def records_dataset(
     records: Sequence[Record],
     inputs: Any,
     input_names: Sequence[str],
-    place: str,
+    location: str,
     rows_read: int,
     report: Mapping[str, Any],
     **groups: Any,
@@ -162,7 +164,7 @@ def records_dataset(
     records : sequence of n Record
     inputs : array or sparse matrix (n, q)
     input_names : sequence of q str
-    place : str
+    location : str
         The files, for messages.
     rows_read : int
         Records before some were left out.
@@ -181,7 +183,7 @@ def records_dataset(
         input_names,
         class_names,
         [record.name for record in records],
-        place=place,
+        location=location,
         rows_read=rows_read,
         report=report,
         **groups,

@@ -30,7 +30,7 @@ def bag_counts(table: Table, names: Sequence[str]) -> np.ndarray:
     counts = _checked_counts(table, names, np.ones(table.n_rows, dtype=bool))
     for row in np.flatnonzero(counts.sum(axis=1) == 0):
         raise UserError(
-            place=table.where(row),
+            location=table.where(row),
             found="no word: all counts are 0",
             expected="a bag with at least one word in every row",
             remedy="fix the counts, or remove the row",
@@ -66,7 +66,7 @@ def with_usable_bags(
     stays[kept] = True
     if not kept:
         raise UserError(
-            place=f"{table.place}, column '{classes}' and the counts",
+            location=f"{table.location}, column '{classes}' and the counts",
             found="no row with a class and a bag that can be used",
             expected="the class of each bag, and different bags",
             remedy="fix the columns",
@@ -81,7 +81,7 @@ def _checked_counts(table: Table, names: Sequence[str], is_bag: np.ndarray) -> n
     for row, column in np.argwhere(wrong):
         value = counts[row, column]
         raise UserError(
-            place=table.where(row, names[column]),
+            location=table.where(row, names[column]),
             found="no count" if np.isnan(value) else f"the count {value:g}",
             expected="how often the word occurs, a whole number from 0, in every column of a bag",
             remedy="fix the count (0 for a word that does not occur), or leave the column out",

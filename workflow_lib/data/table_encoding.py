@@ -208,7 +208,7 @@ class TableEncoding:
         if learned and (text, smiles) != (None, None):
             name, (encoder, _) = next(iter(learned.items()))
             raise UserError(
-                place=f"{table.place}, column '{name}'",
+                location=f"{table.location}, column '{name}'",
                 found=f"the encoder {encoder} besides the column '{text or smiles}' of "
                 f"{'texts' if text else 'molecules'}",
                 expected=f"{ONE_HOT} or {N_GRAMS} besides a text or molecules, which are compared "
@@ -253,7 +253,7 @@ class TableEncoding:
             last = max(last, 1) + is_own_group
             properties.append((levels.n_columns, last if is_own_group else 1))
         first = max(last, 1) + 1
-        properties += [(STRING_COLUMNS, first + place) for place in range(len(self.strings))]
+        properties += [(STRING_COLUMNS, first + index) for index in range(len(self.strings))]
         return ColumnOrigins.of(properties)
 
     def encode(self, table: Table) -> EncodedRows:
@@ -339,7 +339,7 @@ class TableEncoding:
         for row, sequence in enumerate(sequences):
             if not sequence:
                 raise UserError(
-                    place=table.where(row, self.sequence),
+                    location=table.where(row, self.sequence),
                     found="no sequence",
                     expected="a sequence of letters in every row",
                     remedy="fill it in, or remove the row",
@@ -350,7 +350,7 @@ class TableEncoding:
             found += [f"its last {n_cut} letters are not used"] * (n_cut > 0)
             notes.append(f"{self.sequence}: {'; '.join(found)}" if found else "")
         rows = letter_rows(sequences, self.letters, self.longest)
-        names = [f"letter_{place + 1}" for place in range(self.longest)]
+        names = [f"letter_{index + 1}" for index in range(self.longest)]
         return EncodedRows(rows, names, None, [], notes)
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
@@ -376,7 +376,7 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
         vectorizer.fit(table.strings(name))
     except ValueError as error:
         raise UserError(
-            place=f"{table.place}, column '{name}'",
+            location=f"{table.location}, column '{name}'",
             found=f"no word occurs in {MIN_ROWS} rows or more",
             expected="texts that share words, of two or more letters each",
             remedy="make it a column of strings instead of the text, or leave it out",
@@ -437,7 +437,7 @@ def _fingerprints(table: Table, name: str) -> np.ndarray:
     for row, molecule in enumerate(molecules):
         if molecule is None:
             raise UserError(
-                place=table.where(row, name),
+                location=table.where(row, name),
                 found=f"'{smiles[row]}' is not a molecule" if smiles[row] else "no SMILES",
                 expected="the SMILES of a molecule, such as CCO",
                 remedy="fix the SMILES, or remove the row",

@@ -68,12 +68,12 @@ def with_usable_sequences(
     ]
     if not records:
         raise UserError(
-            place=f"{table.place}, columns '{name}' and '{classes}'",
+            location=f"{table.location}, columns '{name}' and '{classes}'",
             found="no row with a sequence and a class",
             expected="the class of each sequence",
             remedy="fix the columns",
         )
-    kept, excluded = usable_records(records, letters, MIN_LETTERS, table.place)
+    kept, excluded = usable_records(records, letters, MIN_LETTERS, table.location)
     stays = np.ones(table.n_rows, dtype=bool)
     stays[[record.group for record in records]] = False
     stays[[record.group for record in kept]] = True

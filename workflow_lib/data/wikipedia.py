@@ -155,7 +155,7 @@ def _kept_pages(output: Path) -> dict[str, dict[str, Any]]:
 
 def _damaged(output: Path, found: str) -> UserError:
     return UserError(
-        place=str(output),
+        location=str(output),
         found=found,
         expected="the pages of an earlier run",
         remedy=f"rm {output} and fetch the pages again, or choose another file",
@@ -183,7 +183,7 @@ def _check_title(name: str, title: str) -> None:
     wrong = sorted(set(title) & set("#<>[]|{}"))
     if wrong or not title.strip():
         raise UserError(
-            place=f"the title of the page of the class '{name}'",
+            location=f"the title of the page of the class '{name}'",
             found=f"'{title}'" + (f" with {' '.join(wrong)}" if wrong else ""),
             expected="the title of a page as shown above its text",
             remedy="fix the title",
@@ -306,7 +306,7 @@ def _seconds(text: str | None) -> float:
 
 def _no_sound_answer(address: str, reason: str) -> UserError:
     return UserError(
-        place=address,
+        location=address,
         found=f"the pages could not be fetched ({reason})",
         expected="an answer of the API of MediaWiki",
         remedy="check the network connection and run the same command again, which continues where "

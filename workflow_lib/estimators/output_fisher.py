@@ -357,10 +357,10 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             ensure_2d=False,
             ensure_all_finite="allow-nan",
         )
-        place, expected = f"{type(self).__name__}.fit, Y_unpaired", int(np.prod(shape))
+        location, expected = f"{type(self).__name__}.fit, Y_unpaired", int(np.prod(shape))
         if unpaired.size != len(unpaired) * expected:
             raise ArgumentError(
-                place=place,
+                location=location,
                 found=f"outputs of the shape {unpaired.shape}",
                 expected=f"{expected} numbers a row, as Y has",
                 remedy="give the same outputs as in Y, in the same order",
@@ -370,7 +370,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         if len(empty):
             numbers = ", ".join(map(str, empty[:10])) + ", ..." * (len(empty) > 10)
             raise ArgumentError(
-                place=f"{place}, rows {numbers} (counted from 0)",
+                location=f"{location}, rows {numbers} (counted from 0)",
                 found="no output is known",
                 expected="rows of known outputs: without inputs nothing else is known of them",
                 remedy="remove these rows",

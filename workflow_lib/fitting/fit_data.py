@@ -203,7 +203,7 @@ class SplitData:
         n_unknown = int(np.isnan(joining).all(axis=1).sum())
         if n_unknown:
             raise UserError(
-                place=f"{self.paths['dataset']}, a method with weak_outputs: true",
+                location=f"{self.paths['dataset']}, a method with weak_outputs: true",
                 found=f"{n_unknown} weak rows without any known output",
                 expected="weak rows whose outputs are known and hidden from the other methods",
                 remedy="leave this method out of the experiment, or set its weak_outputs to "

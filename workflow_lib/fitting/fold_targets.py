@@ -203,5 +203,5 @@ class _Columns:
         return self.blocks[0] if len(self.blocks) == 1 else np.hstack(self.blocks)
 
 
-def _taken(predictions, place):
-    return None if place is None else predictions[:, :, place]
+def _taken(predictions, index):
+    return None if index is None else predictions[:, :, index]

@@ -67,7 +67,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
         if weak_size or not isinstance(self._inputs, PreparedRows) or self._inputs.is_gram:
             what = "weak rows" if weak_size else "inputs without rows of numbers"
             raise UserError(
-                place=f"{data.size} training rows",
+                location=f"{data.size} training rows",
                 found=f"{what} with more training rows than max_gram_rows",
                 expected="labelled rows of numbers alone, of which landmarks can be chosen",
                 remedy="take smaller training_sizes, or raise max_gram_rows",

@@ -88,7 +88,7 @@ class _MemberFiles:
         path, tree = self._paths[kind], self._trees[kind]
         if item not in tree:
             raise UserError(
-                place=str(path),
+                location=str(path),
                 found=f"the member {self._name} holds no item {item}",
                 expected="one item a training size, its components chosen by cross-validation",
                 remedy="write components: selected in the experiment, or leave out the method that "
@@ -96,7 +96,7 @@ class _MemberFiles:
             )
         if entry not in tree[item]:
             raise UserError(
-                place=f"{path}, {item}",
+                location=f"{path}, {item}",
                 found=f"the member {self._name} holds no {entry}",
                 expected="the predictions of its training rows, each without the row's fold",
                 remedy=f"rm {path} and run the same snakemake command again; if it persists, "

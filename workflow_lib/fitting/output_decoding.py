@@ -171,7 +171,7 @@ def read_output_kernel(name: str, dataset: Path, alignments: Path | None) -> Out
     cached = read_artifact(alignments, "alignments")
     if cached["kernel"] != name:
         raise UserError(
-            place=str(alignments),
+            location=str(alignments),
             found=f"alignments of the output kernel {cached['kernel']}",
             expected=f"those of {name}",
             remedy=f"rm {alignments} and run the same snakemake command again",

@@ -10,18 +10,18 @@ import numpy as np
 from workflow_lib.core.errors import UserError
 
 
-def output_series(tree: Mapping, place: Path) -> np.ndarray:
+def output_series(tree: Mapping, location: Path) -> np.ndarray:
     """Return the outputs of a "dataset" tree as series (N, T, p).
 
     Raises
     ------
     UserError
-        If the outputs are no series, or some are missing; `place` names the file.
+        If the outputs are no series, or some are missing; `location` names the file.
     """
     names = tree["names"]
     if "series_length" not in names:
         raise UserError(
-            place=f"{place}, with an output kernel on series",
+            location=f"{location}, with an output kernel on series",
             found="outputs that are no series",
             expected="a reader that gives series_length and series_channels",
             remedy="leave the methods with the output kernels dtw and gak out of this experiment",
@@ -30,7 +30,7 @@ def output_series(tree: Mapping, place: Path) -> np.ndarray:
     incomplete = np.flatnonzero(np.isnan(outputs).any(axis=1))
     if len(incomplete):
         raise UserError(
-            place=f"{place}, with an output kernel on series",
+            location=f"{location}, with an output kernel on series",
             found=f"{len(incomplete)} series with missing values, the first in row {incomplete[0]}",
             expected="complete series: an alignment passes over no step",
             remedy="leave the methods with the output kernels dtw and gak out of this experiment",

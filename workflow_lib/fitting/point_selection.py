@@ -134,11 +134,11 @@ def _points_of_kernels(
         points: list[Point] = []
         for fold, grams in enumerate(grams_of(*kernel)):
             found = of_fold(KernelFold(data, grid, fold, *grams, unit))
-            for place, (point, predicted) in enumerate(found):
+            for index, (point, predicted) in enumerate(found):
                 if fold == 0:
                     heldout = np.empty((data.size, *predicted.shape[1:]))
                     points.append((named | {"width": kernel.width} | point, heldout))
-                points[place][1][data.folds == fold] = predicted
+                points[index][1][data.folds == fold] = predicted
         yield from points
 
 

@@ -63,20 +63,20 @@ class GridErrors:
         """
         errors = np.reshape(errors, [len(values) for values in axes.values()])
         errors = np.where(np.isfinite(errors), errors, np.inf)
-        for place, (name, values) in enumerate(axes.items()):
-            others = tuple(axis for axis in range(errors.ndim) if axis != place)
+        for index, (name, values) in enumerate(axes.items()):
+            others = tuple(axis for axis in range(errors.ndim) if axis != index)
             lowest = zip(values, errors.min(axis=others).tolist(), strict=True)
             kept = {float(value): error for value, error in lowest if is_on_axis(value)}
             for group, numbers in beside.items():
                 if numbers is not None:
-                    self._add_beside(group, kernel, name, axes, place, errors, numbers)
+                    self._add_beside(group, kernel, name, axes, index, errors, numbers)
             self.lower(kernel, name, kept, kept.values())
 
-    def _add_beside(self, group, kernel, name, axes, place, errors, numbers) -> None:
+    def _add_beside(self, group, kernel, name, axes, index, errors, numbers) -> None:
         """Keep the numbers of a group where an error is lower than the one known."""
         numbers = np.reshape(numbers, errors.shape)
         by_value = (
-            np.moveaxis(each, place, 0).reshape(errors.shape[place], -1)
+            np.moveaxis(each, index, 0).reshape(errors.shape[index], -1)
             for each in (errors, numbers)
         )
         known = self._found.get(kernel, {}).get(name, {})

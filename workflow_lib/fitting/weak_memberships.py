@@ -42,7 +42,7 @@ def memberships(
     if _is_of_groups(labels):
         if noise > 0:
             raise UserError(
-                place="key studies.weak_noise of the experiment",
+                location="key studies.weak_noise of the experiment",
                 found=f"a share {noise:g} of wrong labels, for weak labels that come from groups",
                 expected="no study of the noise of labels where the dataset has groups",
                 remedy="remove weak_noise from the studies of the experiment",

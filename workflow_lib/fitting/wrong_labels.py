@@ -74,8 +74,8 @@ def _cycle(rows: np.ndarray, codes: np.ndarray, generator: np.random.Generator) 
         most = counts.argmax()
         must = most if 2 * counts[most] > len(left) and most != last else None
         fits = (
-            place
-            for place, row in enumerate(left)
+            index
+            for index, row in enumerate(left)
             if codes[row] != last and must in (None, codes[row])
         )
         found.append(left.pop(next(fits, 0)))

@@ -94,7 +94,7 @@ def read_word_vectors(
     path = Path(path)
     if not path.is_file():
         raise UserError(
-            place=str(path),
+            location=str(path),
             found="there is no such file",
             expected="a file of word vectors",
             remedy="place it there, for example from https://nlp.stanford.edu/projects/glove/",
@@ -109,7 +109,7 @@ def read_word_vectors(
 
 
 def _collected(
-    rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, place: str
+    rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, location: str
 ) -> WordVectors:
     """Return the vectors of the wanted words; other rows may hold only the length of the vector."""
     words: dict[str, int] = {}
@@ -123,19 +123,19 @@ def _collected(
             # Arrays take a quarter of the memory of lists.
             vectors.append(np.array(numbers, dtype=np.float64))
     if dimension is None:
-        raise wrong_source(place, "there are no words in it", f"lines of {_FORM}")
+        raise wrong_source(location, "there are no words in it", f"lines of {_FORM}")
     return WordVectors(words, np.array(vectors, dtype=np.float64).reshape(len(words), dimension))
 
 
 # Text
 
 
-def _read_lines(file: BinaryIO, wanted: frozenset[str] | None, place: str) -> WordVectors:
-    return _collected(_text_rows(lines_of(file, place), wanted, place), wanted, place)
+def _read_lines(file: BinaryIO, wanted: frozenset[str] | None, location: str) -> WordVectors:
+    return _collected(_text_rows(lines_of(file, location), wanted, location), wanted, location)
 
 
 def _text_rows(
-    lines: Iterable[bytes], wanted: frozenset[str] | None, place: str
+    lines: Iterable[bytes], wanted: frozenset[str] | None, location: str
 ) -> Iterator[tuple[str, list[float] | int]]:
     """Yield every word with its numbers, or only with their count if the word is not wanted."""
     dimension = None
@@ -146,7 +146,7 @@ def _text_rows(
             line = line.removeprefix(codecs.BOM_UTF8)
         if not line:
             continue
-        line_place = f"{place}, line {number}"
+        line_place = f"{location}, line {number}"
         if dimension is None:
             dimension = _first_dimension(line, line_place)
         word, *texts = line.rsplit(b" ", dimension)
@@ -163,16 +163,16 @@ def _text_rows(
             yield name, dimension
 
 
-def _first_dimension(line: bytes, place: str) -> int:
+def _first_dimension(line: bytes, location: str) -> int:
     texts = line.split(b" ")[1:]
     if len(texts) < 2:
         raise UserError(
-            place=place,
+            location=location,
             found=f"numbers: {len(texts)}",
             expected=f"{_FORM}, at least two of them",
             remedy="remove a header such as that of word2vec, or replace the file",
         )
-    return len(_numbers(texts, place))
+    return len(_numbers(texts, location))
 
 
 def _ends_with_number(word: bytes) -> bool:
@@ -184,8 +184,8 @@ def _ends_with_number(word: bytes) -> bool:
     return bool(head)
 
 
-def _numbers(texts: list[bytes], place: str) -> np.ndarray:
-    return numbers_of([text.decode("ascii", "replace") for text in texts], place, FETCH_AGAIN)
+def _numbers(texts: list[bytes], location: str) -> np.ndarray:
+    return numbers_of([text.decode("ascii", "replace") for text in texts], location, FETCH_AGAIN)
 
 
 # Archives
@@ -209,7 +209,7 @@ def _member(path: Path, names: list[str], dimension: int) -> str:
     chosen = texts if len(texts) == 1 else [n for n in texts if n.endswith(f".{dimension}d.txt")]
     if len(chosen) != 1:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the archive holds {listed(names) or 'nothing'}",
             expected=f"one text file whose name ends with .{dimension}d.txt",
             remedy="use an archive such as glove.6B.zip, or the intended text file",
@@ -233,10 +233,10 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
         raise wrong_source(str(path), f"{lengths[0]} words and {lengths[1]} vectors", form)
     dimension = None
     for number, (word, vector) in enumerate(zip(*lists), start=1):
-        place = f"{path}, word {number}"
+        location = f"{path}, word {number}"
         if not isinstance(word, str) or not isinstance(vector, list):
             raise wrong_source(
-                place,
+                location,
                 f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
                 "a word in quotes and a list of numbers",
             )
@@ -246,7 +246,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
             faults.insert(0, f"numbers: {len(vector)}")
         if faults:
             raise wrong_source(
-                f"{place} ('{word}')", faults[0], f"{max(dimension, 2)} numbers for every word"
+                f"{location} ('{word}')", faults[0], f"{max(dimension, 2)} numbers for every word"
             )
         yield word, vector
 

@@ -61,7 +61,7 @@ def tree_of_edges(edges: Sequence[Sequence[str]], classes: Sequence[str]) -> Cla
         checks it.
     classes : sequence of K str
     """
-    places = {node: place for place, node in enumerate(nodes_of_edges(edges, classes))}
+    places = {node: index for index, node in enumerate(nodes_of_edges(edges, classes))}
     parents = np.full(len(places), ROOT)
     for parent, child in edges:
         parents[places[child]] = places[parent]
@@ -98,7 +98,7 @@ def linkage_tree(squared_distances: np.ndarray) -> ClassTree:
     return ClassTree(_members(parents, n_classes), parents, lengths)
 
 
-def linkage_edges(vectors: np.ndarray, classes: Sequence[str], place: str) -> list[list[str]]:
+def linkage_edges(vectors: np.ndarray, classes: Sequence[str], location: str) -> list[list[str]]:
     """Return the pairs of a parent and a child of the average linkage of class vectors (K, d).
 
     Nodes that are no class have the names ``group 1``, ``group 2``, ..., from below.
@@ -114,7 +114,7 @@ def linkage_edges(vectors: np.ndarray, classes: Sequence[str], place: str) -> li
     distances = pdist(vectors, "sqeuclidean")
     if len(distances) < 2 or np.ptp(distances) <= 1e-9 * distances.max():
         raise UserError(
-            place,
+            location,
             f"{len(vectors)} classes whose vectors are equally far from each other",
             "class vectors by which some classes are nearer than others",
             "give class vectors, or a file of a tree in class_tree",

@@ -45,15 +45,15 @@ def item_group(training_size: int, weak_size: int, components: int | str, settin
     return f"{name}_{setting}" if setting else name
 
 
-def asked_weak_size(weak_size: int, partition: Mapping) -> int:
+def requested_weak_size(weak_size: int, partition: Mapping) -> int:
     """Return the number of weak rows that was asked for where `weak_size` rows joined.
 
     Of a table's own weak rows as many join as the training rows of a split can tell something of,
     so that the numbers differ from split to split; what was asked for is the same.
     """
-    asked = partition.get("weak_sizes_asked", partition.get("weak_sizes", ()))
+    requested = partition.get("weak_sizes_asked", partition.get("weak_sizes", ()))
     joined = map(int, partition.get("weak_sizes", ()))
-    return int(dict(zip(joined, asked, strict=True)).get(weak_size, weak_size))
+    return int(dict(zip(joined, requested, strict=True)).get(weak_size, weak_size))
 
 
 def item_kernel(item: Mapping, kernel: str) -> str:

@@ -239,21 +239,21 @@ def _images(
     found: dict[ImageEntry, _Member] = {}
     folders: dict[str, str] = {}
     for member, _ in _members(path):
-        place = PurePosixPath(member.path)
-        if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
+        location = PurePosixPath(member.path)
+        if member.is_folder or _is_passed_over(location) or location.suffix.lower() not in SUFFIXES:
             continue
-        name = place.name if members is None else path_from_pattern(member.path, members)
-        class_name = printable_name(place.parent.name)
+        name = location.name if members is None else path_from_pattern(member.path, members)
+        class_name = printable_name(location.parent.name)
         if name is None or class_name in left_out_classes:
             continue
         _check_place(path, member)
-        folder = f"{member.archive}/{place.parent}".lstrip("/")
+        folder = f"{member.archive}/{location.parent}".lstrip("/")
         # Two spellings of the same class would otherwise become two classes.
         key = " ".join(class_name.casefold().replace("_", " ").split())
         earlier = folders.setdefault(key, folder)
         if earlier != folder and members is None:
             raise UserError(
-                place=str(path),
+                location=str(path),
                 found=f"the folders '{earlier}' and '{folder}' are two classes of one name",
                 expected="one folder for each class",
                 remedy="rename or remove one of them, or leave it out (left_out_classes)",
@@ -261,7 +261,7 @@ def _images(
         found[ImageEntry(class_name, printable_name(name))] = member
     if not found:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found="there is no image in it"
             + ("" if members is None else f" whose path ends as {members}"),
             expected="images in class folders, such as accordion/image_0001.jpg",
@@ -270,22 +270,24 @@ def _images(
     return found
 
 
-def _is_passed_over(place: PurePosixPath) -> bool:
-    return any(part.startswith(".") and part != ".." or part == "__MACOSX" for part in place.parts)
+def _is_passed_over(location: PurePosixPath) -> bool:
+    return any(
+        part.startswith(".") and part != ".." or part == "__MACOSX" for part in location.parts
+    )
 
 
 def _check_place(path: Path, member: _Member) -> None:
-    place = PurePosixPath(member.path)
-    if place.is_absolute() or ".." in place.parts:
+    location = PurePosixPath(member.path)
+    if location.is_absolute() or ".." in location.parts:
         fault, expected = "is outside of the collection", "images below the collection only"
     elif not member.is_plain:
         fault, expected = "is a link or a device, not a plain file", "plain files"
-    elif not place.parent.name:
+    elif not location.parent.name:
         fault, expected = "is not in a class folder", "images in folders named as their classes"
     else:
         return
     raise UserError(
-        place=str(path),
+        location=str(path),
         found=f"the image '{printable_name(member.path)}' {fault}",
         expected=expected,
         remedy="do not use this collection unless you trust where it comes from, or rearrange it",
@@ -299,7 +301,7 @@ def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
     """
     if not path.exists():
         raise UserError(
-            place=str(path),
+            location=str(path),
             found="there is no such file or folder",
             expected="images in class folders, as a folder, a tar or a zip archive",
             remedy="place it there",
@@ -333,10 +335,10 @@ def _folder_members(path: Path) -> Iterator[_Member]:
     for folder, folder_names, names in os.walk(path, onerror=refuse):
         relative = Path(folder).relative_to(path)
         for name in folder_names:
-            place = Path(folder, name)
-            if place.is_symlink() and not name.startswith("."):
+            location = Path(folder, name)
+            if location.is_symlink() and not name.startswith("."):
                 raise UserError(
-                    place=str(place),
+                    location=str(location),
                     found="the folder is a link",
                     expected="plain folders",
                     remedy="put the folder itself there, or remove the link",

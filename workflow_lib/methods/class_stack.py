@@ -84,9 +84,9 @@ class Method(base.Method):
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         members, entries = selection.fitting or data.members, selection.entries
         parts = {
-            name: (entries["member_weights"][place], _calibration(entries, place), members[name])
-            for place, name in enumerate(self.members)
-            if name in members and entries["member_weights"][place] > 0.0
+            name: (entries["member_weights"][index], _calibration(entries, index), members[name])
+            for index, name in enumerate(self.members)
+            if name in members and entries["member_weights"][index] > 0.0
         }
         return Fitted(parts)
 
@@ -126,18 +126,18 @@ class Fitted(base.Fitted):
         return cls(
             {
                 name: (
-                    arrays["member_weights"][place],
-                    _calibration(arrays, place),
+                    arrays["member_weights"][index],
+                    _calibration(arrays, index),
                     SavedMethod(arrays["members"][name]),
                 )
-                for place, name in enumerate(json.loads(arrays["order"]))
+                for index, name in enumerate(json.loads(arrays["order"]))
             }
         )
 
 
-def _calibration(entries: Mapping, place: int) -> Calibration:
-    inverse_temperature = float(entries["inverse_temperatures"][place])
-    return Calibration(inverse_temperature, bool(entries["of_logarithms"][place]))
+def _calibration(entries: Mapping, index: int) -> Calibration:
+    inverse_temperature = float(entries["inverse_temperatures"][index])
+    return Calibration(inverse_temperature, bool(entries["of_logarithms"][index]))
 
 
 def _logarithms(probabilities: np.ndarray) -> np.ndarray:
@@ -148,7 +148,7 @@ def _scores_of(name: str, member: Any, data: FitData) -> np.ndarray:
     scores = member.heldout_outputs()
     if scores.shape[1] != data.n_classes:
         raise UserError(
-            place="the method file of the stack, key members",
+            location="the method file of the stack, key members",
             found=f"{name} predicts {scores.shape[1]} values for {data.n_classes} classes",
             expected="methods that score every class",
             remedy=f"leave {name} out of the members",

@@ -359,7 +359,7 @@ class _Search:
 
     def _refusal(self, failure: str) -> UserError:
         return UserError(
-            place=f"{self._method_file}, keys estimator, settings and grid",
+            location=f"{self._method_file}, keys estimator, settings and grid",
             found=failure,
             expected="at least one grid point that can be fitted in every fold",
             remedy="change settings or grid, or leave the method out of the experiment",

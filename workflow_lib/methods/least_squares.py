@@ -45,7 +45,7 @@ class Method(base.Method):
             or split.features["lagged_values"]["train"].shape[1] == 0
         ):
             raise UserError(
-                place=str(split.paths["features"]),
+                location=str(split.paths["features"]),
                 found="the features hold no lagged values",
                 expected="the lagged values that least squares predicts from",
                 remedy="leave this method out, or choose a dataset with "

@@ -171,7 +171,7 @@ class _SharedGrams:
 def _without_members(size: int, member_sizes: Mapping[str, int]) -> UserError:
     smallest = ", ".join(f"{name} {value}" for name, value in member_sizes.items())
     return UserError(
-        place="the method file of the stack, keys members and member_sizes",
+        location="the method file of the stack, keys members and member_sizes",
         found=f"no member takes part at training size {size} (smallest sizes: {smallest})",
         expected="at least one member at every training size",
         remedy="add a member that has no entry in member_sizes",

@@ -185,7 +185,7 @@ def _check_outputs(weak_outputs: np.ndarray, dataset: Path) -> None:
     n_unknown = int(np.isnan(weak_outputs).all(axis=1).sum())
     if n_unknown:
         raise UserError(
-            place=f"{dataset}, weak rows of the split",
+            location=f"{dataset}, weak rows of the split",
             found=f"{n_unknown} weak rows have no known output, and no groups",
             expected="outputs from which weak labels are simulated, or groups of rows with similar "
             "outputs",

@@ -15,7 +15,7 @@ from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.fitting.wrong_labels import training_output_rows
-from workflow_lib.items.group_names import asked_weak_size, chosen_entries, size_group
+from workflow_lib.items.group_names import chosen_entries, requested_weak_size, size_group
 from workflow_lib.measures.base import Predictions
 from workflow_lib.measures.found import values_of
 from workflow_lib.tasks.base import Fit, Task
@@ -120,8 +120,8 @@ def _class_number(data: Mapping, name: str | None, dataset_name: str) -> int | N
     names = json.loads(data["names"]["classes"])
     if name in names:
         return names.index(name)
-    place = f"dataset {dataset_name}, key positive_class"
-    raise unknown_name(place, "class", name, names)
+    location = f"dataset {dataset_name}, key positive_class"
+    raise unknown_name(location, "class", name, names)
 
 
 def run_timings(
@@ -176,7 +176,7 @@ def _key(experiment: str, dataset: str, method: str, item: Mapping, partition: M
         "training_size": examples.get(n_train, n_train),
         "n_train": n_train,
         "n_test": len(partition["test"]),
-        "weak_size": asked_weak_size(int(item["weak_size"]), partition),
+        "weak_size": requested_weak_size(int(item["weak_size"]), partition),
         "setting": item.get("setting", ""),
     }
 

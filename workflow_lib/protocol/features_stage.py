@@ -102,12 +102,12 @@ def run(
     )
 
 
-def check_kind(is_text: bool, scale: str, place: Path) -> None:
+def check_kind(is_text: bool, scale: str, location: Path) -> None:
     """Raise UserError if the scale is one of texts and the inputs are not, or the reverse."""
     if is_text != (scale in TEXT_SCALES):
         kind = "counts of terms" if is_text else "rows of numbers"
         raise UserError(
-            place=f"{place}, with inputs.scale: {scale}",
+            location=f"{location}, with inputs.scale: {scale}",
             found=f"inputs that are {kind}",
             expected=f"inputs.scale: {' or '.join(TEXT_SCALES)} for texts, and another scale for "
             "rows of numbers",
@@ -115,11 +115,11 @@ def check_kind(is_text: bool, scale: str, place: Path) -> None:
         )
 
 
-def check_transitions(has_states: bool, scale: str, place: Path) -> None:
+def check_transitions(has_states: bool, scale: str, location: Path) -> None:
     """Raise UserError if the scale is that of a Markov model and the states are not known."""
     if scale == MARKOV_SCALE and not has_states:
         raise UserError(
-            place=f"{place}, with inputs.scale: {scale}",
+            location=f"{location}, with inputs.scale: {scale}",
             found="counts of terms that do not lead from one state to another",
             expected="counts of the transitions of trees, with their states",
             remedy="choose another inputs.scale, or a reader that gives trees, as drug_activity "
@@ -127,24 +127,24 @@ def check_transitions(has_states: bool, scale: str, place: Path) -> None:
         )
 
 
-def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
+def check_gram_matrix(inputs: np.ndarray, location: Path) -> None:
     """Raise UserError unless the inputs are the Gram matrix of all rows of the dataset."""
     square = inputs.shape[0] == inputs.shape[1]
     if not square or not np.allclose(inputs, inputs.T, rtol=1e-8, atol=1e-10):
         raise UserError(
-            place=str(place),
+            location=str(location),
             found=f"inputs of the shape {inputs.shape} that are not a symmetric matrix",
             expected="kernel values, or inner products, between all rows",
             remedy="choose another kernel, or give the Gram matrix as inputs",
         )
 
 
-def _lagged_values(tree: Mapping, lagged_values: str, place: Path) -> np.ndarray | None:
+def _lagged_values(tree: Mapping, lagged_values: str, location: Path) -> np.ndarray | None:
     if lagged_values == "none":
         return None
     if "lagged_values" not in tree:
         raise UserError(
-            place=f"{place}, with inputs.lagged_values: {lagged_values}",
+            location=f"{location}, with inputs.lagged_values: {lagged_values}",
             found="a dataset without lagged values",
             expected="a reader that gives them",
             remedy="set inputs.lagged_values: none in the configuration of the dataset",
@@ -268,11 +268,11 @@ class _LearnedColumns:
         kept = kept if fold is None else kept[folds != fold]
         texts = [np.array(levels, dtype=object) for _, _, levels in self._columns]
         columns, seeds = {}, {}
-        for place, (name, encoder, levels) in enumerate(self._columns):
+        for index, (name, encoder, levels) in enumerate(self._columns):
             column = TrainingColumn(
                 levels,
-                self._codes["train"][kept, place],
-                self._codes["weak"][:, place],
+                self._codes["train"][kept, index],
+                self._codes["weak"][:, index],
                 self._outputs[kept],
                 inner_folds(folds[kept]),
             )

@@ -147,7 +147,7 @@ def run(
     ]
     if not entries:
         raise UserError(
-            place=f"{source}, option members",
+            location=f"{source}, option members",
             found=f"no image whose name matches '{members}'",
             expected="a pattern such as image_*.jpg that some names match",
             remedy="fix members in the options of the dataset",
@@ -288,7 +288,7 @@ def _write_output(
     excluded[NO_IMAGE] = sorted({*without, *empty_class_folders(source, left_out)})
     if not rows:
         raise UserError(
-            place=str(source),
+            location=str(source),
             found="none of its images can be read: "
             + ", ".join(f"{len(names)} for {reason}" for reason, names in excluded.items()),
             expected="images",
@@ -362,7 +362,7 @@ def _extractor(
     if kind == VGG19:
         if weights is None:
             raise UserError(
-                place=f"the image features {VGG19}",
+                location=f"the image features {VGG19}",
                 found="no weights of the network",
                 expected="the file of the published weights among the sources of the dataset",
                 remedy="list a source whose file name ends with .pth",
@@ -397,7 +397,7 @@ def _check_codebook_classes(
 ) -> None:
     if not codebook_classes:
         raise UserError(
-            place=f"{source}, option codebook_classes",
+            location=f"{source}, option codebook_classes",
             found="no class to learn the codebook of the image features from",
             expected="classes that the experiment does not use: its own classes contain test rows",
             remedy="name such classes, or choose other image features, such as hog",
@@ -436,7 +436,7 @@ def _learned_codebook(
     sample = np.concatenate(descriptors)
     if len(sample) < 2:
         raise UserError(
-            place=f"{source}, option codebook_classes",
+            location=f"{source}, option codebook_classes",
             found=f"{len(chosen)} images without enough descriptors",
             expected="images that can be read and are not of one colour",
             remedy="name more classes",

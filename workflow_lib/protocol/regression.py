@@ -90,7 +90,7 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
     for name, value in selection.more_seconds.items():
         seconds[name] += value
     entries = [
-        _known(
+        _without_none(
             part.entries
             | fit.entries()
             | predicted
@@ -103,7 +103,7 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
         return entries[0], seconds
     groups = [components_group(part.entries["n_components"]) for part in parts]
     average = {"heldout_outputs": selection.heldout, "members": dict(zip(groups, entries))}
-    return _known(selection.entries) | average, seconds
+    return _without_none(selection.entries) | average, seconds
 
 
 def _of_training_rows(fit: Fitted, data: FitData) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _of_training_rows(fit: Fitted, data: FitData) -> dict[str, Any]:
     return {TRAINING_TARGETS: fit.predict(RowsOfTraining(data))}
 
 
-def _known(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entries.items() if value is not None}
 
 

@@ -338,12 +338,12 @@ def stratified_rows(
     n_test : int
         Fewer rows are test rows if too many classes have a single row.
     """
-    place = np.empty(len(strata))
+    location = np.empty(len(strata))
     for label in np.unique(strata):
         rows = generator.permutation(np.flatnonzero(strata == label))
         # Evenly spaced over the order, from a random start.
-        place[rows] = (np.arange(len(rows)) + generator.random()) / len(rows)
-    order = np.argsort(place, kind="stable")
+        location[rows] = (np.arange(len(rows)) + generator.random()) / len(rows)
+    order = np.argsort(location, kind="stable")
     left = np.bincount(strata)
     tests = np.zeros(len(strata), dtype=bool)
     for row in order:
@@ -821,7 +821,7 @@ def run(
     except ValueError as error:
         rows = "rows with a known output" if has_weak_rows else "rows"
         raise UserError(
-            place=f"experiment {experiment}, keys training_sizes and test_size",
+            location=f"experiment {experiment}, keys training_sizes and test_size",
             found=f"{error} (the dataset has {n_rows} {rows})",
             expected=f"a test set and at least {n_folds} training rows, one for every fold",
             remedy=f"change training_sizes or test_size of {experiment} in config/experiments, or "
@@ -906,7 +906,7 @@ def _test_fold(
     their numbers of rows, and results of a training size are those of the same number in all
     splits.
     """
-    place = f"experiment {experiment}, key outer_folds"
+    location = f"experiment {experiment}, key outer_folds"
     n_rows, (repetition, number) = int(is_labelled.sum()), fold
     of_labelled = {name: values[is_labelled] for name, values in basis.items()}
     try:
@@ -915,7 +915,7 @@ def _test_fold(
         ]
     except ValueError as error:
         raise UserError(
-            place,
+            location,
             f"{error} (the dataset has {n_rows} rows with a known output)",
             expected="no more folds than rows or groups, and rows of every class outside each fold",
             remedy=f"change outer_folds of {experiment} in config/experiments, and n_splits to a "
@@ -924,7 +924,7 @@ def _test_fold(
     counts = np.array([np.bincount(partition) for partition in partitions])
     if not has_classes and counts.min() < 2:
         raise UserError(
-            place,
+            location,
             f"a fold of one row ({outer_folds} folds of {n_rows} rows)",
             expected="folds of at least 2 rows: errors of numeric outputs are relative to that of "
             "the training mean on the test rows, and a mean of ratios of single rows says little",
@@ -955,7 +955,7 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str, whole_gr
     group, argument, what = BASES[kind]
     if group not in data:
         raise UserError(
-            place=f"experiment {experiment}, key split",
+            location=f"experiment {experiment}, key split",
             found=f"a {kind} split of {dataset}, whose rows have no {what}",
             expected=f"a dataset whose reader gives the {what} of every row",
             remedy=f"set split: random for {experiment} in config/experiments",

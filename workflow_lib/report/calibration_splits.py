@@ -27,13 +27,13 @@ def heading_of(
     )
 
 
-def draw_points(axis, x: np.ndarray, y: np.ndarray, groups: Iterable[tuple], **look) -> None:
+def draw_points(axis, x: np.ndarray, y: np.ndarray, groups: Iterable[tuple], **appearance) -> None:
     """Draw points in groups: which (bool array), color, marker and label of each.
 
     Diamonds, of points beyond the axis, are drawn in full at its edge.
     """
-    look |= {"linewidths": 0}
+    appearance |= {"linewidths": 0}
     for chosen, color, marker, label in groups:
         if chosen.any():
             style = {"color": color, "marker": marker, "label": label, "clip_on": marker != "D"}
-            axis.scatter(x[chosen], y[chosen], **style, **look)
+            axis.scatter(x[chosen], y[chosen], **style, **appearance)

@@ -67,7 +67,7 @@ def draw_error_rates(
             named[method] = found
     if not named:
         raise UserError(
-            place=f"a figure of the kind {kind}",
+            location=f"a figure of the kind {kind}",
             found=f"no method holds error rates for several values of {' or '.join(parameters)}: "
             f"{', '.join(methods)}",
             expected="a method for classes whose grid has several such values",

@@ -20,17 +20,17 @@ def page(figure):
     return axis
 
 
-def write(axis, x: float, y: float, text: str, **look) -> None:
+def write(axis, x: float, y: float, text: str, **appearance) -> None:
     """Write a text whose middle is at height `y`; by default 9 points and nearly black."""
     # Two $ would begin a formula.
     text = text.replace("$", r"\$")
-    axis.text(x, y, text, va="center", **({"fontsize": 9, "color": INK} | look))
+    axis.text(x, y, text, va="center", **({"fontsize": 9, "color": INK} | appearance))
 
 
-def write_lines(axis, x: float, y: float, lines: Sequence[str], **look) -> None:
+def write_lines(axis, x: float, y: float, lines: Sequence[str], **appearance) -> None:
     """Write lines under each other, the middle of the first at height `y`, in grey."""
     for number, line in enumerate(lines):
-        write(axis, x, y + LINE * number, line, **({"fontsize": 8.5, "color": GREY} | look))
+        write(axis, x, y + LINE * number, line, **({"fontsize": 8.5, "color": GREY} | appearance))
 
 
 def draw_box(
@@ -39,16 +39,16 @@ def draw_box(
     """Draw a filled rectangle by its upper left corner; a hatch has the color of the edge."""
     from matplotlib.patches import Rectangle
 
-    look = {"facecolor": color, "edgecolor": edge, "linewidth": 0.8, "hatch": hatch}
-    axis.add_patch(Rectangle((x, y), width, height, **look))
+    appearance = {"facecolor": color, "edgecolor": edge, "linewidth": 0.8, "hatch": hatch}
+    axis.add_patch(Rectangle((x, y), width, height, **appearance))
 
 
 def draw_arrow(
-    axis, begin: tuple[float, float], end: tuple[float, float], color: str, **look
+    axis, begin: tuple[float, float], end: tuple[float, float], color: str, **appearance
 ) -> None:
     """Draw an arrow from one place to another."""
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
-    axis.annotate("", xy=end, xytext=begin, arrowprops=arrow | look)
+    axis.annotate("", xy=end, xytext=begin, arrowprops=arrow | appearance)
 
 
 def shortened(text: str, letters: int) -> str:

@@ -41,15 +41,15 @@ NAME_HEIGHT = 11.5
 class Line:
     """Means with bars at places of the horizontal axis, (n,) each; a NaN interrupts the line.
 
-    Of too many lines those with the smallest `value` have a color. `look` holds what matplotlib's
-    lines take; a line without ``marker`` is one of comparison.
+    Of too many lines those with the smallest `value` have a color. `appearance` holds what
+    matplotlib's lines take; a line without ``marker`` is one of comparison.
     """
 
     label: str
     places: Sequence[float]
     means: Sequence[float]
     bars: Sequence[float]
-    look: Mapping[str, Any]
+    appearance: Mapping[str, Any]
     value: float = -np.inf
 
     @property
@@ -73,10 +73,10 @@ def panel_size(n_lines: int) -> tuple[float, float]:
     return WIDTH, 4.2 + 0.2 * max(n_lines - MAX_IN_COLOR, 0)
 
 
-def level_line(axis, label: str, level: float, **look) -> Line:
+def level_line(axis, label: str, level: float, **appearance) -> Line:
     """Return a horizontal line from the left to the right limit of an axis."""
-    look = {"linewidth": 1.2, "zorder": 1} | look
-    return Line(label, axis.get_xlim(), [level, level], [0.0, 0.0], look)
+    appearance = {"linewidth": 1.2, "zorder": 1} | appearance
+    return Line(label, axis.get_xlim(), [level, level], [0.0, 0.0], appearance)
 
 
 def draw_curve(
@@ -130,8 +130,8 @@ def draw_curve(
         for axis in grid.flat[max(n_panels - n_columns, 0) : n_panels] if axes[0] else ():
             axis.set_xlabel(axes[0])
             axis.tick_params(labelbottom=True)
-        look = {"color": "#444444", "linestyle": dashes}
-        baseline = level_line(grid[0, 0], *level, **look) if level else None
+        appearance = {"color": "#444444", "linestyle": dashes}
+        baseline = level_line(grid[0, 0], *level, **appearance) if level else None
         draw_panels(list(grid.flat), list(panels.values()), baseline=baseline, **named)
     return figure
 
@@ -155,9 +155,9 @@ def method_lines(
         means, bars = zip(*(of.get(variant, (math.nan, math.nan)) for of in cells), strict=True)
         if all(math.isnan(mean) for mean in means):
             continue
-        look = row_style(variant, variants, methods)
+        appearance = row_style(variant, variants, methods)
         shifted = places(index - (len(variants) - 1) / 2)
-        line = Line(label(variant, methods), shifted, means, bars, look)
+        line = Line(label(variant, methods), shifted, means, bars, appearance)
         lines.append(line if sign is None else replace(line, value=sign * line.last_point[1]))
     return lines
 
@@ -262,19 +262,28 @@ def _set_limits(axis, lines: Sequence[Line], baseline: Line | None, is_error: bo
 
 def _draw_line(axis, line: Line, others: Collection[str]) -> bool:
     """Draw a line within the limits of an axis, and return whether a bar is cut there."""
-    look = {**line.look, "label": line.label}
-    if line.label in others or "marker" not in look:
-        axis.plot(line.places, line.means, **look | OTHER_LOOK if line.label in others else look)
+    appearance = {**line.appearance, "label": line.label}
+    if line.label in others or "marker" not in appearance:
+        axis.plot(
+            line.places,
+            line.means,
+            **appearance | OTHER_LOOK if line.label in others else appearance,
+        )
         return False
-    look |= {"markeredgecolor": "white", "markeredgewidth": 0.6}
+    appearance |= {"markeredgecolor": "white", "markeredgewidth": 0.6}
     places, means, bars = np.array([line.places, line.means, np.nan_to_num(line.bars)])
-    axis.errorbar(places, means, yerr=bars, capsize=2, elinewidth=1.0, **look)
+    axis.errorbar(places, means, yerr=bars, capsize=2, elinewidth=1.0, **appearance)
     bottom, top = axis.get_ylim()
     cuts = ((means - bars < bottom, bottom, "v"), (means + bars > top, top, "^"))
-    look = {"color": line.look["color"], "markersize": 4.5, "linestyle": "", "clip_on": False}
+    appearance = {
+        "color": line.appearance["color"],
+        "markersize": 4.5,
+        "linestyle": "",
+        "clip_on": False,
+    }
     for is_beyond, edge, marker in cuts:
         if any(is_beyond):
-            axis.plot(places[is_beyond], means[is_beyond] * 0 + edge, marker=marker, **look)
+            axis.plot(places[is_beyond], means[is_beyond] * 0 + edge, marker=marker, **appearance)
     return any(any(is_beyond) for is_beyond, *_ in cuts)
 
 
@@ -304,21 +313,21 @@ def _wrapped(name: str, letters: int) -> str:
     return textwrap.fill(name, letters, break_on_hyphens=False)
 
 
-def _add_legend(place, lines: Sequence[Line], **where) -> None:
+def _add_legend(location, lines: Sequence[Line], **where) -> None:
     """Write the legend of lines in a figure or an axis, if there are any; a label occurs once."""
     from matplotlib.lines import Line2D
 
-    handles = {line.label: Line2D([], [], **line.look) for line in lines}
+    handles = {line.label: Line2D([], [], **line.appearance) for line in lines}
     if handles:
         where = {"ncols": max(75 // (max(map(len, handles)) + 7), 1), "alignment": "left"} | where
-        place.legend(list(handles.values()), list(handles), **where)
+        location.legend(list(handles.values()), list(handles), **where)
 
 
 def _add_legend_of_others(figure, lines: Sequence[Line], **where) -> None:
     """Write the legend of the lines in grey."""
-    in_grey = [replace(line, look={**line.look, **OTHER_LOOK}) for line in lines]
-    look = {"title": "others, without bars", "title_fontsize": 9, "fontsize": 8.5}
-    _add_legend(figure, in_grey, **look, **where)
+    in_grey = [replace(line, appearance={**line.appearance, **OTHER_LOOK}) for line in lines]
+    appearance = {"title": "others, without bars", "title_fontsize": 9, "fontsize": 8.5}
+    _add_legend(figure, in_grey, **appearance, **where)
 
 
 def _name_ends(axis, groups: Sequence[Sequence[Line]]) -> None:
@@ -337,23 +346,33 @@ def _name_ends(axis, groups: Sequence[Sequence[Line]]) -> None:
     stacked = np.cumsum(heights) - heights / 2
     added = isotonic_regression(ends[order] - stacked).x
     places = stacked + np.clip(added, 0.0, max(1.05 - heights.sum(), 0.0))
-    for place, index in zip(places, order):
-        _write_name(axis, groups[index], names[index], place)
+    for location, index in zip(places, order):
+        _write_name(axis, groups[index], names[index], location)
 
 
-def _write_name(axis, group: Sequence[Line], name: str, place: float) -> None:
+def _write_name(axis, group: Sequence[Line], name: str, location: float) -> None:
     """Write a name with the markers of its lines at a height, and join it to their end."""
     from matplotlib.transforms import ScaledTranslation
 
-    marked = [line.look for line in group if line.look.get("marker")]
+    marked = [line.appearance for line in group if line.appearance.get("marker")]
     if len(group[0].means) > 1:
-        look = {"arrowstyle": "-", "color": "#c4c4c4", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        appearance = {
+            "arrowstyle": "-",
+            "color": "#c4c4c4",
+            "linewidth": 0.8,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
         where = {"textcoords": "axes fraction", "annotation_clip": False, "zorder": 1.2}
-        axis.annotate("", group[0].last_point, (1.01, place), arrowprops=look, **where)
-    for number, look in enumerate(marked):
+        axis.annotate("", group[0].last_point, (1.01, location), arrowprops=appearance, **where)
+    for number, appearance in enumerate(marked):
         shift = ScaledTranslation((8 + 10 * number) / 72, 0, axis.figure.dpi_scale_trans)
-        look = {"color": look["color"], "marker": look["marker"], "clip_on": False}
-        axis.plot([1.0], [place], transform=axis.transAxes + shift, **look)
+        appearance = {
+            "color": appearance["color"],
+            "marker": appearance["marker"],
+            "clip_on": False,
+        }
+        axis.plot([1.0], [location], transform=axis.transAxes + shift, **appearance)
     where = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     begin = (5 + 10 * len(marked), 0)
-    axis.annotate(name, (1.0, place), begin, va="center", fontsize=9, **where)
+    axis.annotate(name, (1.0, location), begin, va="center", fontsize=9, **where)

@@ -34,12 +34,12 @@ NAMES = (*ONE, *EACH)
 """All names, those that change least from file to file first."""
 
 
-def check_reads(place: Path, reads: Mapping[str, str]) -> None:
+def check_reads(location: Path, reads: Mapping[str, str]) -> None:
     """Raise a UserError if a pattern has a name that stands for nothing."""
     unknown = {name for pattern in reads.values() for name in _names_in(pattern)} - set(NAMES)
     if unknown:
         raise UserError(
-            place=f"{place}, READS",
+            location=f"{location}, READS",
             found=", ".join(f"{{{name}}}" for name in sorted(unknown)),
             expected=f"patterns with some of {', '.join(f'{{{name}}}' for name in NAMES)}",
             remedy="use only these names in braces",

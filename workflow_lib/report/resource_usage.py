@@ -59,7 +59,7 @@ def read_jobs(folder: str | Path) -> pd.DataFrame:
         jobs.append({"rule": rule, "name": name} | _measurements(path))
     if not jobs:
         raise UserError(
-            place=str(folder),
+            location=str(folder),
             found="there is no benchmark file of a job",
             expected="one .tsv file per job",
             remedy="run the workflow, which writes them",
@@ -93,12 +93,12 @@ def compare(
     ``used_minutes`` (the most of one job).
     """
     known = jobs[jobs["seconds"].notna() & ~jobs["rule"].isin(RULES_OF_NO_SCHEDULER)]
-    asked = [
+    requested = [
         _asked(rule, name, configuration, megabytes)
         for rule, name in zip(known["rule"], known["name"], strict=True)
     ]
     columns = ["dataset", "asked_mb", "asked_minutes"]
-    known = known.assign(**pd.DataFrame(asked, columns=columns, index=known.index))
+    known = known.assign(**pd.DataFrame(requested, columns=columns, index=known.index))
     grouped = known.groupby(["rule", *columns], sort=False)
     rows = grouped.agg(
         n_jobs=("name", "size"),
@@ -172,5 +172,5 @@ def _gram_rows(configuration: Mapping, experiment: str) -> int:
         values["weak_sizes"] or (),
         limit,
         per_class=values["split"] == "per_class",
-        is_own=is_own_table(dataset["sources"], dataset["options"]),
+        is_user_table=is_own_table(dataset["sources"], dataset["options"]),
     )

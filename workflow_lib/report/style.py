@@ -64,8 +64,11 @@ def applied_style() -> Iterator[None]:
 
 def line_style(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
     """Return the color and marker of a method; a grey circle where `methods` gives none."""
-    look = methods.get(method, {})
-    return {"color": look.get("color") or OTHER_COLOR, "marker": look.get("marker") or "o"}
+    appearance = methods.get(method, {})
+    return {
+        "color": appearance.get("color") or OTHER_COLOR,
+        "marker": appearance.get("marker") or "o",
+    }
 
 
 def plain_name(name: str) -> str:

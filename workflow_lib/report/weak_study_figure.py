@@ -115,11 +115,13 @@ def _places(segments: Sequence[Sequence[float | None]], kind: str) -> dict[float
     for segment in segments:
         natural = [math.log10(v) if v and kind == "weak_weight" else (v or 0.0) for v in segment]
         shift = max(places.values()) + BREAK - natural[0] if places else 0.0
-        places |= {value: place + shift for value, place in zip(segment, natural, strict=True)}
+        places |= {value: index + shift for value, index in zip(segment, natural, strict=True)}
     return places
 
 
-def _line(cells: Mapping, segments, places, measured: Quantity, shift: float, label, look) -> Line:
+def _line(
+    cells: Mapping, segments, places, measured: Quantity, shift: float, label, appearance
+) -> Line:
     """Return the line of one method, interrupted between segments."""
     points = []
     for segment in segments:
@@ -129,7 +131,7 @@ def _line(cells: Mapping, segments, places, measured: Quantity, shift: float, la
                 shown = measured.shown(mean), measured.shown_spread(deviation)
                 points.append((places[value] + shift, *shown))
         points.append((math.nan, math.nan, math.nan))
-    line = Line(label, *zip(*points, strict=True), look)
+    line = Line(label, *zip(*points, strict=True), appearance)
     sign = -1 if measured.higher_is_better else 1
     return replace(line, value=sign * line.last_point[1])
 

@@ -67,13 +67,13 @@ def check_base_file(path: Path) -> None:
 
 
 def validated(
-    model: type[Settings], data: Any, place: str, prefix: tuple[str, ...] = ()
+    model: type[Settings], data: Any, location: str, prefix: tuple[str, ...] = ()
 ) -> tuple[Settings | None, list[UserError]]:
     """Return the settings and no errors, or None and every error in `data`."""
     try:
         return model.model_validate(data), []
     except ValidationError as error:
-        return None, settings_errors(error, model, data, place, prefix)
+        return None, settings_errors(error, model, data, location, prefix)
 
 
 class ConfigurationFiles:
@@ -110,25 +110,25 @@ class ConfigurationFiles:
         """Return the faults of files that cannot be read, which may hold settings of any name."""
         return self._folders[kind].unread
 
-    def place(self, kind: str, name: str) -> str:
+    def location(self, kind: str, name: str) -> str:
         """Return how messages name settings; of an unknown name, the file that would have them."""
-        return self._folders[kind].place(name)
+        return self._folders[kind].location(name)
 
-    def get(self, kind: str, name: str, place: str) -> Settings | None:
+    def get(self, kind: str, name: str, location: str) -> Settings | None:
         """Return the settings of a name, or None after recording their faults.
 
-        `place` is where they are named, for the message when they do not exist.
+        `location` is where they are named, for the message when they do not exist.
         """
         if not self.has(kind, name):
             self.errors += self.unread(kind)
-            self.errors.append(unknown_name(place, kind, name, self.names(kind)))
+            self.errors.append(unknown_name(location, kind, name, self.names(kind)))
             return None
         if (kind, name) not in self._loaded:
             self._loaded[kind, name] = self._load(kind, name)
         return self._loaded[kind, name]
 
     def _load(self, kind: str, name: str) -> Settings | None:
-        place = self.place(kind, name)
+        location = self.location(kind, name)
         try:
             data = self._folders[kind].keys(name)
         except UserError as error:
@@ -138,33 +138,35 @@ class ConfigurationFiles:
         if kind == "method":
             regressor = data.get("regressor", DEFAULT_REGRESSOR)
             if not isinstance(regressor, str) or regressor not in method_modules():
-                self.errors.append(_unknown_regressor(regressor, key_place(place, "regressor")))
+                self.errors.append(_unknown_regressor(regressor, key_place(location, "regressor")))
                 return None
             model = parameters_of(regressor)
-        settings, errors = validated(model, data, place)
+        settings, errors = validated(model, data, location)
         if kind == "dataset" and settings is not None:
-            errors = option_errors(settings, place)
+            errors = option_errors(settings, location)
         self.errors += errors
         return None if errors else settings
 
 
-def _unknown_regressor(regressor: Any, place: str) -> UserError:
+def _unknown_regressor(regressor: Any, location: str) -> UserError:
     """Return the error for a regressor without a module."""
     known = sorted(method_modules())
     nearest = nearest_name(str(regressor), known)
     return UserError(
-        place,
+        location,
         f"found {written(regressor)}",
         expected=f"one of: {', '.join(known)}",
         remedy=f"write '{nearest}'" if nearest else None,
     )
 
 
-def option_errors(dataset: DatasetSettings, place: str) -> list[UserError]:
+def option_errors(dataset: DatasetSettings, location: str) -> list[UserError]:
     """Return the errors in the reader of a dataset and its options."""
     from workflow_lib.data.reading import options_model
 
     if dataset.reader not in READERS.paths:
-        place = key_place(place, "reader")
-        return [unknown_name(place, "reader", dataset.reader, READERS.paths)]
-    return validated(options_model(dataset.reader), dict(dataset.options), place, ("options",))[1]
+        location = key_place(location, "reader")
+        return [unknown_name(location, "reader", dataset.reader, READERS.paths)]
+    return validated(options_model(dataset.reader), dict(dataset.options), location, ("options",))[
+        1
+    ]

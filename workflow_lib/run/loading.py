@@ -123,7 +123,7 @@ class Configuration:
         name = self.methods[method].model
         return self.models[name] if name else None
 
-    def is_own(self, experiment: str) -> bool:
+    def is_user_table(self, experiment: str) -> bool:
         """Return whether the experiment is on a user table."""
         dataset = self.dataset_of(experiment)
         return is_own_table(dataset.sources, dataset.options)
@@ -220,7 +220,7 @@ class Configuration:
         the size `ALL`, or is on a user table, where the saved model learns from all rows.
         """
         limit, values = max_gram_rows_of(self.run), self.experiments[experiment]
-        may_exceed = self.is_own(experiment) or ALL in values.training_sizes
+        may_exceed = self.is_user_table(experiment) or ALL in values.training_sizes
         if not may_exceed and not capabilities.exceeds(values, limit):
             return None
         return {"max_gram_rows": limit, "n_landmarks": self.run.n_landmarks}
@@ -233,7 +233,7 @@ class Configuration:
             values.weak_sizes,
             max_gram_rows_of(self.run),
             per_class=values.split == "per_class",
-            is_own=self.is_own(experiment),
+            is_user_table=self.is_user_table(experiment),
         )
 
     def task_of(self, experiment: str) -> Task:
@@ -337,17 +337,17 @@ def load_configuration(
         When there is a fault; with several faults a ConfigurationError, which shows up to ten.
     """
     check_run_files(sources)
-    place = place_of_run(sources)
-    request, merged = _without_request(merged, place)
-    run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
+    location = place_of_run(sources)
+    request, merged = _without_request(merged, location)
+    run, errors = validated(RunSettings, with_numbers_of_defaults(merged), location)
     # The name of a table is also that of its experiment; its fault is reported once.
-    raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
+    raise_errors([error for error in errors if error.location == f"{location}, key name"] or errors)
     run = run.model_copy(update={"experiments": tuple(listed_experiments(folder, run.experiments))})
     files = ConfigurationFiles(Path(folder), imports_classes)
-    replaced = replaced_experiments(files, run, place)
+    replaced = replaced_experiments(files, run, location)
     experiments, methods, left_out = {}, {}, {}
     for name in experiments_to_run(run, replaced):
-        experiment = _experiment(files, run, name, place)
+        experiment = _experiment(files, run, name, location)
         dataset = _dataset_of(files, name, experiment)
         if experiment is None or dataset is None:
             continue
@@ -358,7 +358,7 @@ def load_configuration(
             }
         )
         files.errors += _experiment_errors(files, run, name, experiment, dataset)
-        chosen, left_out[name] = _methods_of(files, run, name, experiment, dataset, place)
+        chosen, left_out[name] = _methods_of(files, run, name, experiment, dataset, location)
         tables = _tables_that_can_be(files, experiment, dataset, chosen)
         experiments[name] = experiment.model_copy(
             update={"methods": tuple(chosen), "tables": tables}
@@ -375,19 +375,19 @@ def load_configuration(
         sources=tuple(sources),
         run=run,
         experiments=experiments,
-        datasets={name: files.get("dataset", name, place) for name in datasets},
+        datasets={name: files.get("dataset", name, location) for name in datasets},
         methods=with_line_styles(methods),
-        models={name: files.get("model", name, place) for name in models},
-        input_models={name: files.get("input_model", name, place) for name in input_models},
+        models={name: files.get("model", name, location) for name in models},
+        input_models={name: files.get("input_model", name, location) for name in input_models},
         left_out=left_out,
         replaced=replaced,
         request=request,
-        places={kind: {name: files.place(kind, name) for name in used[kind]} for kind in used},
+        places={kind: {name: files.location(kind, name) for name in used[kind]} for kind in used},
     )
 
 
 def _without_request(
-    merged: dict[str, Any], place: str
+    merged: dict[str, Any], location: str
 ) -> tuple[TableRequest | None, dict[str, Any]]:
     """Return the request for a new table, and the configuration of the run without it."""
     fields = TableRequest.model_fields
@@ -399,12 +399,12 @@ def _without_request(
         # A misspelt key could belong to either; the keys of the request are the more likely ones.
         unknown = [key for key in rest if key not in RunSettings.model_fields]
         surplus = {key: rest.pop(key) for key in unknown}
-        request, errors = validated(TableRequest, requested | surplus, place)
+        request, errors = validated(TableRequest, requested | surplus, location)
         raise_errors(errors)
         return request, rest
     if surplus := sorted(set(requested) - {"name"}):
         raise UserError(
-            place,
+            location,
             f"the key {surplus[0]} without the key data",
             expected="data=FILE too: the key describes a table for `snakemake new`",
             remedy="add data=FILE, or change the settings in config/datasets/NAME.yaml",
@@ -443,13 +443,13 @@ def max_gram_rows_of(run: RunSettings) -> int:
 
 
 def _experiment(
-    files: ConfigurationFiles, run: RunSettings, name: str, place: str
+    files: ConfigurationFiles, run: RunSettings, name: str, location: str
 ) -> ExperimentSettings | None:
     """Return an experiment with the run's defaults filled in, or None after recording a fault."""
     if name in RESERVED_NAMES:
         files.errors.append(
             UserError(
-                f"{place}, key experiments",
+                f"{location}, key experiments",
                 f"'{name}' cannot be the name of an experiment: results/{name} is taken",
                 expected=f"a name other than {', '.join(sorted(RESERVED_NAMES))}",
                 remedy="rename the file of the experiment or dataset",
@@ -457,14 +457,14 @@ def _experiment(
         )
         return None
     if files.has("experiment", name):
-        experiment = files.get("experiment", name, place)
+        experiment = files.get("experiment", name, location)
     elif files.has("dataset", name):
-        dataset = files.get("dataset", name, place)
+        dataset = files.get("dataset", name, location)
         experiment = dataset and ExperimentSettings(title=dataset.title, dataset=name)
     else:
         fault = _unknown_table if run.name == name else _unknown_experiment
         files.errors += [*files.unread("experiment"), *files.unread("dataset")]
-        files.errors.append(fault(files, name, place))
+        files.errors.append(fault(files, name, location))
         return None
     if experiment is None:
         return None
@@ -476,20 +476,20 @@ def _experiment(
     return experiment.model_copy(update=missing)
 
 
-def _unknown_table(files: ConfigurationFiles, name: str, place: str) -> UserError:
+def _unknown_table(files: ConfigurationFiles, name: str, location: str) -> UserError:
     return UserError(
-        f"{place}, key name",
-        f"there is no table named '{name}' ({files.place('dataset', name)} does not exist)",
+        f"{location}, key name",
+        f"there is no table named '{name}' ({files.location('dataset', name)} does not exist)",
         expected="the name of a table that was set up by `snakemake new`",
         remedy=f"snakemake --cores 1 new --config name={name} data=FILE outputs=COLUMNS",
     )
 
 
-def _unknown_experiment(files: ConfigurationFiles, name: str, place: str) -> UserError:
+def _unknown_experiment(files: ConfigurationFiles, name: str, location: str) -> UserError:
     experiments, datasets = files.names("experiment"), files.names("dataset")
     nearest = nearest_name(name, [*experiments, *datasets])
     return UserError(
-        f"{place}, key experiments",
+        f"{location}, key experiments",
         f"there is no experiment and no dataset named '{name}'",
         expected=f"an experiment ({', '.join(experiments) or 'none defined'}) or a dataset "
         f"({', '.join(datasets) or 'none defined'})",
@@ -502,18 +502,18 @@ def _dataset_of(
 ) -> DatasetSettings | None:
     if experiment is None:
         return None
-    place = key_place(files.place("experiment", name), "dataset")
+    location = key_place(files.location("experiment", name), "dataset")
     if files.has("dataset", name) and experiment.dataset != name:
         files.errors.append(
             UserError(
-                place,
+                location,
                 f"the experiment is named like the dataset '{name}' but uses "
                 f"'{experiment.dataset}'",
                 expected=f"the dataset '{name}', or another name for the experiment",
                 remedy="rename the file of the experiment",
             )
         )
-    return files.get("dataset", experiment.dataset, place)
+    return files.get("dataset", experiment.dataset, location)
 
 
 def _experiment_errors(
@@ -524,26 +524,26 @@ def _experiment_errors(
     dataset: DatasetSettings,
 ) -> list[UserError]:
     """Return why an experiment can run with no method."""
-    place = f"experiment '{name}'"
+    location = f"experiment '{name}'"
     errors = [
-        UserError(place, reason, remedy=_files_to_change(files, name, experiment.dataset))
+        UserError(location, reason, remedy=_files_to_change(files, name, experiment.dataset))
         for reason in capabilities.check_experiment(dataset, experiment)
     ]
     smallest = experiment.training_sizes[0]
     # Sizes of a split per class count the examples of each class, not the rows.
     if experiment.split != "per_class" and smallest != ALL and smallest < run.n_folds:
         has_file = files.has("experiment", name)
-        where = f" in {files.place('experiment', name)}" if has_file else ""
+        where = f" in {files.location('experiment', name)}" if has_file else ""
         errors.append(
             UserError(
-                place,
+                location,
                 f"{smallest} training rows cannot be cut into {run.n_folds} folds",
                 expected=f"training_sizes from {run.n_folds}",
                 remedy=f"raise training_sizes{where} or lower n_folds",
             )
         )
     sources = published_names(files.folder)
-    in_file = files.place("experiment", name) if files.has("experiment", name) else place
+    in_file = files.location("experiment", name) if files.has("experiment", name) else location
     errors += [
         unknown_name(
             f"{in_file}, table '{table.name}', key paper_table",
@@ -563,20 +563,20 @@ def _methods_of(
     name: str,
     experiment: ExperimentSettings,
     dataset: DatasetSettings,
-    place: str,
+    location: str,
 ) -> tuple[dict[str, MethodFile], dict[str, list[str]]]:
     """Return the methods of an experiment, and those of ``default`` left out with the reasons."""
     default = experiment.methods == "default"
-    own = files.has("experiment", name) and files.get("experiment", name, place).methods
-    place = (
-        key_place(files.place("experiment", name), "methods")
+    own = files.has("experiment", name) and files.get("experiment", name, location).methods
+    location = (
+        key_place(files.location("experiment", name), "methods")
         if own
-        else f"{place}, key defaults.methods"
+        else f"{location}, key defaults.methods"
     )
     chosen, left_out = {}, {}
     has_faulty = False
     for method_name in files.names("method") if default else experiment.methods:
-        method = files.get("method", method_name, place)
+        method = files.get("method", method_name, location)
         if method is None:
             has_faulty = True
             continue
@@ -603,7 +603,7 @@ def _methods_of(
                 )
             )
     # A missing member may be the method with a fault, which is already reported.
-    is_own = is_own_table(dataset.sources, dataset.options)
+    is_user_table = is_own_table(dataset.sources, dataset.options)
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
     for method_name, reason in incomplete.items():
         if default:
@@ -621,7 +621,7 @@ def _methods_of(
     for figure in experiment.figures:
         for method_name in figure.methods:
             # For a user table, editing the list of methods must suffice to leave a method out.
-            is_left_out = is_own and files.has("method", method_name)
+            is_left_out = is_user_table and files.has("method", method_name)
             if method_name not in chosen and not has_faulty and not is_left_out:
                 files.errors.append(
                     UserError(
@@ -636,7 +636,7 @@ def _methods_of(
         *((figure.name, FIGURES[figure.kind], False) for figure in experiment.figures),
     ):
         # Of a user table, tables that lack such a method are left out.
-        is_left_out = is_own and is_table
+        is_left_out = is_user_table and is_table
         if not (has_faulty or is_left_out or _has_method_for(files, kind, chosen)):
             files.errors.append(
                 UserError(
@@ -661,9 +661,9 @@ def _methods_of(
                     )
                 )
         own_keys = KEYS_OF_TABLES.get(table.kind)
-        asked = own_keys.named_methods(table) if hasattr(own_keys, "named_methods") else set()
-        asked -= set(files.names("method")) if is_own else set()
-        for method_name in sorted(asked - set(chosen)) if not has_faulty else ():
+        requested = own_keys.named_methods(table) if hasattr(own_keys, "named_methods") else set()
+        requested -= set(files.names("method")) if is_user_table else set()
+        for method_name in sorted(requested - set(chosen)) if not has_faulty else ():
             files.errors.append(
                 UserError(
                     f"experiment '{name}', table '{table.name}', key comparisons",
@@ -761,16 +761,16 @@ def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:
 
 def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | None:
     method = files.get("method", method_name, "")
-    place = key_place(files.place("method", method_name), "model")
-    return files.get("model", method.model, place) if method.model else None
+    location = key_place(files.location("method", method_name), "model")
+    return files.get("model", method.model, location) if method.model else None
 
 
 def _input_model_of(files: ConfigurationFiles, method_name: str) -> InputModelSettings | None:
     method = files.get("method", method_name, "")
     if method.score_space is None:
         return None
-    place = key_place(files.place("method", method_name), "score_space.models")
-    return files.get("input_model", method.score_space.models, place)
+    location = key_place(files.location("method", method_name), "score_space.models")
+    return files.get("input_model", method.score_space.models, location)
 
 
 def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> bool:
@@ -779,18 +779,18 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
     if (method.model and model is None) or (method.score_space and of_inputs is None):
         return False
     reasons = capabilities.check_method(method, model, of_inputs)
-    remedy = f"change it or its model, {files.place('model', method.model)}" if model else ""
-    place = files.place("method", name)
-    files.errors += [UserError(place, reason, remedy=remedy) for reason in reasons]
+    remedy = f"change it or its model, {files.location('model', method.model)}" if model else ""
+    location = files.location("method", name)
+    files.errors += [UserError(location, reason, remedy=remedy) for reason in reasons]
     faults = [] if reasons or not files.imports_classes else method.faults()
     files.errors += [
-        UserError(key_place(place, key), found, expected, remedy)
+        UserError(key_place(location, key), found, expected, remedy)
         for key, found, expected, remedy in faults
     ]
     of_inputs = [] if reasons or of_inputs is None else of_inputs.faults()
     files.errors += [
         UserError(
-            key_place(files.place("input_model", method.score_space.models), key),
+            key_place(files.location("input_model", method.score_space.models), key),
             *fault,
         )
         for key, *fault in of_inputs
@@ -803,10 +803,10 @@ def _files_to_change(
 ) -> str:
     places = []
     if files.has("experiment", experiment):
-        places.append(files.place("experiment", experiment))
-    places.append(files.place("dataset", dataset))
+        places.append(files.location("experiment", experiment))
+    places.append(files.location("dataset", dataset))
     if method:
-        places.append(files.place("method", method))
+        places.append(files.location("method", method))
     return " or ".join(places)
 
 

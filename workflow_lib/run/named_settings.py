@@ -70,7 +70,7 @@ class SettingsFolder:
         """Return the file of settings; for an unknown name, the file that would have it."""
         return self._files.get(name, self.path / f"{name}.yaml")
 
-    def place(self, name: str) -> str:
+    def location(self, name: str) -> str:
         """Return how messages name settings: their file, and where they stand in it."""
         file = self.file(name)
         return shown(file) if name == file.stem else f"{shown(file)}, key {VARIANTS}.{name}"
@@ -96,12 +96,12 @@ class SettingsFolder:
             if LIKE not in own:
                 return own
         base = own.pop(LIKE, file.stem)
-        place = key_place(self.place(name), LIKE)
+        location = key_place(self.location(name), LIKE)
         if base == name or base not in self:
-            raise unknown_name(place, self.kind, str(base), set(self._files) - {name})
+            raise unknown_name(location, self.kind, str(base), set(self._files) - {name})
         if base in below:
             raise UserError(
-                place,
+                location,
                 f"'{base}' is in turn like '{name}'",
                 expected=f"a {self.kind} that is like none, or like a third one",
                 remedy=f"remove the key {LIKE} from one of the two",
@@ -139,42 +139,42 @@ class SettingsFolder:
         except UserError as error:
             self.unread.append(error)
             return
-        place = f"{shown(file)}, key {VARIANTS}"
+        location = f"{shown(file)}, key {VARIANTS}"
         if not isinstance(variants, dict):
-            self._refuse_block(place, variants, f"a block with the name of each {self.kind}")
+            self._refuse_block(location, variants, f"a block with the name of each {self.kind}")
             return
         for name, keys in variants.items():
-            if not self._may_be_name(name, f"{place}.{name}", "rename the variant"):
+            if not self._may_be_name(name, f"{location}.{name}", "rename the variant"):
                 continue
             if name in self._files:
-                self._refuse_second(name, f"{place}.{name}")
+                self._refuse_second(name, f"{location}.{name}")
             elif not isinstance(keys, dict):
-                self._refuse_block(f"{place}.{name}", keys, "a block of the keys that differ")
+                self._refuse_block(f"{location}.{name}", keys, "a block of the keys that differ")
             else:
                 self._files[name] = file
 
-    def _refuse_second(self, name: str, place: str) -> None:
+    def _refuse_second(self, name: str, location: str) -> None:
         self.errors.append(
             UserError(
-                place,
-                f"there is another {self.kind} named '{name}' ({self.place(name)})",
+                location,
+                f"there is another {self.kind} named '{name}' ({self.location(name)})",
                 expected=f"one {self.kind} of each name",
                 remedy="rename or remove one of the two",
             )
         )
 
-    def _refuse_block(self, place: str, value: Any, expected: str) -> None:
+    def _refuse_block(self, location: str, value: Any, expected: str) -> None:
         found = "a list" if isinstance(value, list) else written(value)
         self.errors.append(
-            UserError(place, f"found {found}", expected, remedy="write it, or remove the key")
+            UserError(location, f"found {found}", expected, remedy="write it, or remove the key")
         )
 
-    def _may_be_name(self, name: object, place: str, remedy: str) -> bool:
+    def _may_be_name(self, name: object, location: str, remedy: str) -> bool:
         if isinstance(name, str) and re.fullmatch(NAME, name) and len(name) <= MAX_NAME_LENGTH:
             return True
         self.errors.append(
             UserError(
-                place,
+                location,
                 f"'{name}' cannot be the name of a {self.kind}",
                 expected=f"{PATTERNS_IN_WORDS[NAME]}, of {MAX_NAME_LENGTH} characters at most",
                 remedy=remedy,

@@ -21,7 +21,7 @@ def missing_sources(name: str, dataset: DatasetSettings) -> list[SourceSettings]
     for source in dataset.sources:
         places = [RESOURCES / name / Path(source.path).name]
         places += [mirror / source.path for mirror in mirrors]
-        if not any(place.is_file() for place in places):
+        if not any(location.is_file() for location in places):
             missing.append(source)
     return missing
 

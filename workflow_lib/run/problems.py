@@ -47,7 +47,7 @@ class ConfigurationError(UserError):
 
     def __init__(self, errors: Sequence[UserError]) -> None:
         self.errors = list(errors)
-        super().__init__(place="the configuration", found=f"it has {len(self.errors)} errors")
+        super().__init__(location="the configuration", found=f"it has {len(self.errors)} errors")
 
     def __str__(self) -> str:
         lines = [f"The configuration has {len(self.errors)} errors:"]

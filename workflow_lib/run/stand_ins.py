@@ -9,7 +9,7 @@ from workflow_lib.run.needed_data import has_files
 
 
 def replaced_experiments(
-    files: ConfigurationFiles, run: RunSettings, place: str
+    files: ConfigurationFiles, run: RunSettings, location: str
 ) -> dict[str, tuple[str, ...]]:
     """Return the replaced experiments of a run with their stand-ins, and record faults.
 
@@ -18,10 +18,10 @@ def replaced_experiments(
     replaced = {}
     for name, stand_ins in run.stand_ins.items():
         if name not in run.experiments:
-            files.errors.append(_not_run(name, run, place))
+            files.errors.append(_not_run(name, run, location))
             continue
-        dataset_name = _dataset_name(files, name, place)
-        dataset = dataset_name and files.get("dataset", dataset_name, place)
+        dataset_name = _dataset_name(files, name, location)
+        dataset = dataset_name and files.get("dataset", dataset_name, location)
         # A dataset without a file is reported when the experiments are read.
         if dataset and not has_files(dataset_name, dataset):
             replaced[name] = tuple(stand_ins)
@@ -34,19 +34,19 @@ def experiments_to_run(run: RunSettings, replaced: dict[str, tuple[str, ...]]) -
     return list(dict.fromkeys(names))
 
 
-def _dataset_name(files: ConfigurationFiles, name: str, place: str) -> str | None:
+def _dataset_name(files: ConfigurationFiles, name: str, location: str) -> str | None:
     """Return the dataset of an experiment or dataset `name`; None if it has no file."""
     if files.has("experiment", name):
-        experiment = files.get("experiment", name, place)
+        experiment = files.get("experiment", name, location)
         name = experiment.dataset if experiment else ""
     return name if files.has("dataset", name) else None
 
 
-def _not_run(name: str, run: RunSettings, place: str) -> UserError:
+def _not_run(name: str, run: RunSettings, location: str) -> UserError:
     nearest = nearest_name(name, run.experiments)
     remedy = f"write '{nearest}'" if nearest else "add it to the experiments, or leave it out here"
     return UserError(
-        f"{place}, key stand_ins",
+        f"{location}, key stand_ins",
         f"'{name}' is not an experiment of the run",
         expected="names among the experiments, each with those that stand in for it",
         remedy=remedy,

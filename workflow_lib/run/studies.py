@@ -43,8 +43,8 @@ def listed_experiments(folder: Path | str, names: Sequence[Any]) -> list[Any]:
         return list(names)
     files = sorted(Path(folder).glob("papers/*/config.yaml"))
     added = [name for file in files for name in read_yaml(file).get("experiments", [])]
-    place = list(names).index(OF_PAPERS)
-    return [*names[:place], *added, *names[place + 1 :]]
+    index = list(names).index(OF_PAPERS)
+    return [*names[:index], *added, *names[index + 1 :]]
 
 
 def study_of(folder: Path | str, config: Mapping[str, Any], sources: Sequence[str]) -> list[Path]:

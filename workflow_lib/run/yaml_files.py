@@ -84,10 +84,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(shown(path), f"it is the name of no file ({error})") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f"{shown(path)}, line {mark.line + 1}" if mark else shown(path)
+        location = f"{shown(path)}, line {mark.line + 1}" if mark else shown(path)
         problem = getattr(error, "problem", None) or "a character that YAML does not allow"
         raise UserError(
-            place,
+            location,
             problem,
             expected="correct YAML",
             remedy="fix this line or the one before it: brackets, quotes and the space at the "

@@ -62,8 +62,8 @@ def global_alignment_gram(series: np.ndarray, sigma: float) -> np.ndarray:
         gram = _tslearn_metrics().cdist_gak(series, sigma=sigma)
     if not (np.isfinite(gram).all() and (np.diagonal(gram) > 0).all()):
         raise UserError(
-            place=f"global alignment kernel with sigma {sigma:.3g} on series of {series.shape[1]} "
-            "steps",
+            location=f"global alignment kernel with sigma {sigma:.3g} on series of "
+            f"{series.shape[1]} steps",
             found="kernel values that floating-point numbers cannot hold",
             expected="a sigma not too small for the length of the series",
             remedy="choose larger values of grid.output_width, or shorter series",

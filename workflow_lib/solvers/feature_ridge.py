@@ -224,19 +224,19 @@ class FeatureRidge:
         products, sums = [0.0] * n_groups, [0.0] * n_groups
         for rows, order, places, Z in self._blocks_by_fold():
             T = _block_of(targets, rows)[order]
-            for fold, place in enumerate(places):
+            for fold, index in enumerate(places):
                 # Transposed: with few targets, BLAS is half again as fast this way round.
-                products[fold] += T[place].T @ Z[place]
-                sums[fold] += T[place].sum(axis=0)
+                products[fold] += T[index].T @ Z[index]
+                sums[fold] += T[index].sum(axis=0)
         return [product.T for product in products], sums
 
     def _pass_by_training_rows(self, targets):
         """Return, for the targets of every fold, Z'T and the sums of T over its training rows."""
         products, sums = [0.0] * len(targets), [0.0] * len(targets)
         for rows, order, places, Z in self._blocks_by_fold():
-            for fold, (fold_targets, place) in enumerate(zip(targets, places[:-1], strict=True)):
+            for fold, (fold_targets, index) in enumerate(zip(targets, places[:-1], strict=True)):
                 T = _block_of(fold_targets, rows)[order]
-                T[place] = 0.0
+                T[index] = 0.0
                 products[fold] += T.T @ Z
                 sums[fold] += T.sum(axis=0)
         return [product.T for product in products], sums
@@ -267,12 +267,12 @@ class FeatureRidge:
                     shape = (Z.shape[1], Z.shape[1])
                     squares = [np.zeros(shape, order="F") for _ in range(n_groups)]
                     sums = np.zeros((n_groups, Z.shape[1]))
-                for fold, place in enumerate(places):
-                    if place.start < place.stop:
+                for fold, index in enumerate(places):
+                    if index.start < index.stop:
                         # In place and the lower half only: with NumPy's product and sum, small
                         # blocks would spend their time on reading and writing r^2 numbers.
-                        dsyrk(1.0, Z[place].T, 1.0, squares[fold], lower=1, overwrite_c=1)
-                        sums[fold] += Z[place].sum(axis=0)
+                        dsyrk(1.0, Z[index].T, 1.0, squares[fold], lower=1, overwrite_c=1)
+                        sums[fold] += Z[index].sum(axis=0)
             n_seen += len(order)
             yield rows, order, places, Z
         if n_seen != len(self.folds):

@@ -13,7 +13,7 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
-from workflow_lib.items.group_names import SELECTED, asked_weak_size, item_group, size_group
+from workflow_lib.items.group_names import SELECTED, item_group, requested_weak_size, size_group
 from workflow_lib.measures.metrics import training_mean_errors
 from workflow_lib.models.class_decoding import DISTANCES, nearest_scores
 from workflow_lib.table.saved_model import SCORES
@@ -122,7 +122,7 @@ def run(
     method = chosen["winner"]
     if method not in predictions:
         raise UserError(
-            place=f"{answer}, winner",
+            location=f"{answer}, winner",
             found=f"the method {method}",
             expected=f"one of {', '.join(predictions)}",
             remedy=f"rm {answer} and run the same snakemake command again",
@@ -354,21 +354,23 @@ def _read_answer(path: Path) -> dict:
         return answer | {"winner": answer["winner"], "training_size": int(answer["training_size"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"no answer can be read from it ({type(error).__name__}: {error})",
             expected="a JSON file with winner and training_size",
             remedy=f"rm -f {path} and run the same snakemake command again",
         ) from error
 
 
-def _item_name(items: Mapping, size: int, chosen: Mapping, partition: Mapping, place: Path) -> str:
+def _item_name(
+    items: Mapping, size: int, chosen: Mapping, partition: Mapping, location: Path
+) -> str:
     """Return the name of the item to which the answer refers.
 
     Where the answer gives no numbers of weak rows and components, this is the method's only item,
     or else its item without weak rows and with selected components.
     """
     of_size = {
-        name: item | {"weak_size": asked_weak_size(int(item["weak_size"]), partition)}
+        name: item | {"weak_size": requested_weak_size(int(item["weak_size"]), partition)}
         for name, item in items.items()
         if item["training_size"] == size and not item.get("setting", "")
     }
@@ -383,7 +385,7 @@ def _item_name(items: Mapping, size: int, chosen: Mapping, partition: Mapping, p
     if usual in of_size:
         return usual
     raise UserError(
-        place=str(place),
+        location=str(location),
         found=f"{len(of_size) or 'no'} predictions of {chosen['winner']} with {size} training "
         f"rows: {', '.join(of_size) or 'none'}",
         expected="a single item, or one without weak rows and with selected components",

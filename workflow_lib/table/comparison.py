@@ -93,10 +93,10 @@ def compare(
 
     folder = tempfile.TemporaryDirectory(prefix="comparison-")
     settings = settings_folder(Path(folder.name), config)
-    asked = {"name": name, "data": _file_of(table, Path(folder.name)), **request}
+    requested = {"name": name, "data": _file_of(table, Path(folder.name)), **request}
     if outputs is not None:
-        asked["outputs"] = outputs if isinstance(outputs, str) else list(outputs)
-    proposal = write_settings(asked, settings)
+        requested["outputs"] = outputs if isinstance(outputs, str) else list(outputs)
+    proposal = write_settings(requested, settings)
     configuration = load_configuration(settings, {"name": name, "seed": seed})
     run = TableRun(configuration, name, Path(folder.name))
     shown = sys.stderr.isatty() if progress is None else progress
@@ -264,7 +264,7 @@ def settings_folder(folder: Path, config: str | Path | None = None) -> Path:
     shared = Path(config or SHIPPED).resolve()
     if not (shared / "methods").is_dir():
         raise UserError(
-            place=f"the folder of settings {shared}",
+            location=f"the folder of settings {shared}",
             found="it has no folder methods",
             expected="a folder such as config of this project",
             remedy="name it by config=PATH",
@@ -284,7 +284,7 @@ def _file_of(table: Any, folder: Path) -> str:
         return str(Path(table).resolve())
     if not hasattr(table, "to_csv"):
         raise UserError(
-            place="compare, argument table",
+            location="compare, argument table",
             found=f"an object of type {type(table).__name__}",
             expected="a DataFrame, or the path of a table",
             remedy="pandas.DataFrame(...) makes one of arrays, lists and mappings",

@@ -24,7 +24,7 @@ from workflow_lib.data.column_kinds import (
     STRINGS,
     ColumnKind,
     column_kinds,
-    named_like_an_identity,
+    looks_like_row_id,
 )
 from workflow_lib.table.leaks import (
     Leak,
@@ -138,7 +138,7 @@ def data_profile(
     of_kind = {kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS}
     readable = [name for name in table.names if name not in table.unreadable]
     facts = {
-        "file": Path(table.place).name,
+        "file": Path(table.location).name,
         "rows": numbers["rows"],
         "columns": len(table.names),
         "kinds": of_kind,
@@ -344,7 +344,7 @@ def replicates_of(
 
 def _column(rows: Table, name: str, kind: ColumnKind) -> Column:
     """Return a column that may name the samples."""
-    is_identity = named_like_an_identity(name)
+    is_identity = looks_like_row_id(name)
     if not rows.is_numeric(name):
         texts = rows.strings(name)
         return Column(codes_of(texts)[0], texts, 1 - is_identity, False)

@@ -181,7 +181,7 @@ def leaderboard(
     rows.sort(key=lambda row: (not row.can_win, not row.is_complete, row.mean, row.variant))
     if not rows[0].can_win:
         raise UserError(
-            place="the methods of the experiment",
+            location="the methods of the experiment",
             found=f"none of them can win: {', '.join(row.label for row in rows)}",
             expected="a method that has every split, learns from what is known in use, and can be "
             "saved",
@@ -462,8 +462,8 @@ def _winner(
 
     def order(row: Row) -> tuple:
         method = row.variant.method
-        place = names.index(method) if method in names else len(names)
-        return (method != QUANTITIES[metric].reference, place, row.variant)
+        location = names.index(method) if method in names else len(names)
+        return (method != QUANTITIES[metric].reference, location, row.variant)
 
     equal = [row for row in rows if row.can_win and is_equal(column, row.variant, best.variant)]
     return min(equal, key=order)

@@ -63,7 +63,7 @@ def write_settings(request: Mapping[str, Any], config_folder: Path) -> Proposal:
         is_half = present == targets[:1] and targets[0].read_bytes() == texts[0].encode()
         if present and not is_half:
             raise UserError(
-                place=f"{COMMAND}, key name",
+                location=f"{COMMAND}, key name",
                 found=f"{present[0]} exists already",
                 expected="a name that is not taken; what you may have edited is never overwritten",
                 remedy=f"remove it (rm {' '.join(map(str, present))}) or choose another name",
@@ -91,8 +91,8 @@ def _check_variants(folders: Sequence[Path], name: str) -> None:
     for folder in map(SettingsFolder, folders):
         if name in folder and folder.file(name).stem != name:
             raise UserError(
-                place=f"{COMMAND}, key name",
-                found=f"{folder.place(name)} exists already",
+                location=f"{COMMAND}, key name",
+                found=f"{folder.location(name)} exists already",
                 expected="a name that is not taken",
                 remedy="choose another name",
             )
@@ -114,8 +114,8 @@ def _check_written(config_folder: Path, name: str) -> None:
     files = ConfigurationFiles(config_folder)
     found = [files.get(kind, name, COMMAND) for kind in ("dataset", "experiment")]
     if not files.errors:
-        place = f"{COMMAND}, the files of {name}"
-        files.errors += [UserError(place, reason) for reason in check_experiment(*found)]
+        location = f"{COMMAND}, the files of {name}"
+        files.errors += [UserError(location, reason) for reason in check_experiment(*found)]
     raise_errors(files.errors)
 
 

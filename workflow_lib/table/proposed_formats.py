@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.data.column_kinds import named_like_an_identity
+from workflow_lib.data.column_kinds import looks_like_row_id
 from workflow_lib.tabular.tables import finite_number, listed_names
 from workflow_lib.tabular.user_table import Table
 from workflow_lib.tabular.written_numbers import (
@@ -55,7 +55,7 @@ def proposed_formats(
         if name in skipped or table.is_numeric(name):
             continue
         present = [text for text in dict.fromkeys(table.strings(name)) if text]
-        is_identity = len(present) == table.n_rows and named_like_an_identity(name)
+        is_identity = len(present) == table.n_rows and looks_like_row_id(name)
         if not is_identity and (found := formats_of(present)):
             texts[name], readings[name] = present, found
     settled = {name: found[0] for name, found in readings.items() if len(found) == 1}

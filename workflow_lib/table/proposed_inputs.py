@@ -20,8 +20,8 @@ from workflow_lib.data.column_kinds import (
     SMILES,
     STRINGS,
     TEXT,
-    first_that_is_no_smiles,
-    named_like_an_identity,
+    first_invalid_smiles,
+    looks_like_row_id,
 )
 from workflow_lib.table.data_profile import INPUT_COLUMNS, INPUT_LISTS
 from workflow_lib.table.leaks import Leak
@@ -87,7 +87,7 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
             if name in of_names
             and name not in requested.exclude
             and not table.is_numeric(name)
-            and not named_like_an_identity(name)
+            and not looks_like_row_id(name)
         ]
         left_out[:] = [(name, reason) for name, reason in left_out if name not in candidates]
         if candidates:
@@ -125,7 +125,7 @@ def choose_row_name(proposal: Proposal, table: Table, candidates: Sequence[str])
     First by the name of the column, then texts, then numbers.
     """
     names = [name for name in candidates if proposal.kinds[name].kind == ROW_NAME]
-    names.sort(key=lambda name: (not named_like_an_identity(name), table.is_numeric(name)))
+    names.sort(key=lambda name: (not looks_like_row_id(name), table.is_numeric(name)))
     if names:
         proposal.options.setdefault("row_name", names[0])
 
@@ -182,7 +182,7 @@ def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) 
     if without.size:
         others = f", and in {len(without) - 1} more rows" if len(without) > 1 else ""
         raise UserError(
-            place=table.where(int(without[0]), name),
+            location=table.where(int(without[0]), name),
             found=f"no structure{others}",
             expected="the SMILES of a molecule, such as CCO, in every row that is used",
             remedy=f"fill it in, remove the row, or leave the column out (exclude={name})",
@@ -253,7 +253,7 @@ def check_inputs(proposal: Proposal, table: Table) -> None:
         unexpected = [pair for pair in left_out if pair[1] != NOT_REQUESTED] or left_out
         reasons = "; ".join(f"'{name}': {reason}" for name, reason in unexpected[:5])
         raise UserError(
-            place=table.place,
+            location=table.location,
             found="no column is left to predict from" + (f" ({reasons})" if reasons else ""),
             expected="at least one input",
             remedy="name fewer outputs, or name the inputs: inputs=...",
@@ -271,10 +271,10 @@ def _requested_kinds(table: Table, requested: RequestedColumns) -> dict[str, tup
     name = requested.single["smiles"]
     if name:
         values = table.strings(name)
-        wrong = first_that_is_no_smiles(values)
+        wrong = first_invalid_smiles(values)
         if wrong is not None:
             raise UserError(
-                place=table.where(wrong, name),
+                location=table.where(wrong, name),
                 found=f"'{values[wrong]}' is not SMILES",
                 expected="the structure of a molecule, such as CCO",
                 remedy="fix the value, or leave out smiles=" + name,

@@ -166,7 +166,7 @@ def runnable_methods(
     fewest_rows = stack.member_sizes if stack else {}
     for name in candidates:
         if not files.has("method", name):
-            left_out.append((name, f"there is no file {files.place('method', name)}"))
+            left_out.append((name, f"there is no file {files.location('method', name)}"))
             continue
         is_large = proposal.facts["rows_labelled"] > MAX_ROWS_OF_SLOW_METHODS
         if is_large and name in SLOW_METHODS and name not in requested:
@@ -178,7 +178,7 @@ def runnable_methods(
             continue
         method = files.get("method", name, COMMAND)
         for key, *fault in method.faults() if name in requested else ():
-            files.errors.append(UserError(key_place(files.place("method", name), key), *fault))
+            files.errors.append(UserError(key_place(files.location("method", name), key), *fault))
         raise_errors(files.errors)
         if method.weak and not proposal.weak_sizes:
             continue

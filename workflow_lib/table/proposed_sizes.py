@@ -97,7 +97,7 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
     if not proposal.training_sizes:
         column = options.get("group") or options.get("time")
         raise UserError(
-            place=f"{table.place}, column '{column}'",
+            location=f"{table.location}, column '{column}'",
             found=f"{pool} of {n_labelled} labelled rows are left for training besides the test "
             "rows",
             expected=f"at least {MIN_FOLD_ROWS}",
@@ -221,7 +221,7 @@ def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
     without = [name for name in counts if name not in described]
     if without:
         proposal.warnings.append(
-            f"Classes that are left out, because {vectors.place} has no vector for them: "
+            f"Classes that are left out, because {vectors.location} has no vector for them: "
             f"{listed_names(without)}."
         )
     return {name: count for name, count in counts.items() if name in described}
@@ -229,10 +229,10 @@ def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
 
 def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Table) -> int:
     """Return the number of usable rows, and warn of classes with a single row."""
-    place = f"{table.place}, column '{proposal.options['classes']}'"
+    location = f"{table.location}, column '{proposal.options['classes']}'"
     if len(counts) < 2:
         raise UserError(
-            place=place,
+            location=location,
             found=f"{len(counts)} class",
             expected="at least 2 classes",
             remedy="choose another column for classes",
@@ -240,7 +240,7 @@ def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Tab
     single = [name for name, count in counts.items() if count == 1]
     if len(counts) - len(single) < 2:
         raise UserError(
-            place=place,
+            location=location,
             found=f"{len(single)} of {len(counts)} classes have a single row: "
             + listed_names(single),
             expected="at least 2 classes of 2 rows or more: one for training and one for testing",
@@ -254,7 +254,7 @@ def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Tab
     n_rows, n_tested = sum(counts.values()), sum(count - 1 for count in counts.values())
     if n_tested < n_test_rows(n_rows):
         raise UserError(
-            place=place,
+            location=location,
             found=f"{len(counts)} classes in {n_rows} rows: at most {n_tested} can be test rows, "
             "so that each class has a training row",
             expected=f"at least {n_test_rows(n_rows)} such rows",
@@ -269,7 +269,7 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise UserError(
-            place=f"{table.place}, column '{name}'",
+            location=f"{table.location}, column '{name}'",
             found="all labelled rows belong to one group",
             expected="at least 2 groups: one for training and one for testing",
             remedy=f"leave out group={name}",
@@ -296,7 +296,7 @@ def _check_groups_of_classes(
     is_testable = ((counts < counts.sum(axis=0)) | (counts == 0)).all(axis=1)
     if (counts[is_testable].sum(axis=0) > 0).sum() < 2:
         raise UserError(
-            place=f"{table.place}, columns '{proposal.options['classes']}' and '{name}'",
+            location=f"{table.location}, columns '{proposal.options['classes']}' and '{name}'",
             found="classes in a single group: " + listed_names(single),
             expected="at least 2 classes with rows in 2 groups or more: one for training and one "
             "for testing",

@@ -225,8 +225,8 @@ class SavedModel:
         Digest of the dataset that it was fitted to.
     """
 
-    def __init__(self, tree: Mapping, place: str) -> None:
-        self._place = place
+    def __init__(self, tree: Mapping, location: str) -> None:
+        self._place = location
         self.title, self.method, self.label = tree["title"], tree["method"], tree["label"]
         self.training_size = int(tree["training_size"])
         # Models of earlier versions hold no counts.
@@ -281,7 +281,7 @@ class SavedModel:
         """Read a model; as `load_model`."""
         if not Path(path).is_file():
             raise UserError(
-                place=str(path),
+                location=str(path),
                 found="there is no such file",
                 expected="the path of a saved model, which usually ends with model.h5",
                 remedy="fix the path, or make a model with compare(...).save(PATH)",
@@ -311,7 +311,7 @@ class SavedModel:
         """
         if joint and self.joint_regions is None:
             raise UserError(
-                place=f"{self._place}, joint",
+                location=f"{self._place}, joint",
                 found="classes"
                 if self._classes is not None
                 else "one output"
@@ -353,7 +353,7 @@ class SavedModel:
             names = self._columns_needed(None)
         if array.ndim != 2 or array.shape[1] != len(names):
             raise UserError(
-                place="the given array",
+                location="the given array",
                 found=f"the shape {array.shape}",
                 expected=f"a row for each prediction, and {len(names)} columns: {listed(names)}",
                 remedy="give these columns in this order, or a DataFrame with their names",
@@ -377,7 +377,7 @@ class SavedModel:
             guesses = {name: nearest_name(name, others) for name in missing[:MAX_GUESSES]}
             guessed = [f"'{guess}' is '{name}'" for name, guess in guesses.items() if guess]
             raise UserError(
-                place=f"{table.place}, columns",
+                location=f"{table.location}, columns",
                 found=f"{len(missing)} of {len(needed)} inputs are missing: {listed(missing)}",
                 expected="every input column of the table that the model was made from",
                 remedy=(f"rename columns, if {listed(guessed)}" if guessed else "add the columns")
@@ -408,7 +408,7 @@ class SavedModel:
         if self._inputs.kind in ("gram", "products") and np.isnan(values).any():
             row, column = np.argwhere(np.isnan(values))[0]
             raise UserError(
-                place=table.where(int(row), needed[column]),
+                location=table.where(int(row), needed[column]),
                 found="no kernel value",
                 expected=f"a number in each of the {len(names)} columns",
                 remedy="fill the cell, or leave the row out",
@@ -428,7 +428,7 @@ class SavedModel:
             return list(self._encoding.columns)
         if "inputs" not in self._names:
             raise UserError(
-                place=self._place,
+                location=self._place,
                 found="the inputs of this model do not come from the columns of a table",
                 expected="a model of a dataset that was read from a table",
                 remedy="make the model from a dataset with the reader 'table'",
@@ -446,7 +446,7 @@ class SavedModel:
         others = [name for name in table.names if name not in (*last, self.row_name)]
         if len(others) != n_columns:
             raise UserError(
-                place=f"{table.place}, columns",
+                location=f"{table.location}, columns",
                 found=f"{len(others)} columns of kernel values",
                 expected=f"{n_columns}: one for every row that the model was made from, in the "
                 "order of that table, or with the names of its rows",
@@ -566,12 +566,12 @@ def _named(path: str, fault: str) -> Iterator[None]:
     try:
         yield
     except (UserError, MemoryError) as error:
-        if isinstance(error, MemoryError) or not error.place.startswith("the saved model"):
+        if isinstance(error, MemoryError) or not error.location.startswith("the saved model"):
             raise
         raise UserError(path, error.found, error.expected, error.remedy) from error
     except Exception as error:
         raise UserError(
-            place=path,
+            location=path,
             found=f"{fault} ({type(error).__name__}: {error})",
             expected="a model that this version of the workflow saved, unchanged",
             remedy="make it again with snakemake answer; do not use a model from a source that you "

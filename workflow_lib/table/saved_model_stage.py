@@ -112,7 +112,7 @@ def run(
     reason = why_not_saved(name, methods)
     if reason:
         raise UserError(
-            place=f"{answer}, winner",
+            location=f"{answer}, winner",
             found=f"{name} cannot be saved: {reason}",
             expected="a method that predicts new rows from a file",
             remedy=f"rm {answer} and run the same snakemake command again",
@@ -160,7 +160,7 @@ def run(
     print(f"predictions of {name} reproduced {how}")
     if not difference <= MAX_DIFFERENCE:
         raise UserError(
-            place=f"{output}, method {name}",
+            location=f"{output}, method {name}",
             found=f"the saved model differs by {difference:.2g} of the outputs' spread from the "
             f"predictions in {methods[name]['predictions']}",
             expected="the same predictions",
@@ -398,7 +398,7 @@ def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
     novelty["limit"] = float(calibrated.get("novelty_limit", scale.limit))
     if calibrated["method"] != name:
         raise UserError(
-            place=str(calibration),
+            location=str(calibration),
             found=f"intervals of the method {calibrated['method']}",
             expected=f"those of the winner, {name}",
             remedy=f"rm {calibration} and run the same snakemake command again",

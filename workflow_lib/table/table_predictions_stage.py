@@ -65,7 +65,7 @@ def run(
     _write(Path(output), columns)
     print("\n".join(closing_lines(predictor, predictions, ignored, output)))
     for note in table.notes:
-        print(f"{table.place}: {note}")
+        print(f"{table.location}: {note}")
 
 
 def closing_lines(

@@ -281,10 +281,10 @@ def _check_outputs(
 ) -> None:
     for name in requested.outputs:
         kind = kinds[name]
-        place = f"{table.place}, column '{name}'"
+        location = f"{table.location}, column '{name}'"
         if kind.kind == CATEGORY and not kind.warning and not table.is_numeric(name):
             raise UserError(
-                place=place,
+                location=location,
                 found=f"the output holds {kind.n_distinct} different texts and no numbers",
                 expected="numbers to predict",
                 remedy=f"leave it out of outputs, or predict this class alone: classes={name}",
@@ -293,7 +293,7 @@ def _check_outputs(
         n_different = len(np.unique(values[~np.isnan(values)]))
         if n_different < 2:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"the output has {'the same' if n_different else 'no'} value in "
                 f"{'every' if n_different else 'any'} row",
                 expected="outputs that vary",
@@ -338,7 +338,7 @@ def _choose_task(proposal: Proposal) -> None:
     elif request.get("series"):
         if len(options["outputs"]) < MIN_STEPS:
             raise UserError(
-                place=f"{COMMAND}, keys outputs and series",
+                location=f"{COMMAND}, keys outputs and series",
                 found=f"a series of {len(options['outputs'])} steps",
                 expected=f"at least {MIN_STEPS} outputs, one per step, in the order of the table",
                 remedy="name more outputs, or leave out series",

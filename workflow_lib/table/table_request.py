@@ -172,7 +172,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     for key, example in (("name", "assay"), ("data", "assay.csv")):
         if not isinstance(checked.get(key), str):
             raise UserError(
-                place=COMMAND,
+                location=COMMAND,
                 found=f"the key {key} is missing or a list",
                 expected=f"a single value, for example {key}={example}",
                 remedy=f"add {key}=...",
@@ -208,7 +208,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         checked["splits"] = _number_of_splits(checked["splits"])
     if "outputs" not in checked and "classes" not in checked:
         raise UserError(
-            place=COMMAND,
+            location=COMMAND,
             found="nothing to predict: neither outputs nor classes is given",
             expected='the columns to predict, for example outputs="y1,y2" or outputs="y*", or the '
             "column of a class, for example classes=species",
@@ -217,7 +217,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     for first, second, reason in CONTRADICTIONS:
         if first in checked and second in checked:
             raise UserError(
-                place=COMMAND,
+                location=COMMAND,
                 found=f"both {first} and {second} are given",
                 expected=f"one of the two: {reason}",
                 remedy=f"leave out {first} or {second}",
@@ -226,7 +226,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         if key not in checked:
             continue
         raise UserError(
-            place=COMMAND,
+            location=COMMAND,
             found=f"{key} without classes",
             expected="the column that holds the class of each row",
             remedy=f"add classes=..., or leave out {key}",
@@ -307,7 +307,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         )
         if len(together) > 1:
             raise UserError(
-                place=COMMAND,
+                location=COMMAND,
                 found=f"the column '{name}' is named for {' and '.join(sorted(together))}",
                 expected="one role for every column",
                 remedy="take it out of one of them",
@@ -365,8 +365,8 @@ def _encoded_columns(
 ) -> dict[str, str]:
     """Return the encoder of each column that ``encode`` names; a name in full has precedence."""
     encoders: dict[str, str] = {}
-    asked = request.get("encode", {}).items()
-    for pattern, encoder in sorted(asked, key=lambda pair: pair[0] in table.names):
+    requested = request.get("encode", {}).items()
+    for pattern, encoder in sorted(requested, key=lambda pair: pair[0] in table.names):
         chosen = [name for name in table.matching([pattern], "encode") if name not in others]
         if not chosen:
             found = f"the column '{pattern}' has another role"

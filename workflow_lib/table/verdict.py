@@ -126,8 +126,8 @@ def count_sentences(verdicts: Sequence[Verdict], methods: Mapping[str, Mapping])
             differing = group.loc[group["n_nonzero"] > 0, "difference"]
             n_better = (differing < 0).sum()
             means = f" (mean {better} in {n_better}, {worse} in {len(differing) - n_better})"
-            place = order.index(key[0]) if key[0] in order else len(order)
-            sentences[place, *key, better] = (
+            index = order.index(key[0]) if key[0] in order else len(order)
+            sentences[index, *key, better] = (
                 f"{' against '.join(method_label(method, methods) for method in key)} "
                 f"{join_words(parts)} of {count_of(len(group), 'comparison')}"
                 f"{means if len(differing) else ''}."

@@ -20,7 +20,7 @@ _IN_QUOTES = re.compile(r"""^(['"])(.*)\1$""")
 
 
 def arff_table(
-    text: str, place: str, missing: Collection[str] = ()
+    text: str, location: str, missing: Collection[str] = ()
 ) -> tuple[Table, dict[str, Sequence[str]]]:
     """Return the table, and the classes of its nominal attributes by name.
 
@@ -31,7 +31,7 @@ def arff_table(
     ----------
     text : str
         The whole file; dense rows of numeric and nominal attributes.
-    place : str
+    location : str
         The file, for messages.
     missing : collection of str, default=()
         Cells that are missing besides ``?``.
@@ -47,7 +47,7 @@ def arff_table(
 
     lines = text.splitlines()
     begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
-    names, classes = _header(place, lines[:begin])
+    names, classes = _header(location, lines[:begin])
     numbers, rows = [], []
     for number, line in enumerate(lines[begin:], begin + 1):
         line = line.strip()
@@ -58,7 +58,7 @@ def arff_table(
         values = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
         if len(values) != len(names) or line.startswith("{"):
             raise UserError(
-                place=f"{place}, line {number}",
+                location=f"{location}, line {number}",
                 found="a sparse row" if line.startswith("{") else f"{len(values)} values",
                 expected=f"{len(names)} values, one per attribute, separated by commas",
                 remedy="fix the row; a broken last row means a truncated file",
@@ -68,7 +68,7 @@ def arff_table(
     columns = dict(zip(names, zip(*rows))) if rows else dict.fromkeys(names, ())
     marks = {"?", *missing}
     table = Table(
-        place,
+        location,
         names,
         {},
         lambda name: cleaned(columns[name], marks),
@@ -79,7 +79,7 @@ def arff_table(
     return table, classes
 
 
-def _header(place: str, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequence[str]]]:
+def _header(location: str, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequence[str]]]:
     """Return the names of the attributes, and the classes of the nominal ones."""
     from scipy.io.arff import loadarff
 
@@ -96,7 +96,7 @@ def _header(place: str, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequ
     # SciPy raises many kinds of errors.
     except Exception as error:
         raise UserError(
-            place=f"{place}, header",
+            location=f"{location}, header",
             found=f"it cannot be read ({str(error).strip() or type(error).__name__})",
             expected="lines '@attribute NAME numeric' (or real, integer) and '@attribute NAME "
             "{class, ...}', then @data and the rows",
@@ -104,7 +104,7 @@ def _header(place: str, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequ
             "and repeated names out of it",
         ) from error
     # SciPy removes single quotes only from names, and those of one kind from classes.
-    names = checked_names(f"{place}, header", [name.strip('"') for name in kinds])
+    names = checked_names(f"{location}, header", [name.strip('"') for name in kinds])
     return names, {
         name: [_IN_QUOTES.sub(r"\2", value) for value in values]
         for name, (_, values) in zip(names, kinds.values())

@@ -36,26 +36,26 @@ def known_places(texts: Iterable[str], known: Sequence[str]) -> np.ndarray:
     A text that is not among them has the place of the only one that is the same value, as in
     `one_spelling`, or otherwise the same number: 007 that a program wrote as 7.
     """
-    exact = {text: place for place, text in enumerate(known)}
+    exact = {text: index for index, text in enumerate(known)}
     by_key: dict[tuple[Callable, Hashable], list[int]] = {}
-    for text, place in exact.items():
+    for text, location in exact.items():
         for key in (_cell, _number):
-            by_key.setdefault((key, key(text)), []).append(place)
+            by_key.setdefault((key, key(text)), []).append(location)
 
     @cache
-    def place(text: str) -> int:
+    def location(text: str) -> int:
         same = [by_key.get((key, key(text)), ()) for key in (_cell, _number) if text]
         return exact.get(text, next((places[0] for places in same if len(places) == 1), -1))
 
-    return np.array([place(text) for text in texts], dtype=np.int64)
+    return np.array([location(text) for text in texts], dtype=np.int64)
 
 
 def known_spelling(texts: Iterable[str], known: Sequence[str]) -> list[str]:
     """Return texts, those that are the same value as a `known` one in its spelling."""
     texts = list(texts)
     return [
-        known[place] if place >= 0 else text
-        for text, place in zip(texts, known_places(texts, known))
+        known[index] if index >= 0 else text
+        for text, index in zip(texts, known_places(texts, known))
     ]
 
 

@@ -36,7 +36,7 @@ _NEGATIVE_ZERO = re.compile(rb"-0+(?![0-9.eE])")
 
 def text_table(
     content: bytes,
-    place: str,
+    location: str,
     missing: Collection[str],
     delimiter: str | None = None,
     keep_empty: bool = False,
@@ -54,7 +54,7 @@ def text_table(
         UTF-8 text, with a byte order mark or without, and with line ends of any system. The first
         row has the names of the columns. A cell in quotes may hold delimiters, line ends and
         doubled quotes.
-    place : str
+    location : str
         The file, for messages.
     missing : collection of str
         Cells that are missing, compared without surrounding space.
@@ -80,13 +80,13 @@ def text_table(
     import pandas
 
     content = content.removeprefix(codecs.BOM_UTF8)
-    usual, notes = _delimiter(content, place, delimiter), []
+    usual, notes = _delimiter(content, location, delimiter), []
     if as_it_comes:
         content, usual, notes = without_surroundings(content, delimiter, usual, missing)
     delimiter = usual
     spaced = has_spaced_quotes(content, delimiter)
     names, last_line, lines, rows, unnamed = _layout(
-        content, place, delimiter, keep_empty, spaced, as_it_comes
+        content, location, delimiter, keep_empty, spaced, as_it_comes
     )
     start = next(islice(_LINE_END.finditer(content), last_line - 1, None)).end()
     mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
@@ -135,41 +135,41 @@ def text_table(
         # Row numbers, unless all are missing, as in an empty column.
         is_whole = len(np.unique(values)) == len(values) and (values == np.floor(values)).all()
         if not (keep_empty or is_whole or np.isnan(values).all()):
-            raise no_name(f"{place}, line {last_line}", 1)
+            raise no_name(f"{location}, line {last_line}", 1)
         notes.append(f"the first column has no name, and is called '{unnamed}'")
-    return Table(place, names, numbers, strings, lines, unit, notes)
+    return Table(location, names, numbers, strings, lines, unit, notes)
 
 
-def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
+def text_rows(content: bytes, location: str) -> tuple[list[int], list[list[str]]]:
     """Return the lines on which the rows of a text begin, and the stripped cells of each.
 
     The first row may be a header or not; rows may have different lengths; blank rows are left out.
     The parameters, and the errors except those of rows and names, are those of `text_table`.
     """
     content = content.removeprefix(codecs.BOM_UTF8)
-    delimiter = _delimiter(content, place, None)
+    delimiter = _delimiter(content, location, None)
     lines, rows = [], []
-    for line, _, cells in records_of(content, delimiter, place):
+    for line, _, cells in records_of(content, delimiter, location):
         if any(map(str.strip, cells)):
             lines.append(line)
             rows.append([cell.strip() for cell in cells])
     if not rows:
-        raise no_table(place, BLANK)
+        raise no_table(location, BLANK)
     return lines, rows
 
 
-def _delimiter(content: bytes, place: str, delimiter: str | None) -> str:
+def _delimiter(content: bytes, location: str, delimiter: str | None) -> str:
     """Check the text, and return the delimiter, by which the first row has the most cells."""
     if delimiter is not None and (
         len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()
     ):
         raise UserError(
-            place=f"{place}, option delimiter",
+            location=f"{location}, option delimiter",
             found=f"{delimiter!r} cannot separate cells",
             expected='one ASCII character, such as , or ; (a tab is written "\\t" in YAML)',
             remedy="fix the option, or leave it out to have it detected",
         )
-    checked_text(content, place)
+    checked_text(content, location)
 
     def n_cells(delimiter: str) -> int:
         return next((len(record.cells) for record in filled_records(content, delimiter)), 0)
@@ -178,7 +178,12 @@ def _delimiter(content: bytes, place: str, delimiter: str | None) -> str:
 
 
 def _layout(
-    content: bytes, place: str, delimiter: str, keep_empty: bool, spaced: bool, may_lack_name: bool
+    content: bytes,
+    location: str,
+    delimiter: str,
+    keep_empty: bool,
+    spaced: bool,
+    may_lack_name: bool,
 ) -> tuple[list[str], int, list[int], list[int], str]:
     """Return the names, the last line of the header, the line of each row and its record.
 
@@ -187,22 +192,22 @@ def _layout(
     header: list[str] = []
     unnamed = ""
     lines, rows, n_rows = [], [], 0
-    for number, (line, last, cells) in enumerate(records_of(content, delimiter, place, spaced)):
+    for number, (line, last, cells) in enumerate(records_of(content, delimiter, location, spaced)):
         filled = any(map(str.strip, cells))
         if filled and not header:
             header, first, last_line = [cell.strip() for cell in cells], number + 1, last
             n_names = max(position for position, name in enumerate(header, 1) if name)
-            header_place = f"{place}, line {line}"
+            header_place = f"{location}, line {line}"
             if may_lack_name and not header[0] and n_names > 1:
                 unnamed = header[0] = next(name for name in UNNAMED if name not in header)
             names = checked_names(header_place, header[:n_names])
         elif filled or (keep_empty and header and len(cells) == len(header)):
             if len(cells) != n_names:
-                _check_length(cells, header, n_names, header_place, f"{place}, line {line}")
+                _check_length(cells, header, n_names, header_place, f"{location}, line {line}")
             same = n_names > 1 and cells[0].strip() == header[0]
             if same and [cell.strip() for cell in cells[:n_names]] == header[:n_names]:
                 raise UserError(
-                    place=f"{place}, line {line}",
+                    location=f"{location}, line {line}",
                     found="the header is repeated",
                     expected="a row of values",
                     remedy="remove the line",
@@ -212,12 +217,12 @@ def _layout(
             if filled or len(header) == 1:
                 n_rows = len(lines)
     if not n_rows:
-        raise no_table(place, NO_ROWS if header else BLANK)
+        raise no_table(location, NO_ROWS if header else BLANK)
     return names, last_line, lines[:n_rows], rows[:n_rows], unnamed
 
 
 def _check_length(
-    cells: Sequence[str], header: Sequence[str], n_names: int, header_place: str, place: str
+    cells: Sequence[str], header: Sequence[str], n_names: int, header_place: str, location: str
 ) -> None:
     """Refuse a row with fewer cells than names, or with values where no column has a name."""
     beyond = [at for at, cell in enumerate(cells[n_names:], n_names + 1) if cell.strip()]
@@ -225,7 +230,7 @@ def _check_length(
         checked_names(header_place, header[: beyond[0]])
     if beyond or len(cells) < n_names:
         raise UserError(
-            place=place,
+            location=location,
             found=f"{beyond[-1] if beyond else len(cells)} cells",
             expected=f"{n_names} cells, as many as the header has names",
             remedy="fix the line: put quotes around a text that holds the delimiter, and write "

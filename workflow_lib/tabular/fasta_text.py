@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workflow_lib.tabular.tables import wrong_source
 
 
-def fasta_entries(text: str, place: str) -> Iterator[tuple[int, str, str]]:
+def fasta_entries(text: str, location: str) -> Iterator[tuple[int, str, str]]:
     """Yield the line number of each header, the header without `>`, and its letters.
 
     Raises
@@ -21,7 +21,7 @@ def fasta_entries(text: str, place: str) -> Iterator[tuple[int, str, str]]:
             if header is not None:
                 if not parts:
                     raise wrong_source(
-                        f"{place}, line {number}",
+                        f"{location}, line {number}",
                         f"no sequence under the header '>{header[:60]}'",
                         "lines of letters",
                     )
@@ -29,7 +29,7 @@ def fasta_entries(text: str, place: str) -> Iterator[tuple[int, str, str]]:
             number, header, parts = at, line[1:].strip(), []
         elif line and header is None:
             raise wrong_source(
-                f"{place}, line {at}", f"'{line[:60]}'", "a header, which begins with '>', first"
+                f"{location}, line {at}", f"'{line[:60]}'", "a header, which begins with '>', first"
             )
         elif line:
             parts.append(line)

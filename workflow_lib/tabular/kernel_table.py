@@ -62,7 +62,7 @@ def symmetric(path: Path, matrix: np.ndarray) -> np.ndarray:
     row, column = np.unravel_index(differences.argmax(), matrix.shape)
     if differences[row, column] > ASYMMETRY * np.abs(matrix).max():
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the kernel values are not symmetric: {matrix[row, column]:.6g} in row "
             f"{row + 1}, column {column + 1}, and {matrix[column, row]:.6g} in row {column + 1}, "
             f"column {row + 1}",
@@ -84,7 +84,7 @@ def without_negative_eigenvalues(
     least, largest = eigenvalues[0], eigenvalues[-1]
     if largest <= 0 or least < -most * largest:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the least eigenvalue of the kernel values is {least:.3g}, the largest "
             f"{largest:.3g}",
             expected="kernel values, whose matrix has no negative eigenvalues except by rounding",
@@ -115,7 +115,7 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
         shape = (table.n_rows, len(table.names))
     if shape != (n_rows, n_rows):
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"a table of {shape[0]} rows and {shape[1]} columns",
             expected=f"{n_rows} rows and columns, one for each row of the table of inputs and "
             "outputs, in the same order",
@@ -134,7 +134,7 @@ def matrix_of(
     for row, (line, cells) in enumerate(zip(lines, rows)):
         if len(cells) != n_columns:
             raise UserError(
-                place=f"{path}, line {line}",
+                location=f"{path}, line {line}",
                 found=f"{len(cells)} cells",
                 expected=f"{n_columns} kernel values",
                 remedy="fix the line",

@@ -92,7 +92,7 @@ def check_labelled(table: Table, n_labelled: int, what: str, n_unpaired: int = 0
     if n_labelled < MIN_LABELLED:
         without = f" and an input ({n_unpaired} have no input)" if n_unpaired else ""
         raise UserError(
-            place=table.place,
+            location=table.location,
             found=f"{n_labelled} of {table.n_rows} rows have a known {what}{without}",
             expected=f"at least {MIN_LABELLED} such rows: some are kept for testing, and the "
             "others are divided into folds",
@@ -146,7 +146,7 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     places = [[table.where(row).rpartition(", ")[2] for row in pair] for pair in found[:3]]
     examples = ", ".join(f"{row} those of {other}" for row, other in places)
     raise UserError(
-        place=f"{table.place}, rows without inputs",
+        location=f"{table.location}, rows without inputs",
         found=f"{len(found)} of {len(unpaired)} rows without inputs repeat all outputs of a "
         f"labelled row ({examples}), but only {n_repeats} of {len(labelled)} labelled rows repeat "
         "one another",
@@ -182,7 +182,7 @@ def group_codes(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarra
     codes, names = codes_of(rows.strings(name))
     for row in np.flatnonzero((codes < 0) & labelled):
         raise UserError(
-            place=rows.where(row, name),
+            location=rows.where(row, name),
             found="the group is missing",
             expected="the group of every row with a known output, so that no group is split",
             remedy="fill it in (a row that belongs to no other may have a name of its own; if "
@@ -245,7 +245,7 @@ def date_order(table: Table, name: str, order: str | None = None) -> str | None:
     if len(orders) != 1:
         row = next(row for row, text in enumerate(texts) if date_orders([text]) is not None)
         raise UserError(
-            place=table.where(row, name),
+            location=table.where(row, name),
             found="dates in which day and month stand in different orders"
             if orders
             else f"dates such as '{texts[row]}', of which no day is after the 12th, so that the "
@@ -273,7 +273,7 @@ def row_times(rows: Table, name: str, order: str | None = None) -> np.ndarray:
     texts = rows.strings(name)
     for row in np.flatnonzero(texts == ""):
         raise UserError(
-            place=rows.where(row, name),
+            location=rows.where(row, name),
             found="the time is missing",
             expected="the time of every row, so that no model learns from later rows",
             remedy="fill it in, or remove the row",
@@ -286,7 +286,7 @@ def row_times(rows: Table, name: str, order: str | None = None) -> np.ndarray:
         found = moment(text, order)
         if found is None:
             raise UserError(
-                place=rows.where(row, name),
+                location=rows.where(row, name),
                 found=f"'{text}' is not a time" + (f" that is {order}" if order else ""),
                 expected="a number in every row, or a date such as 2024-05-31 or "
                 "2024-05-31T18:30 in every row",

@@ -113,37 +113,37 @@ def read_table(
     UserError
         Naming the file and the line or column that cannot be read.
     """
-    place, ending, content = _checked_file(path, ENDINGS)
+    location, ending, content = _checked_file(path, ENDINGS)
     if ending in (*PARQUET_ENDINGS, *HDF5_ENDINGS):
         columns_of = parquet_columns if ending in PARQUET_ENDINGS else hdf5_columns
-        columns, categories = columns_of(content, place)
-        return Table.from_columns(columns, place, missing_values, categories)
+        columns, categories = columns_of(content, location)
+        return Table.from_columns(columns, location, missing_values, categories)
     if ending in ARFF_ENDINGS:
-        return arff_table(checked_text(content, place), place, missing_values)[0]
+        return arff_table(checked_text(content, location), location, missing_values)[0]
     if ending in WORKBOOK_ENDINGS:
-        content, notes = sheet_text(content, place, sheet, or_first=keep_empty)
+        content, notes = sheet_text(content, location, sheet, or_first=keep_empty)
         table = delimited_text.text_table(
-            content, place, missing_values, ",", keep_empty, as_it_comes=True, unit="row"
+            content, location, missing_values, ",", keep_empty, as_it_comes=True, unit="row"
         )
         table.notes[:0] = notes
         return table
     if ending in FASTA_ENDINGS:
-        return _fasta_table(checked_text(content, place), place)
+        return _fasta_table(checked_text(content, location), location)
     return delimited_text.text_table(
-        content, place, missing_values, delimiter, keep_empty, as_it_comes=True
+        content, location, missing_values, delimiter, keep_empty, as_it_comes=True
     )
 
 
-def _fasta_table(text: str, place: str) -> Table:
+def _fasta_table(text: str, location: str) -> Table:
     """Return a FASTA file as a table, of which no cell but the class can be missing."""
-    lines, headers, sequences = zip(*fasta_entries(text, place))
+    lines, headers, sequences = zip(*fasta_entries(text, location))
     columns = {
         "class": [header.partition(" ")[0] for header in headers],
         "header": headers,
         "sequence": sequences,
     }
     arrays = {name: cleaned(values, ()) for name, values in columns.items()}
-    return Table(place, list(arrays), {}, arrays.__getitem__, lines, "line")
+    return Table(location, list(arrays), {}, arrays.__getitem__, lines, "line")
 
 
 def read_source(
@@ -169,8 +169,8 @@ def text_rows(path: str | Path) -> tuple[list[int], list[list[str]]]:
     UserError
         For a file that cannot be read, is not UTF-8 text, or has unpaired quotes.
     """
-    place, _, content = _checked_file(path, TEXT_ENDINGS)
-    return delimited_text.text_rows(content, place)
+    location, _, content = _checked_file(path, TEXT_ENDINGS)
+    return delimited_text.text_rows(content, location)
 
 
 def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, bytes]:
@@ -178,11 +178,11 @@ def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, byt
 
     A file of another kind than its ending says is refused.
     """
-    file, place = Path(path), str(path)
+    file, location = Path(path), str(path)
     if not file.is_file():
         is_folder = file.is_dir()
         raise UserError(
-            place=place,
+            location=location,
             found="this is a folder" if is_folder else "there is no such file",
             expected="the path of your table, from the folder in which you run the command",
             remedy="name the file in the folder" if is_folder else _remedy_for_missing(file),
@@ -191,7 +191,7 @@ def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, byt
     ending = max((ending for ending in known if name.endswith(ending)), key=len, default="")
     if not ending:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the ending '{file.suffix}' is not that of a table that can be read"
             if file.suffix
             else "the name has no ending",
@@ -204,7 +204,7 @@ def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, byt
             content = unpacked_gzip(content)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the file cannot be read ({error})",
             expected="a file that is whole and that you may read",
             remedy="fix the permissions, or write the file again",
@@ -218,12 +218,12 @@ def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, byt
         kind = _PAGE
     if kind != wanted:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the file is {kind or 'text, or damaged'}, but its name ends in '{ending}'",
             expected=wanted or "UTF-8 text",
             remedy=_REMEDIES.get(kind, f"{SAVE_AS_CSV}; its name must end in .csv"),
         )
-    return place, ending, content
+    return location, ending, content
 
 
 def _remedy_for_missing(path: Path) -> str:

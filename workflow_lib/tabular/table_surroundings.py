@@ -125,7 +125,7 @@ def has_spaced_quotes(content: bytes, delimiter: str) -> bool:
 
 
 def records_of(
-    content: bytes, delimiter: str, place: str = "", spaced: bool = False
+    content: bytes, delimiter: str, location: str = "", spaced: bool = False
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the first and last line of each record, and its cells, also of blank lines.
 
@@ -134,13 +134,13 @@ def records_of(
     Raises
     ------
     UserError
-        With a `place`, the file: naming the line whose quotes are not in pairs.
+        With a `location`, the file: naming the line whose quotes are not in pairs.
     """
     limit, begin = csv.field_size_limit(), 1
     # Texts of a table may be longer than Python's default limit.
     csv.field_size_limit(max(limit, len(content) + 1))
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=delimiter, strict=bool(place), skipinitialspace=spaced)
+    reader = csv.reader(text, delimiter=delimiter, strict=bool(location), skipinitialspace=spaced)
     try:
         for cells in reader:
             yield begin, reader.line_num, cells
@@ -149,7 +149,7 @@ def records_of(
         is_open = reader.line_num > begin
         opened = f": a quote opens there that is not closed up to line {reader.line_num}" * is_open
         raise UserError(
-            place=f"{place}, line {begin}",
+            location=f"{location}, line {begin}",
             found=f"the line cannot be split into cells ({error}){opened}",
             expected=f"cells separated by {delimiter!r}, quotes in pairs",
             remedy='fix the quotes; a quote within quotes is doubled ("")',

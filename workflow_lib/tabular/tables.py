@@ -32,14 +32,14 @@ FETCH_AGAIN = "fetch the file again, or fix it"
 """Remedy for a source with another content than expected."""
 
 
-def wrong_source(place: str, found: str, expected: str) -> UserError:
+def wrong_source(location: str, found: str, expected: str) -> UserError:
     """Return the error for a source with another content than `expected`."""
-    return UserError(place, found, expected, FETCH_AGAIN)
+    return UserError(location, found, expected, FETCH_AGAIN)
 
 
-def no_table(place: str, found: str) -> UserError:
+def no_table(location: str, found: str) -> UserError:
     """Return the error for a table without columns or without rows."""
-    return UserError(place, found, "a header and at least one row", "write the file again")
+    return UserError(location, found, "a header and at least one row", "write the file again")
 
 
 def composed(text: str) -> str:
@@ -58,13 +58,13 @@ def finite_number(text: str) -> float | None:
     return number if number - number == 0.0 else None
 
 
-def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
+def parse_number(text: str, missing_values: Sequence[str], location: str) -> float:
     """Return the number written in `text`, NaN when it is one of `missing_values`.
 
     Raises
     ------
     UserError
-        Naming `place` and the value, when `text` is not a finite decimal number.
+        Naming `location` and the value, when `text` is not a finite decimal number.
     """
     text = text.strip()
     if text in missing_values:
@@ -73,7 +73,7 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
     if number is None:
         marks = ", ".join(repr(mark) for mark in missing_values)
         raise UserError(
-            place=place,
+            location=location,
             found=f"'{text}' is not a finite number",
             expected="a decimal number such as 3.25"
             + (f", or one of the marks of a missing value: {marks}" if marks else ""),
@@ -83,15 +83,15 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
 
 
 def numbers_of(
-    texts: Sequence[str], place: str, remedy: str, precision: type = float
+    texts: Sequence[str], location: str, remedy: str, precision: type = float
 ) -> np.ndarray:
     """Return the finite decimal numbers (m,) in m texts without surrounding space.
 
     Raises
     ------
     UserError
-        Naming `place` and the column, from 1, of a text that is not a number, or not finite in the
-        `precision`.
+        Naming `location` and the column, from 1, of a text that is not a number, or not finite in
+        the `precision`.
     """
     import numpy as np
 
@@ -109,7 +109,7 @@ def numbers_of(
         if (number := finite_number(text)) is None or abs(number) > largest
     )
     raise UserError(
-        place=f"{place}, column {column}",
+        location=f"{location}, column {column}",
         found=f"'{text}' is not a finite number",
         expected="a decimal number such as 3.25",
         remedy=remedy,
@@ -137,7 +137,7 @@ def check_sources(sources: Sequence[Path], reader: str, *parts: str) -> None:
     """Raise a `UserError` unless there is one source file for each of `parts`, what they hold."""
     if len(sources) != len(parts):
         raise UserError(
-            place=f"sources of a dataset with the reader '{reader}'",
+            location=f"sources of a dataset with the reader '{reader}'",
             found=f"{len(sources)} source files",
             expected=f"{len(parts)}: {', then '.join(parts)}",
             remedy="list them in the configuration of the dataset",
@@ -161,7 +161,7 @@ def one_of(
     if len(found) == 1:
         return found[0]
     raise UserError(
-        place=f"the files of {folder}",
+        location=f"the files of {folder}",
         found=f"both {found[0]} and {found[1]} exist"
         if found
         else f"there is no {' and no '.join(names)}",
@@ -185,7 +185,7 @@ def file_content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the file cannot be read ({error.strerror})",
             expected="a text file",
             remedy=f"rm -f {path} and run the same snakemake command again",
@@ -203,28 +203,28 @@ def read_text(path: Path) -> str:
     return checked_text(file_content(path), str(path))
 
 
-def utf8_text(content: bytes, place: str, remedy: str, has_lines: bool = True) -> str:
+def utf8_text(content: bytes, location: str, remedy: str, has_lines: bool = True) -> str:
     """Return UTF-8 text; where it `has_lines`, without a byte order mark.
 
     Raises
     ------
     UserError
-        Naming `place`, and where it `has_lines` the first line that is not UTF-8.
+        Naming `location`, and where it `has_lines` the first line that is not UTF-8.
     """
     try:
         return content.decode("utf-8-sig" if has_lines else "utf-8")
     except UnicodeDecodeError as error:
         line = f", line {_line_at(content, error.start)}" if has_lines else ""
         raise UserError(
-            place=f"{place}{line}",
+            location=f"{location}{line}",
             found="the line is not UTF-8 text",
             expected="a text file in the encoding UTF-8",
             remedy=remedy,
         ) from error
 
 
-def checked_text(content: bytes, place: str) -> str:
-    """Return the UTF-8 text in `content`, without a byte order mark; `place` is the file.
+def checked_text(content: bytes, location: str) -> str:
+    """Return the UTF-8 text in `content`, without a byte order mark; `location` is the file.
 
     Raises
     ------
@@ -235,15 +235,15 @@ def checked_text(content: bytes, place: str) -> str:
     position = content.find(b"\0")
     if position >= 0:
         raise UserError(
-            place=f"{place}, line {_line_at(content, position)}",
+            location=f"{location}, line {_line_at(content, position)}",
             found="a NUL byte, which is not allowed in text",
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
         )
-    text = utf8_text(content, place, f"save the file again as UTF-8; {SAVE_AS_CSV}")
-    refuse_long_lines(content, place)
+    text = utf8_text(content, location, f"save the file again as UTF-8; {SAVE_AS_CSV}")
+    refuse_long_lines(content, location)
     if not text.strip():
-        raise no_table(place, "the file is empty")
+        raise no_table(location, "the file is empty")
     return text
 
 
@@ -265,7 +265,7 @@ def dataset_tree(
     outputs: np.ndarray,
     input_names: Sequence[str],
     output_names: Sequence[str],
-    place: str,
+    location: str,
     rows_read: int | None = None,
     allow_constant_outputs: bool = False,
     allow_missing_outputs: bool = False,
@@ -286,7 +286,7 @@ def dataset_tree(
     outputs : array (n, d)
         Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
     input_names, output_names : sequences of q and d str
-    place : str
+    location : str
         The file or the reader, for the messages.
     rows_read : int, default=None
         Rows before those without outputs were dropped; n when None.
@@ -333,7 +333,7 @@ def dataset_tree(
     rows_read = n_rows if rows_read is None else rows_read
     if n_rows < 2:
         raise UserError(
-            place=place,
+            location=location,
             found=f"{n_rows} of {rows_read} rows have "
             + ("enough of their outputs" if allow_missing_outputs else "all their outputs"),
             expected="at least 2 such rows",
@@ -341,32 +341,34 @@ def dataset_tree(
         )
     if inputs.shape[1] == 0 and not {"learned_columns", "descriptors"} & set(groups):
         raise UserError(
-            place=place,
+            location=location,
             found="no column is left for the inputs",
             expected="at least one input",
             remedy="name fewer columns as outputs",
         )
     if allow_missing_outputs:
-        n_missing_outputs = _check_values(outputs, output_names, place, "output")
+        n_missing_outputs = _check_values(outputs, output_names, location, "output")
         unknown = np.isnan(outputs).all(axis=1)
         if weak_rows is not None:
             n_missing_outputs -= int(np.sum(unknown & weak_rows)) * outputs.shape[1]
             unknown &= ~weak_rows
-        _refuse_rows(unknown, place, "no output is known")
+        _refuse_rows(unknown, location, "no output is known")
     else:
         n_missing_outputs = 0
-        _refuse_rows(~np.isfinite(outputs).all(axis=1), place, "outputs that are NaN or infinite")
+        _refuse_rows(
+            ~np.isfinite(outputs).all(axis=1), location, "outputs that are NaN or infinite"
+        )
     if sparse:
-        _check_counts(inputs, place)
+        _check_counts(inputs, location)
         n_missing = 0
         stored = {"inputs": sparse_tree(inputs), "terms": joined_terms(input_names)}
     else:
-        n_missing = _check_values(inputs, input_names, place, "input")
+        n_missing = _check_values(inputs, input_names, location, "input")
         stored = {"inputs": inputs}
     constant = [name for name, same in zip(output_names, _constant_columns(outputs)) if same]
     if constant and not allow_constant_outputs:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the output {listed(constant)} has the same value in every row"
             + (" where it is known" if n_missing_outputs else ""),
             expected="outputs that vary",
@@ -377,11 +379,11 @@ def dataset_tree(
         for name, values in groups.get(group, {}).items():
             if len(values) != n_rows:
                 found = f"'{name}' has {len(values)} entries for {n_rows} rows"
-                raise ValueError(f"{place}, group '{group}': {found}.")
+                raise ValueError(f"{location}, group '{group}': {found}.")
     if "lagged_values" in groups:
         values = groups["lagged_values"]["values"]
         lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
-        _check_values(values, lagged_names or range(values.shape[1]), place, "lagged value")
+        _check_values(values, lagged_names or range(values.shape[1]), location, "lagged value")
     report = {
         "rows_read": rows_read,
         "rows_dropped": rows_read - n_rows,
@@ -401,16 +403,16 @@ def dataset_tree(
     }
 
 
-def _check_values(values: np.ndarray, names: Sequence[str], place: str, kind: str) -> int:
+def _check_values(values: np.ndarray, names: Sequence[str], location: str, kind: str) -> int:
     """Return the number of missing values; refuse infinite values and columns without a value."""
     import numpy as np
 
-    _refuse_rows(np.isinf(values).any(axis=1), place, f"{kind}s that are infinite")
+    _refuse_rows(np.isinf(values).any(axis=1), location, f"{kind}s that are infinite")
     missing = np.isnan(values)
     empty = [name for name, all_missing in zip(names, missing.all(axis=0)) if all_missing]
     if empty:
         raise UserError(
-            place=place,
+            location=location,
             found=f"no row has a value in the {kind} {listed(empty)}",
             expected=f"at least one value in every {kind}",
             remedy=f"leave this column out of the {kind}s",
@@ -428,23 +430,23 @@ def _constant_columns(values: np.ndarray) -> np.ndarray:
     return ((values == first) | missing).all(axis=0)
 
 
-def _check_counts(inputs: csr_array, place: str) -> None:
+def _check_counts(inputs: csr_array, location: str) -> None:
     """Refuse counts that are negative or not finite."""
     import numpy as np
 
     stored = inputs.tocoo()
     wrong = ~np.isfinite(stored.data) | (stored.data < 0)
     faulty = np.bincount(stored.row[wrong], minlength=inputs.shape[0])
-    _refuse_rows(faulty, place, "counts of terms that are negative or not finite")
+    _refuse_rows(faulty, location, "counts of terms that are negative or not finite")
 
 
-def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:
+def _refuse_rows(faulty: np.ndarray, location: str, what: str) -> None:
     import numpy as np
 
     rows = np.flatnonzero(faulty)
     if rows.size:
         raise UserError(
-            place=f"{place}, rows {listed(rows)} (counted from 0)",
+            location=f"{location}, rows {listed(rows)} (counted from 0)",
             found=what,
             expected="finite numbers",
             remedy="fix or remove these rows",

@@ -32,8 +32,8 @@ COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
 
 
-def checked_names(place: str, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns of a table, each `composed`; `place` is the table.
+def checked_names(location: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, each `composed`; `location` is the table.
 
     Raises
     ------
@@ -43,21 +43,21 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
     """
     names = [composed(name) for name in names]
     if not names:
-        raise no_table(place, "no column")
+        raise no_table(location, "no column")
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if not name:
-            raise no_name(place, position)
+            raise no_name(location, position)
         if "\0" in name:
             raise UserError(
-                place=f"{place}, column {position}",
+                location=f"{location}, column {position}",
                 found="the name holds a NUL character",
                 expected="names of printable characters",
                 remedy="rename the column",
             )
         if name in first:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"the columns {first[name]} and {position} are both named '{name}'",
                 expected="a different name for every column",
                 remedy="rename or remove one of the two",
@@ -66,10 +66,10 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
     return names
 
 
-def no_name(place: str, position: int) -> UserError:
+def no_name(location: str, position: int) -> UserError:
     """Return the error for a column without a name at a position, counted from 1."""
     return UserError(
-        place=f"{place}, column {position}",
+        location=f"{location}, column {position}",
         found="the column has no name",
         expected="a name for every column in the header",
         remedy="name the column, or remove it (row numbers that pandas adds are left out by "
@@ -77,7 +77,7 @@ def no_name(place: str, position: int) -> UserError:
     )
 
 
-def column_of(values: Sequence[Any], place: str) -> np.ndarray:
+def column_of(values: Sequence[Any], location: str) -> np.ndarray:
     """Return values of any type as a column: numbers unchanged, all others as stripped texts.
 
     Parameters
@@ -85,7 +85,7 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     values : sequence of n values, or array (n, 1)
         Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
         and the like where missing.
-    place : str
+    location : str
         The column, for messages.
 
     Returns
@@ -109,7 +109,7 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
         array = array[:, 0]
     if array.ndim != 1:
         raise UserError(
-            place=place,
+            location=location,
             found=f"values of {array.ndim} axes, or lists within lists",
             expected="one number or text per row",
             remedy="give it as several columns",
@@ -120,7 +120,7 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
         unit = "D" if (array == array.astype("datetime64[D]"))[~np.isnat(array)].all() else "us"
         texts = np.where(np.isnat(array), "", np.datetime_as_string(array, unit=unit)).tolist()
     else:
-        texts = [_text_of(value, f"{place}, row {row}") for row, value in enumerate(array, 1)]
+        texts = [_text_of(value, f"{location}, row {row}") for row, value in enumerate(array, 1)]
     return np.array(texts, dtype=object)
 
 
@@ -138,7 +138,7 @@ def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
     return values
 
 
-def _text_of(value: Any, place: str) -> str:
+def _text_of(value: Any, location: str) -> str:
     value = value.item() if isinstance(value, np.generic) else value
     fault = f"a value of the type {type(value).__name__}"
     if isinstance(value, bytes):
@@ -161,7 +161,7 @@ def _text_of(value: Any, place: str) -> str:
         # decimal.Decimal, which Parquet may hold.
         return str(value)
     raise UserError(
-        place=place,
+        location=location,
         found=fault,
         expected="a number, a text, a date, or nothing",
         remedy="leave the column out (in `snakemake new` by exclude), or write it as numbers or "
@@ -169,7 +169,7 @@ def _text_of(value: Any, place: str) -> str:
     )
 
 
-def parquet_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]:
+def parquet_columns(content: bytes, location: str) -> tuple[dict[str, Any], list[str]]:
     """Return the columns of a Parquet file, without row numbers that pandas added.
 
     The second item is the names of the columns that are categories: dictionaries.
@@ -183,7 +183,7 @@ def parquet_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[st
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise not_installed("pyarrow", place, error, "save the table as .csv") from error
+        raise not_installed("pyarrow", location, error, "save the table as .csv") from error
     try:
         # From memory, so that the file cannot refer to other files.
         file = parquet.ParquetFile(pyarrow.BufferReader(content))
@@ -192,7 +192,7 @@ def parquet_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[st
             raise OSError(f"it states {cells} cells, too many for its size")
         stored = file.read()
         names = [name for name in stored.column_names if not name.startswith("__index_level_")]
-        checked_names(place, names)
+        checked_names(location, names)
         columns = {name: _parquet_values(stored.column(name)) for name in names}
         # pandas writes the dictionary of a category of numbers as numbers.
         noted = (stored.schema.pandas_metadata or {}).get("columns", ())
@@ -209,7 +209,7 @@ def parquet_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[st
         TypeError,
     ) as error:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the file is damaged ({error})",
             expected="a Parquet file",
             remedy="write the file again",
@@ -224,7 +224,7 @@ def _parquet_values(column: Any) -> Any:
     return column.to_numpy() if plain and not column.null_count else column.to_pylist()
 
 
-def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]:
+def hdf5_columns(content: bytes, location: str) -> tuple[dict[str, Any], list[str]]:
     """Return the columns of an HDF5 file: its one-dimensional datasets, or a table of numbers.
 
     Datasets (n, 1) and (1, n), as MATLAB writes vectors, are columns. The second item is the names
@@ -241,10 +241,10 @@ def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]
 
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
-            return _hdf5_columns(file, place, most_unpacked(len(content)))
+            return _hdf5_columns(file, location, most_unpacked(len(content)))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the file is damaged, or is not a plain table ({error})",
             expected="one-dimensional datasets of numbers or texts in the root of the file, or a "
             "single two-dimensional dataset that has the names of its columns in its attribute "
@@ -255,7 +255,7 @@ def hdf5_columns(content: bytes, place: str) -> tuple[dict[str, Any], list[str]]
         ) from error
 
 
-def _hdf5_columns(file: Any, place: str, most: int) -> tuple[dict[str, Any], list[str]]:
+def _hdf5_columns(file: Any, location: str, most: int) -> tuple[dict[str, Any], list[str]]:
     """Return the columns; raise a ValueError for anything but plain datasets."""
     import h5py
 
@@ -274,15 +274,17 @@ def _hdf5_columns(file: Any, place: str, most: int) -> tuple[dict[str, Any], lis
         if len(file) == 1 and item.ndim == 2 and item.dtype.kind in "biuf":
             stated = item.attrs.get(COLUMNS_ATTRIBUTE, ())
             if len(stated) == item.shape[1]:
-                names = checked_names(place, [_text_of(column, place) for column in stated])
+                names = checked_names(location, [_text_of(column, location) for column in stated])
                 return dict(zip(names, item[()].T)), []
             if 1 not in item.shape:
                 raise ValueError(f"'{name}' has {item.shape[1]} columns with {len(stated)} names")
-    columns = {name: _hdf5_values(item, f"{place}, column '{name}'") for name, item in file.items()}
+    columns = {
+        name: _hdf5_values(item, f"{location}, column '{name}'") for name, item in file.items()
+    }
     return columns, [name for name in file if h5py.check_enum_dtype(file[name].dtype)]
 
 
-def _hdf5_values(item: Any, place: str) -> Any:
+def _hdf5_values(item: Any, location: str) -> Any:
     """Return the values of a dataset (n,), or the error that says why they are no column."""
     import h5py
 
@@ -297,7 +299,7 @@ def _hdf5_values(item: Any, place: str) -> Any:
         fault = f"an array of {item.ndim} axes"
     if fault:
         return UserError(
-            place,
+            location,
             fault,
             "one number or text per row",
             "leave the column out (in `snakemake new` by exclude), or write it as a vector of "

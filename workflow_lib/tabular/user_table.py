@@ -63,7 +63,7 @@ class Table:
 
     def __init__(
         self,
-        place: str,
+        location: str,
         names: Sequence[str],
         numbers: Mapping[str, np.ndarray],
         strings: Callable[[str], np.ndarray],
@@ -81,7 +81,7 @@ class Table:
         `strings` returns the texts (n_rows,) of a column, an array of objects, "" where missing.
         Columns that are `typed` hold numbers that are no texts; `formats`: see `with_formats`.
         """
-        self.place = place
+        self.location = location
         self.names = list(names)
         self.lines = np.array(lines, dtype=np.int64)
         self.lines.flags.writeable = False
@@ -105,7 +105,7 @@ class Table:
     def from_columns(
         cls,
         mapping: Mapping[str, Sequence[Any]],
-        place: str,
+        location: str,
         missing_values: Collection[str] = MISSING_VALUES,
         categories: Collection[str] = (),
     ) -> Table:
@@ -117,7 +117,7 @@ class Table:
             For example a dictionary of lists, or a pandas DataFrame. Values are numbers, texts,
             dates, bool, or None, NaN and the like where missing; or a `UserError` that says why
             they cannot be read.
-        place : str
+        location : str
             Name of the table in messages.
         missing_values : collection of str, default=MISSING_VALUES
             Texts that mark a missing value.
@@ -131,11 +131,11 @@ class Table:
             repeated. Columns of more than one axis, or with values of any other type, are
             `unreadable`; it is an error if all columns are.
         """
-        names = checked_names(place, [str(name) for name in mapping])
+        names = checked_names(location, [str(name) for name in mapping])
         by_name, unreadable = {}, {}
         for name, given in zip(names, mapping):
             try:
-                by_name[name] = column_of(mapping[given], f"{place}, column '{given}'")
+                by_name[name] = column_of(mapping[given], f"{location}, column '{given}'")
             except UserError as error:
                 unreadable[name] = error
         if not by_name:
@@ -144,14 +144,14 @@ class Table:
         for name, column in by_name.items():
             if len(column) != length:
                 raise UserError(
-                    place=place,
+                    location=location,
                     found=f"{length} values in the column '{first}' and {len(column)} in the "
                     f"column '{name}'",
                     expected="columns of equal length",
                     remedy="give every column one value per row",
                 )
         if not length:
-            raise no_table(place, NO_ROWS)
+            raise no_table(location, NO_ROWS)
         numbers = {
             name: without_marks(column, missing_values)
             for name, column in by_name.items()
@@ -172,7 +172,7 @@ class Table:
             if name in numbers or (name in by_name and _are_typed(mapping[given]))
         ]
         return cls(
-            place,
+            location,
             names,
             finite,
             strings,
@@ -204,7 +204,7 @@ class Table:
                 read[composed(name)] = NumberFormat.of(example)
             except ValueError as error:
                 raise UserError(
-                    place=f"{self.place}, option number_formats.{name}",
+                    location=f"{self.location}, option number_formats.{name}",
                     found=f"'{example}'",
                     expected="how the number 1234.5 is written in this column, such as '1.234,5'",
                     remedy="write these digits with the marks and the unit of the column",
@@ -217,8 +217,8 @@ class Table:
 
     def where(self, row: int, name: str | None = None) -> str:
         """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
-        place = f"{self.place}, {self.unit} {self.lines[row]}"
-        return place if name is None else f"{place}, column '{name}'"
+        location = f"{self.location}, {self.unit} {self.lines[row]}"
+        return location if name is None else f"{location}, column '{name}'"
 
     def strings(self, name: str) -> np.ndarray:
         """Return the texts (n_rows,) of a column, an array of objects; "" where missing.
@@ -281,7 +281,7 @@ class Table:
             values[:, column] = self.numbers(name)
         for row, column in np.argwhere(np.isnan(values)) if complete else ():
             raise UserError(
-                place=self.where(row, names[column]),
+                location=self.where(row, names[column]),
                 found="the value is missing",
                 expected="a number in every row of this column",
                 remedy="fill it in, or remove the row or the column",
@@ -300,7 +300,7 @@ class Table:
         for row, text in enumerate(self._texts(name)):
             if not text or text in known:
                 raise UserError(
-                    place=self.where(row, name),
+                    location=self.where(row, name),
                     found=f"the {what} '{text}' is repeated" if text else f"no {what}",
                     expected=f"another {what} in every row",
                     remedy="fix or remove the row",
@@ -322,7 +322,7 @@ class Table:
         same = [known for known in self.names if known.casefold() == name.casefold()]
         nearest = same[0] if same else nearest_name(name, self.names)
         raise UserError(
-            place=f"{self.place}, option {option}" if option else self.place,
+            location=f"{self.location}, option {option}" if option else self.location,
             found=f"there is no column '{name}'",
             expected=f"one of the columns: {listed(self.names, 30)}",
             remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
@@ -418,7 +418,7 @@ class Table:
             remedy = "fix the value, list it in missing_values (in the command new: missing) if it "
             remedy += "marks a missing value, or leave this column out"
         return UserError(
-            place=self.where(row, name),
+            location=self.where(row, name),
             found=f"'{shown}' is not a finite number",
             expected="a decimal number such as 3.25, or an empty cell where it is missing",
             remedy=remedy,

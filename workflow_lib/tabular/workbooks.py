@@ -19,7 +19,7 @@ rows, as many as a spreadsheet can have."""
 
 
 def sheet_text(
-    content: bytes, place: str, sheet: str | None = None, or_first: bool = False
+    content: bytes, location: str, sheet: str | None = None, or_first: bool = False
 ) -> tuple[bytes, list[str]]:
     """Return a sheet as CSV, a row on each line, and which of several it is, in words.
 
@@ -30,7 +30,7 @@ def sheet_text(
     ----------
     content : bytes
         The workbook.
-    place : str
+    location : str
         The file, for messages.
     sheet : str or None, default=None
         Name of the sheet; None: the first that is neither hidden nor empty.
@@ -47,17 +47,17 @@ def sheet_text(
         import openpyxl
     except ImportError as error:
         instead = "save the table as CSV UTF-8"
-        raise not_installed("openpyxl", place, error, instead) from error
+        raise not_installed("openpyxl", location, error, instead) from error
     try:
         with opened_zip(io.BytesIO(content)), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-            found, rows, others = _chosen(book, place, sheet, or_first)
+            found, rows, others = _chosen(book, location, sheet, or_first)
     except UserError:
         raise
     except (*DAMAGE, SyntaxError, TypeError, AttributeError, AssertionError) as error:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the workbook is damaged ({error})",
             expected="a workbook of a spreadsheet (.xlsx)",
             remedy="open it in a spreadsheet and save it again, or save the table as CSV UTF-8",
@@ -69,7 +69,7 @@ def sheet_text(
 
 
 def _chosen(
-    book: Any, place: str, sheet: str | None, or_first: bool
+    book: Any, location: str, sheet: str | None, or_first: bool
 ) -> tuple[str, list[list[str]], list[str]]:
     """Return the name of a sheet, its rows, and the names of the sheets that might be meant."""
     sheets = {item.title: item for item in book.worksheets}
@@ -77,20 +77,20 @@ def _chosen(
         if sheet not in sheets:
             nearest = nearest_name(sheet, list(sheets))
             raise UserError(
-                place=f"{place}, key sheet",
+                location=f"{location}, key sheet",
                 found=f"there is no sheet '{sheet}'",
                 expected=f"one of the sheets: {listed_names(list(sheets), 20)}",
                 remedy=f"write sheet={nearest or next(iter(sheets), '')}",
             )
-        return sheet, _rows(sheets[sheet], place), []
+        return sheet, _rows(sheets[sheet], location), []
     visible = {name: item for name, item in sheets.items() if item.sheet_state == "visible"}
     for name, item in visible.items():
-        if rows := _rows(item, place):
+        if rows := _rows(item, location):
             return name, rows, [other for other in visible if other != name]
-    raise no_table(place, "no sheet has a filled cell")
+    raise no_table(location, "no sheet has a filled cell")
 
 
-def _rows(sheet: Any, place: str) -> list[list[str]]:
+def _rows(sheet: Any, location: str) -> list[list[str]]:
     """Return the cells of a sheet as texts in rows of equal length; [] where all are empty."""
     # The size that a sheet states may be wrong.
     sheet.reset_dimensions()
@@ -102,7 +102,7 @@ def _rows(sheet: Any, place: str) -> list[list[str]]:
         width = max(width, n_cells)
         if len(rows) > MAX_ROWS or len(rows) * width > MAX_CELLS:
             raise UserError(
-                place=f"{place}, sheet '{sheet.title}'",
+                location=f"{location}, sheet '{sheet.title}'",
                 found=f"more than {MAX_ROWS} rows, or {MAX_CELLS} cells up to the last one",
                 expected="a table of fewer cells",
                 remedy="remove what stands far from the table, or save it as CSV UTF-8",

@@ -70,8 +70,8 @@ def half_widths(
         n_rows = reached[-1] if len(reached) else 0.0
         rank = math.ceil((n_rows + 1.0) * level - ROUNDING)
         if rank <= n_rows + ROUNDING:
-            place = np.searchsorted(reached, rank - ROUNDING)
-            widths[output] = column[known][order][place]
+            index = np.searchsorted(reached, rank - ROUNDING)
+            widths[output] = column[known][order][index]
     return widths
 
 

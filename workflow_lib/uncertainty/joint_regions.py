@@ -275,8 +275,8 @@ def _units(values: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
     for output, sizes in enumerate(np.abs(values).T):
         order = np.argsort(sizes, kind="stable")
         reached = np.cumsum(weights[order])
-        place = np.searchsorted(reached, level * reached[-1] * (1.0 - ROUNDING))
-        units[output] = max(sizes[order[place]], MIN_UNIT)
+        index = np.searchsorted(reached, level * reached[-1] * (1.0 - ROUNDING))
+        units[output] = max(sizes[order[index]], MIN_UNIT)
     return units
 
 

@@ -243,9 +243,9 @@ class RowIntervals:
         """Return the features (k, m, 4) of rows for k outputs."""
         X = np.ones((len(outputs), len(predicted), N_FEATURES))
         X[:, :, 3] = np.interp(novelty, self.knots[-1], self.scores[-1])
-        for place, output in enumerate(outputs):
+        for index, output in enumerate(outputs):
             u = np.interp(predicted[:, output], self.knots[output], self.scores[output])
-            X[place, :, 1], X[place, :, 2] = u, np.abs(u)
+            X[index, :, 1], X[index, :, 2] = u, np.abs(u)
         return X
 
     @staticmethod
@@ -322,8 +322,8 @@ def _normal_scores(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
 
 def _folds(rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Return the fold (m,) of each residual: all residuals of a row are in the same fold."""
-    numbers, place = np.unique(rows, return_inverse=True)
-    return (generator.permutation(len(numbers)) % N_FOLDS)[place]
+    numbers, index = np.unique(rows, return_inverse=True)
+    return (generator.permutation(len(numbers)) % N_FOLDS)[index]
 
 
 def _coefficients(

@@ -53,7 +53,7 @@ def test_the_numbers_of_taxonomies_are_those_of_the_text(name, numbers):
     text = THESIS.read_text(encoding="utf-8")
     caption = text[text.index(f"Table {name[-3:].replace('-', '.')}: ") :][:1500]
     printed = [f"{row['value']}\u00b1 {row['spread']}" for row in rows]
-    lines = [" ".join(printed[place : place + numbers]) for place in range(0, len(rows), numbers)]
+    lines = [" ".join(printed[index : index + numbers]) for index in range(0, len(rows), numbers)]
     names = list(dict.fromkeys(row["row"] for row in rows))
     if len(lines) == 1:
         assert " ".join(names) in caption

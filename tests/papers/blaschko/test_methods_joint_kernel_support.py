@@ -110,9 +110,9 @@ def class_scores(vectors, width, output_width, nu):
         alpha = fit_joint_support(K, rbf_kernel(vectors[labels], gamma=gamma), nu)
         to_others = rbf_kernel(others, X, gamma=rbf_gamma(width, X.shape[1]))
         scores = np.zeros((len(others), N_CLASSES))
-        for place, weight in enumerate(alpha):
-            of_classes = rbf_kernel(vectors, vectors[labels[place]][None], gamma=gamma)[:, 0]
-            scores += weight * to_others[:, place][:, None] * of_classes
+        for index, weight in enumerate(alpha):
+            of_classes = rbf_kernel(vectors, vectors[labels[index]][None], gamma=gamma)[:, 0]
+            scores += weight * to_others[:, index][:, None] * of_classes
         return scores / scores.sum(axis=1)[:, None]
 
     return scores_of

@@ -63,8 +63,8 @@ def test_the_best_of_the_grid_and_its_predictions(tmp_path, monkeypatch, norm):
     curves = item["validation_curves"]
     for each, error in curves["linear"]["k"]:
         assert error == pytest.approx(min(found[at][0] for at in found if at[0] == each), rel=1e-5)
-    for place, (penalty, error) in enumerate(curves["linear"]["alpha_rest"]):
-        assert penalty == ALPHAS[place]
+    for index, (penalty, error) in enumerate(curves["linear"]["alpha_rest"]):
+        assert penalty == ALPHAS[index]
         relative = {at: at[1] * largest / (7.0 * at[0]) for at in found}
         same = [found[at][0] for at in found if relative[at] == pytest.approx(penalty)]
         assert error == pytest.approx(min(same), rel=1e-5)

@@ -42,10 +42,10 @@ def network(**settings):
 
 def differences(function, values, step=1e-6):
     found = np.zeros_like(values)
-    for place in np.ndindex(values.shape):
+    for index in np.ndindex(values.shape):
         shift = np.zeros_like(values)
-        shift[place] = step
-        found[place] = (function(values + shift) - function(values - shift)) / (2 * step)
+        shift[index] = step
+        found[index] = (function(values + shift) - function(values - shift)) / (2 * step)
     return found
 
 

@@ -25,8 +25,8 @@ def test_methods_of_bags_answer_questions(tmp_path, n_unlabelled):
     assert {"fv-svm", "fv-network", "m-svm"} <= methods
     assert ({"ssfv-network", "fv-self-training"} <= methods) == bool(n_unlabelled)
     tables = configuration.experiments["cells"].tables
-    (asked,) = (len(table.comparisons) for table in tables if table.comparisons)
-    assert asked == (6 if n_unlabelled else 2)
+    (requested,) = (len(table.comparisons) for table in tables if table.comparisons)
+    assert requested == (6 if n_unlabelled else 2)
 
 
 def test_methods_left_out_of_the_list_leave_their_questions_out(tmp_path):
@@ -37,8 +37,8 @@ def test_methods_left_out_of_the_list_leave_their_questions_out(tmp_path):
     path.write_text(path.read_text().replace("  - fv-network\n", "  - ridge-classes\n"))
     path.write_text(path.read_text().replace("  - ridge-classes\n", ""))
     tables = load_configuration(config, {"experiments": ["cells"]}).experiments["cells"].tables
-    (asked,) = (table.comparisons for table in tables if table.comparisons)
-    assert len(asked) == 4 and "fv-network" not in {pair.method for pair in asked}
+    (requested,) = (table.comparisons for table in tables if table.comparisons)
+    assert len(requested) == 4 and "fv-network" not in {pair.method for pair in requested}
 
 
 def test_saved_networks_repeat_their_predictions_for_bags(tmp_path, capsys):

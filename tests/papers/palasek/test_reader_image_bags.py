@@ -24,8 +24,8 @@ OPTIONS = {"local_features": "colour-patches", "patch": 4, "step": 4, "patches_p
 def write_images(folder, n_images=6):
     """Write images of two classes, one of them dark, with a repeated and a broken one."""
     files = {
-        f"{name}/{number}.png": encoded(picture(16, 20, 10 * place + number) // (1 + place))
-        for place, name in enumerate(("day", "night"))
+        f"{name}/{number}.png": encoded(picture(16, 20, 10 * index + number) // (1 + index))
+        for index, name in enumerate(("day", "night"))
         for number in range(n_images)
     }
     files |= {"day/again.png": files["day/1.png"], "night/broken.png": b"no image"}

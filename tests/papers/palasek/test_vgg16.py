@@ -32,15 +32,15 @@ def image(height=32, width=32):
 def weights(tmp_path_factory):
     """Return a file with the names and shapes of the published one, and random numbers."""
     torch = pytest.importorskip("torch")
-    generator, state, place, before = torch.Generator().manual_seed(1), {}, 0, 3
+    generator, state, location, before = torch.Generator().manual_seed(1), {}, 0, 3
     for block in BLOCKS:
         for after in block:
             shape = after, before, 3, 3
             drawn = torch.randn(shape, generator=generator) * np.sqrt(2 / 9 / before)
-            state[f"features.{place}.weight"] = drawn
-            state[f"features.{place}.bias"] = 0.1 * torch.randn(after, generator=generator)
-            place, before = place + 2, after
-        place += 1
+            state[f"features.{location}.weight"] = drawn
+            state[f"features.{location}.bias"] = 0.1 * torch.randn(after, generator=generator)
+            location, before = location + 2, after
+        location += 1
     state["classifier.6.weight"] = torch.zeros((1000, 4096))
     path = tmp_path_factory.mktemp("weights") / "vgg16.pth"
     torch.save(state, path)
@@ -53,11 +53,11 @@ def test_rows_are_the_activations_of_the_layers_written_out(weights, layer):
     state = torch.load(weights, weights_only=True)
     standard = (image() / 255 - MEAN) / DEVIATION
     values = torch.from_numpy(standard.transpose(2, 0, 1).astype(np.float32))[None]
-    for place in range(LAYERS[layer]):
-        if f"features.{place}.weight" in state:
-            kernel, bias = (state[f"features.{place}.{name}"] for name in ("weight", "bias"))
+    for index in range(LAYERS[layer]):
+        if f"features.{index}.weight" in state:
+            kernel, bias = (state[f"features.{index}.{name}"] for name in ("weight", "bias"))
             values = torch.relu(torch.nn.functional.conv2d(values, kernel, bias, padding=1))
-        elif place in (4, 9, 16, 23, 30):
+        elif index in (4, 9, 16, 23, 30):
             values = torch.nn.functional.max_pool2d(values, 2)
     rows, positions = Vgg16Maps(layer, weights).transform(image())
     assert rows.shape == SIZES[layer] and rows.max() > 0

@@ -55,8 +55,8 @@ def write_sequence_sample(folder, per_class=True, kernel=None):
     points = {
         f"point-{index}": {
             "all": {
-                f"model-{place:03d}": model_to_tree(model_of(label, n_states))
-                for place, label in enumerate(labels)
+                f"model-{index:03d}": model_to_tree(model_of(label, n_states))
+                for index, label in enumerate(labels)
             }
         }
         for index, n_states in enumerate((2, 3))

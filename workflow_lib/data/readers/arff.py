@@ -52,7 +52,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     n_inputs = len(table.names) - options.targets
     if n_inputs < 1:
         raise UserError(
-            place=f"{path}, option targets",
+            location=f"{path}, option targets",
             found=f"{options.targets} targets in a file of {len(table.names)} attributes",
             expected="fewer targets than attributes",
             remedy="fix targets in the options of the dataset",
@@ -73,7 +73,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         outputs,
         input_names,
         output_names,
-        place=str(path),
+        location=str(path),
         rows_read=table.n_rows,
         allow_constant_outputs=options.allow_constant_outputs,
     )
@@ -87,7 +87,7 @@ def _indicators(table: Table, name: str, classes: Sequence[str]) -> np.ndarray:
     for row, text in enumerate(texts):
         if text and text not in classes:
             raise UserError(
-                place=table.where(row, name),
+                location=table.where(row, name),
                 found=f"'{text}' is not a class of this attribute",
                 expected=f"one of: {', '.join(classes)}",
                 remedy="fix the value, or add the class to the @attribute line",

@@ -101,7 +101,7 @@ class FoundFile(NamedTuple):
     path: Path
     """The file, or the archive that holds it."""
 
-    place: str
+    location: str
     """Its place, for messages."""
 
     name: str
@@ -137,14 +137,14 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         *_, class_name, name = PurePosixPath(printable_name(file.name)).parts
         if class_name not in number_of:
             raise UserError(
-                place=file.place,
+                location=file.location,
                 found=f"its folder '{class_name}' is not a class of {CLASSES}",
                 expected=f"one of: {listed(classes.names)}",
                 remedy=f"check that the features and {CLASSES} belong together",
             )
         key = (class_name, name.removesuffix(".txt"))
         if key in images:
-            raise wrong_source(file.place, "the image is repeated", "one file for every image")
+            raise wrong_source(file.location, "the image is repeated", "one file for every image")
         images[key] = _numbers_of_file(file, options.dimension)
     keys = sorted(images)
     usable = usable_classes(
@@ -162,7 +162,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         [f"feature_{column}" for column in range(options.dimension)],
         classes.vector_names,
         [f"{class_name}/{name}" for class_name, name in keys],
-        place=", ".join(map(str, sources)) or str(folder),
+        location=", ".join(map(str, sources)) or str(folder),
         report={**usable.report, **classes.report},
         rows_read=len(images),
     )
@@ -173,15 +173,15 @@ def _numbers_of_file(file: FoundFile, dimension: int) -> np.ndarray:
     import numpy as np
 
     parts, n_read = [np.empty(0, dtype=np.float32)], 0
-    for place, line in _filled_lines(file):
-        parts.append(line_of_numbers(line, place))
+    for location, line in _filled_lines(file):
+        parts.append(line_of_numbers(line, location))
         n_read += len(parts[-1])
         if n_read > dimension:
             break
     values = np.concatenate(parts)
     if n_read != dimension:
         raise UserError(
-            place=file.place,
+            location=file.location,
             found=f"{n_read} numbers" + (" or more" if n_read > dimension else ""),
             expected=f"{dimension} numbers",
             remedy="fetch the features again, or set the option dimension to their number",
@@ -227,17 +227,19 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
     """Return the names in lines such as ``  1<tab>antelope``, by their numbers."""
     names: dict[int, str] = {}
     different: set[str] = set()
-    for place, line in lines:
-        number, _, name = map(str.strip, text_of(line, place).partition("\t"))
+    for location, line in lines:
+        number, _, name = map(str.strip, text_of(line, location).partition("\t"))
         if not (number.isascii() and number.isdigit() and len(number) <= 9 and name):
             raise wrong_source(
-                place, f"'{text_of(line, place)[:60]}'", f"the number of {kind}, a tab and its name"
+                location,
+                f"'{text_of(line, location)[:60]}'",
+                f"the number of {kind}, a tab and its name",
             )
         plain = " ".join(name.replace("+", " ").replace("_", " ").casefold().split())
         if int(number) in names or plain in different:
             what = f"number {number}" if int(number) in names else f"name '{name}'"
             raise wrong_source(
-                place,
+                location,
                 f"the {what} of {kind} is repeated",
                 "a different number and name in every line",
             )
@@ -262,19 +264,19 @@ def _attribute_vectors(
     from workflow_lib.inputs.class_vectors import attribute_vectors
 
     rows = []
-    for place, line in lines:
+    for location, line in lines:
         # In double precision, because these numbers are few.
-        row = line_of_numbers(line, place, np.float64)
+        row = line_of_numbers(line, location, np.float64)
         if len(row) != len(attributes):
             raise wrong_source(
-                place,
+                location,
                 f"{len(row)} numbers",
                 f"{len(attributes)}, one for every attribute of {ATTRIBUTES}",
             )
         wrong = np.flatnonzero((row < 0) & (row != UNKNOWN))
         if wrong.size:
             raise wrong_source(
-                f"{place}, column {wrong[0] + 1}",
+                f"{location}, column {wrong[0] + 1}",
                 f"the attribute {row[wrong[0]]:g}",
                 "a number that is not negative, or -1 where it is unknown",
             )
@@ -323,14 +325,14 @@ def find_files(
     places += [packed] if packed.is_file() else []
     if len(places) > 1:
         raise UserError(
-            place=f"the files of {folder}",
+            location=f"the files of {folder}",
             found=f"{pattern} is both in {places[0]} and in {places[1]}",
             expected="one of the two",
             remedy="remove the other, or move it away",
         )
     if not places:
         raise UserError(
-            place=f"the files of {folder}",
+            location=f"the files of {folder}",
             found=f"there is no {pattern}, and no {archive} that holds it",
             expected=f"one of the two among the sources or in the folder {folder} (option folder)",
             remedy=f"fetch {archive} from {ADDRESS} and put it there",
@@ -357,7 +359,7 @@ def only_file(
     for file in find_files(folder, sources, archive, name):
         if first is not None:
             raise UserError(
-                place=file.place,
+                location=file.location,
                 found="the archive holds two files of this name",
                 expected="one",
                 remedy=f"fetch it again from {ADDRESS}",
@@ -368,9 +370,9 @@ def only_file(
 
 def _filled_lines(file: FoundFile) -> Iterator[tuple[str, bytes]]:
     with _readable(file.path):
-        for number, line in enumerate(lines_of(file.stream, file.place), start=1):
+        for number, line in enumerate(lines_of(file.stream, file.location), start=1):
             if line.strip():
-                yield f"{file.place}, line {number}", line
+                yield f"{file.location}, line {number}", line
 
 
 def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Path:
@@ -378,7 +380,7 @@ def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Pat
     path = next((path for path in sources if path.name == name), folder / name)
     if not path.exists():
         raise UserError(
-            place=f"option {option}",
+            location=f"option {option}",
             found=f"there is no {name} among the sources, and no {path}",
             expected="an existing file or folder",
             remedy="put it there, or choose vectors: attributes, which needs none",
@@ -401,7 +403,7 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
                     yield FoundFile(path, f"{path}, member {name}", name, stream)
     if not found:
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"no member of the archive matches {pattern}",
             expected="an archive that holds such files, in any folder",
             remedy=f"fetch it again from {ADDRESS}",
@@ -415,13 +417,13 @@ def _readable(path: Path) -> AbstractContextManager[None]:
 # Lines
 
 
-def text_of(line: bytes, place: str) -> str:
+def text_of(line: bytes, location: str) -> str:
     """Return the stripped text of a line; refuse a line that is not UTF-8."""
-    text = utf8_text(line, place, FETCH_AGAIN, has_lines=False)
+    text = utf8_text(line, location, FETCH_AGAIN, has_lines=False)
     return text.removeprefix("\ufeff").strip()
 
 
-def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> np.ndarray:
+def line_of_numbers(line: bytes, location: str, precision: type | None = None) -> np.ndarray:
     """Return the numbers of a line, separated by white space, in single precision by default.
 
     Raises
@@ -432,4 +434,4 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
     import numpy as np
 
     texts = line.decode("ascii", "replace").split()
-    return numbers_of(texts, place, FETCH_AGAIN, precision or np.float32)
+    return numbers_of(texts, location, FETCH_AGAIN, precision or np.float32)

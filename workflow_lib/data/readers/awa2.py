@@ -93,7 +93,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         [f"feature_{column}" for column in range(options.dimension)],
         classes.vector_names,
         [names[row] for row in usable.rows],
-        place=", ".join(map(str, sources)) or str(folder),
+        location=", ".join(map(str, sources)) or str(folder),
         report={**usable.report, **classes.report},
         rows_read=len(labels),
     )
@@ -102,12 +102,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:
     """Return the classes of the images as positions among the names, from 0."""
     labels = []
-    for place, line in lines:
-        text = text_of(line, place)
+    for location, line in lines:
+        text = text_of(line, location)
         is_number = text.isascii() and text.isdigit() and len(text) <= 9
         if not (is_number and 1 <= int(text) <= n_classes):
             raise UserError(
-                place=place,
+                location=location,
                 found=f"'{text}' is not the number of a class with a name in {CLASSES}",
                 expected=f"a number from 1 to {n_classes}",
                 remedy=f"check that the features and {CLASSES} belong together",
@@ -122,17 +122,17 @@ def _file_names(
     """Return the names of the images, checked against their labels where they name the class."""
     known = set(class_names)
     names: dict[str, None] = {}
-    for place, line in lines:
-        name = text_of(line, place)
+    for location, line in lines:
+        name = text_of(line, location)
         if name in names:
             raise wrong_source(
-                place, f"the image '{name}' is repeated", "another image in every line"
+                location, f"the image '{name}' is repeated", "another image in every line"
             )
         if len(names) < len(labels):
             named, label = name.rpartition("_")[0], class_names[labels[len(names)]]
             if named in known and named != label:
                 raise wrong_source(
-                    place,
+                    location,
                     f"the image '{name}' has the label '{label}'",
                     f"the label '{named}' in the same line of {LABELS}, in the same order",
                 )
@@ -148,11 +148,11 @@ def _features(lines: Iterable[tuple[str, bytes]], n_rows: int, dimension: int) -
 
     features = np.empty((n_rows, dimension), dtype=np.float32)
     n_read = 0
-    for place, line in lines:
-        values = line_of_numbers(line, place)
+    for location, line in lines:
+        values = line_of_numbers(line, location)
         if len(values) != dimension:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"{len(values)} numbers",
                 expected=f"{dimension} numbers",
                 remedy="fetch the features again, or set the option dimension to their number",

@@ -102,7 +102,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         found.pooled,
         class_names,
         list(found.table.strings(options.bag)),
-        place=table.place,
+        location=table.location,
         rows_read=found.table.n_rows + sum(found.excluded.values()),
         report={"exclusions": found.excluded, "incomplete_rows": found.n_incomplete},
         bag_columns={"bag": options.bag, "numbers": json.dumps(names, ensure_ascii=False)},

@@ -72,7 +72,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     for name, count in Counter((*inputs, *outputs)).items():
         if count > 1:
             raise UserError(
-                place=f"{path}, options inputs and outputs",
+                location=f"{path}, options inputs and outputs",
                 found=f"the column '{name}' is named {count} times",
                 expected="every column once, as an input or as an output",
                 remedy="remove all but one of its names",
@@ -89,7 +89,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         known_outputs,
         inputs,
         outputs,
-        place=str(path),
+        location=str(path),
         rows_read=n_read,
         allow_constant_outputs=options.allow_constant_outputs,
         **groups,

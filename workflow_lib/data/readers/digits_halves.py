@@ -41,7 +41,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         pixels[:, _HALF:],
         names[:_HALF],
         names[_HALF:],
-        place="the digits of scikit-learn",
+        location="the digits of scikit-learn",
         allow_constant_outputs=options.allow_constant_outputs,
         names={"image_rows": _ROWS, "image_columns": _COLUMNS},
     )

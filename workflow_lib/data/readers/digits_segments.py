@@ -92,7 +92,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         names,
         [f"segment_{segment}" for segment in SEGMENTS],
         [f"image_{row:04d}" for row in range(len(pixels))],
-        place="the digits of scikit-learn",
+        location="the digits of scikit-learn",
         thumbnails=np.repeat(grey, 3, axis=3),
         **items,
     )

@@ -140,7 +140,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             rows[compound] = molecule
     if not rows:
         raise UserError(
-            place=f"{sources[0]} with {sources[1]}",
+            location=f"{sources[0]} with {sources[1]}",
             found="no compound can be used: "
             + ", ".join(f"{len(names)} for {reason}" for reason, names in excluded.items()),
             expected="compounds with enough activities and with a structure",
@@ -164,7 +164,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array([activities[compound] for compound in rows]),
         names,
         lines,
-        place=str(sources[0]),
+        location=str(sources[0]),
         rows_read=len(activities),
         allow_missing_outputs=True,
         groups={"scaffold": codes},
@@ -185,11 +185,11 @@ def _activities(table: Table, left_out: Sequence[str]) -> tuple[list[str], dict[
     lines = [name for name in table.names if name not in described]
     for name in left_out:
         if name not in lines:
-            raise unknown_name(f"{table.place}, option left_out_lines", "cell line", name, lines)
+            raise unknown_name(f"{table.location}, option left_out_lines", "cell line", name, lines)
     lines = [name for name in lines if name not in left_out]
     if not lines:
         raise UserError(
-            place=f"{table.place}, option left_out_lines",
+            location=f"{table.location}, option left_out_lines",
             found="every cell line is left out",
             expected="at least one cell line to predict",
             remedy="leave out fewer",

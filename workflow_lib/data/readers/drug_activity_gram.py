@@ -96,7 +96,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ids, matrix = (_read_array if matrix_path.suffix == ".npy" else _read_lines)(matrix_path)
     if matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise UserError(
-            place=str(matrix_path),
+            location=str(matrix_path),
             found=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns",
             expected="as many rows as columns, those of all molecules",
             remedy="write the whole matrix; a first line of ids begins with the word "
@@ -130,7 +130,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array([labels[molecule] for molecule in kept]).reshape(len(kept), len(names)),
         kept,
         names,
-        place=str(labels_path),
+        location=str(labels_path),
         rows_read=len(ids),
         allow_constant_outputs=options.allow_constant_outputs,
         allow_missing_outputs=True,
@@ -204,7 +204,7 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
     for number, row, molecule in zip(numbers[1:], rows, ids):
         if row[0] != molecule:
             raise UserError(
-                place=f"{path}, line {number}",
+                location=f"{path}, line {number}",
                 found=f"the line begins with '{row[0]}'",
                 expected=f"the id '{molecule}': rows in the order of the columns",
                 remedy="fix the ids, or remove them all together with the first line",
@@ -221,7 +221,7 @@ def _ids_of_rows(
     """
     if ids is None and len(known) != n_rows:
         raise UserError(
-            place=f"{matrix_path} with {labels_path}",
+            location=f"{matrix_path} with {labels_path}",
             found=f"a matrix of {n_rows} rows without ids, and labels of {len(known)} molecules",
             expected="as many rows as molecules, in the same order",
             remedy="add the molecules that are missing, or put the ids into a text file of the "
@@ -232,7 +232,7 @@ def _ids_of_rows(
     unknown = [molecule for molecule in known if molecule not in of_matrix]
     if unknown:
         raise UserError(
-            place=str(labels_path),
+            location=str(labels_path),
             found=f"labels of {len(unknown)} ids that the Gram matrix does not have: "
             + listed(unknown),
             expected=f"ids of {matrix_path}",

@@ -110,7 +110,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
                 texts.append(text)
     if not rows:
         raise UserError(
-            place=f"{sources[0]} with {sources[1]}",
+            location=f"{sources[0]} with {sources[1]}",
             found="no call can be used: "
             + ", ".join(f"{count} for {reason}" for reason, count in excluded.items() if count),
             expected="calls with enough words and with prices before and after",
@@ -124,7 +124,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array([row.weeks for row in windows]),
         terms,
         [f"week_{week + 1}" for week in range(options.weeks)],
-        place=str(sources[0]),
+        location=str(sources[0]),
         rows_read=len(transcripts),
         lagged_values={"values": np.array([[row.lagged_value] for row in windows])},
         order={
@@ -147,16 +147,16 @@ def _transcripts(archive: Path) -> list[tuple[int, str, str]]:
     """Return the stated day (`date.toordinal`), the company and the text of each call, sorted."""
     transcripts = []
     for name, content in matching_members(archive, TRANSCRIPTS):
-        place, folder = f"{archive}, member {name}", name.split("/")[1]
+        location, folder = f"{archive}, member {name}", name.split("/")[1]
         match = _FOLDER.fullmatch(folder)
         try:
             day = datetime.strptime(match[1] if match else "", "%Y%m%d").toordinal()
         except ValueError as error:
             raise wrong_source(
-                place,
+                location,
                 f"the folder '{folder}' does not name a day and a company",
                 "a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
             ) from error
-        text = utf8_text(content, place, "check that this is the intended archive")
+        text = utf8_text(content, location, "check that this is the intended archive")
         transcripts.append((day, match[2], text))
     return sorted(transcripts)

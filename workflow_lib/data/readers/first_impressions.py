@@ -170,19 +170,19 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             others.append(video)
         else:
             excluded[BETWEEN] += 1
-    place = ", ".join(map(str, files.values()))
+    location = ", ".join(map(str, files.values()))
     reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
     of_scores = f"of {len(scores)} videos with scores have an agreement"
     if len(labelled) < MIN_LABELLED:
         raise UserError(
-            place=f"{place}, option agreement",
+            location=f"{location}, option agreement",
             found=f"{len(labelled)} {of_scores} of {options.agreement} or more{reasons}",
             expected=f"at least {MIN_LABELLED} labelled videos",
             remedy="lower the option agreement, or check that the files belong together",
         )
     if len(others) < 2:
         raise UserError(
-            place=f"{place}, option lowest_agreement",
+            location=f"{location}, option lowest_agreement",
             found=f"{len(others)} {of_scores} below {options.lowest_agreement}{reasons}",
             expected="at least 2: one for testing, and one that may be weakly labelled",
             remedy="raise the option lowest_agreement, or check that the files belong together",
@@ -190,14 +190,14 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     drawn = np.random.default_rng(seed).permutation(len(others))
     n_test = min(max(1, round(options.test_share * len(others))), len(others) - 1)
     role_of = dict.fromkeys(labelled, LABELLED) | dict.fromkeys(others, WEAK)
-    role_of |= {others[place]: TEST for place in drawn[:n_test]}
+    role_of |= {others[index]: TEST for index in drawn[:n_test]}
     videos = sorted(role_of)
     return dataset_tree(
         np.array([features[video] for video in videos]),
         np.array([scores[video] for video in videos]),
         feature_names,
         list(TRAITS),
-        place=str(folder),
+        location=str(folder),
         rows_read=len(scores),
         fixed={"role": np.array([role_of[video] for video in videos], dtype=np.int64)},
         videos=np.frombuffer("\n".join(videos).encode(), dtype=np.uint8),
@@ -234,16 +234,16 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
     for trait in TRAITS:
         by_trait[trait] = values = {}
         for key, score in content[trait].items():
-            place = f"{path}, trait '{trait}', video {key!r}"
+            location = f"{path}, trait '{trait}', video {key!r}"
             if not isinstance(key, str) or type(score) not in (int, float):
                 raise wrong_source(
-                    place,
+                    location,
                     f"a score of the type {type(score).__name__} for a video of the type "
                     f"{type(key).__name__}",
                     "a number for a name",
                 )
-            video = _unique_name(key, values, place)
-            values[video] = float(_in_range(score, place))
+            video = _unique_name(key, values, location)
+            values[video] = float(_in_range(score, location))
     for trait in TRAITS[1:]:
         different = sorted(by_trait[TRAITS[0]].keys() ^ by_trait[trait].keys())
         if different:
@@ -268,7 +268,7 @@ def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
             raise unknown_name(f"{path}, line 1", "column", name, names)
         if names.count(name) > 1:
             raise UserError(
-                place=f"{path}, line 1",
+                location=f"{path}, line 1",
                 found=f"there are {names.count(name)} columns for '{name}'",
                 expected="one",
                 remedy="remove the others",
@@ -291,12 +291,12 @@ def _plain_name(name: str) -> str:
     return {"videoname": "video", "neurotisicm": "neuroticism"}.get(plain, plain)
 
 
-def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
+def _unique_name(text: str, known: Mapping[str, Any], location: str) -> str:
     """Return the normalised name of a video; refuse an empty name and a `known` name."""
-    video = _video(text, place)
+    video = _video(text, location)
     if video in known:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the video '{video}' is repeated",
             expected="the name of another video",
             remedy="remove the second entry; .mp4 at the end of a name is ignored",
@@ -304,12 +304,12 @@ def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
     return video
 
 
-def _video(text: str, place: str) -> str:
+def _video(text: str, location: str) -> str:
     """Return the normalised name of a video; refuse an empty name."""
     video = text.strip().removesuffix(".mp4")
     if not video:
         raise UserError(
-            place=place,
+            location=location,
             found="no video",
             expected="the name of a video",
             remedy="write the name of the video",
@@ -317,10 +317,10 @@ def _video(text: str, place: str) -> str:
     return video
 
 
-def _in_range(value: float, place: str) -> float:
+def _in_range(value: float, location: str) -> float:
     if not 0 <= value <= 1:
         raise UserError(
-            place=place,
+            location=location,
             found=f"the value {value}",
             expected="a number from 0 to 1",
             remedy="fix the value, or leave out the video",
@@ -346,15 +346,16 @@ def _features(
         names_path = one_of(files, ["features.txt"], folder, remedy)
         names, videos, values = _features_of_array(path, names_path)
     places: dict[str, list[int]] = {}
-    for place, video in enumerate(videos):
-        places.setdefault(video, []).append(place)
+    for index, video in enumerate(videos):
+        places.setdefault(video, []).append(index)
     means = {}
     for video, rows in places.items():
         # One video at a time, so that an array of frames is never in memory as a whole.
         chosen = values[rows].astype(np.float64)
         for at, column in np.argwhere(~np.isfinite(chosen)):
             raise UserError(
-                place=f"{path}, row {rows[at]}, column {column} (counted from 0), video '{video}'",
+                location=f"{path}, row {rows[at]}, column {column} (counted from 0), "
+                f"video '{video}'",
                 found=f"the value {chosen[at, column]}",
                 expected="a finite number",
                 remedy="compute the features again, or leave out the row in both files",
@@ -390,7 +391,7 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
     values = open_number_array(path)
     if len(videos) != len(values):
         raise UserError(
-            place=f"{names_path} with {path}",
+            location=f"{names_path} with {path}",
             found=f"{len(videos)} names of videos for {len(values)} rows",
             expected="the name of the video of each row, one per line",
             remedy="write both files again",

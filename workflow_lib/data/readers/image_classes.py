@@ -167,7 +167,7 @@ def read(
         tree = _features(features[kind])
         if tree["names"] != thumbnails["names"]:
             raise UserError(
-                place=f"{features[kind]} with {features[THUMBNAILS]}",
+                location=f"{features[kind]} with {features[THUMBNAILS]}",
                 found="the two files hold features of different images",
                 expected="the same images in the same order",
                 remedy="rm both files and run the same snakemake command again",
@@ -190,7 +190,7 @@ def read(
         names,
         described.names,
         names,
-        place=str(sources[0]),
+        location=str(sources[0]),
         thumbnails=thumbnails["features"][chosen],
         report={
             **described.report,
@@ -252,18 +252,18 @@ def _described(
     check_sources(sources, "image_classes", "the images", *(f"the {part}" for part in wanted))
     for name in options.codebook_classes or ():
         if name not in class_names and name not in options.left_out_classes:
-            place = f"{sources[0]}, option codebook_classes"
-            raise unknown_name(place, "class", name, class_names)
+            location = f"{sources[0]}, option codebook_classes"
+            raise unknown_name(location, "class", name, class_names)
     files = dict(zip(wanted, sources[1:]))
     # The document frequencies are those in the texts of the classes that are rows.
     unused = {*options.left_out_classes, *(options.codebook_classes or ())}
-    used = [place for place, name in enumerate(class_names) if name not in unused]
+    used = [index for index, name in enumerate(class_names) if name not in unused]
     for name in options.text_names:
         if name not in class_names and name not in unused:
             raise unknown_name(f"{sources[0]}, option text_names", "class", name, class_names)
     found = described_vectors(
         options.vectors,
-        [class_names[place] for place in used],
+        [class_names[index] for index in used],
         files.get("word vectors"),
         files.get("texts about the classes"),
         options.lsa_dimension,
@@ -279,7 +279,7 @@ def _user_supplied(options: Options) -> list[Path]:
     missing = [name for name in options.user_supplied if not Path(name).exists()]
     if missing:
         raise UserError(
-            place="option user_supplied of a dataset with the reader 'image_classes'",
+            location="option user_supplied of a dataset with the reader 'image_classes'",
             found=f"no file or folder {', '.join(missing)}",
             expected="every file that is named there",
             remedy="place them there; the configuration of the dataset says where to find them",

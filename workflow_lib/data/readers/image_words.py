@@ -101,7 +101,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         [],
         class_names,
         [f"{entry.class_name}/{entry.name}" for entry in kept],
-        place=str(path),
+        location=str(path),
         rows_read=n_read,
         report={"exclusions": excluded},
         items=items["items"],

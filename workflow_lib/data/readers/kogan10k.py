@@ -124,12 +124,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     if options.companies is not None and options.companies < len(drawn):
         random = np.random.default_rng(seed)
         places = random.choice(len(drawn), size=options.companies, replace=False)
-        drawn = [drawn[place] for place in np.sort(places)]
+        drawn = [drawn[index] for index in np.sort(places)]
     excluded[NOT_DRAWN] = len(usable) - len(drawn)
     rows = [usable[company] for company in drawn]
     if len(rows) < 2:
         raise UserError(
-            place=", ".join(str(files[f"{year}.meta.txt"]) for year in years),
+            location=", ".join(str(files[f"{year}.meta.txt"]) for year in years),
             found=f"{len(rows)} of {len(every_company)} companies can be used: "
             + ", ".join(f"{count} have {reason}" for reason, count in excluded.items() if count),
             expected="at least 2 companies with a report and a volatility in each of the years",
@@ -151,7 +151,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array([[volatility[key] for volatility, key in zip(after, row)] for row in rows]),
         terms,
         [f"log_volatility_after_{year}_report" for year in years],
-        place=str(archives[0].parent),
+        location=str(archives[0].parent),
         rows_read=len(every_company),
         names={**names, "companies": json.dumps(drawn)},
         report={
@@ -176,7 +176,7 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
     missing = [name for name in needed if name not in files]
     if missing:
         raise UserError(
-            place="the files of the 10-K corpus",
+            location="the files of the 10-K corpus",
             found=f"{len(missing)} are missing: {', '.join(missing)}",
             expected=f"all of them among the sources, or in the folder {folder} (option folder)",
             remedy=f"download each of them, {ADDRESS}/NAME, into {folder}; past volatilities also "
@@ -201,15 +201,15 @@ def _by_report(
 ) -> dict[str, Any]:
     """Return what the lines of `path` say of each report; `pair_in` parses one of this `form`."""
     found: dict[str, Any] = {}
-    for place, line in _lines(path):
+    for location, line in _lines(path):
         try:
             report, value = pair_in(line)
         except ValueError as error:
-            raise wrong_source(place, f"'{line[:60]}'", form) from error
+            raise wrong_source(location, f"'{line[:60]}'", form) from error
         earlier = found.setdefault(report, value)
         if not (earlier == value or (earlier != earlier and value != value)):
             raise wrong_source(
-                place,
+                location,
                 f"the {kind} {value} of the report '{report}', which has {earlier} above",
                 f"one {kind} per report",
             )
@@ -306,7 +306,7 @@ def _term_counts(
             wanted[key] = counted
     most = sorted(frequency, key=lambda term: (-frequency[term], term))[: options.terms_per_year]
     terms = sorted(most)
-    column = {term: place for place, term in enumerate(terms)}
+    column = {term: index for index, term in enumerate(terms)}
     entries = [
         (row, column[term], count)
         for row, key in enumerate(keys)

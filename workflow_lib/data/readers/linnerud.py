@@ -28,5 +28,5 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         data.target,
         data.feature_names,
         data.target_names,
-        place="the Linnerud data of scikit-learn",
+        location="the Linnerud data of scikit-learn",
     )

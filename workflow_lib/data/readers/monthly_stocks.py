@@ -49,7 +49,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array(outputs),
         [f"month_{month}" for month in range(1, 1 + _MONTHS)],
         [f"month_{month}" for month in range(1 + _MONTHS, 13)],
-        place="the stock prices of Matplotlib",
+        location="the stock prices of Matplotlib",
         rows_read=rows_read,
         names={"series_length": _MONTHS, "series_channels": 1},
     )

@@ -81,7 +81,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         target[:, half:].reshape(n, -1),
         [f"z{c + 1}_{t + 1}" for t in range(half) for c in range(p)],
         [f"y{c + 1}_{t + 1}" for t in range(half, options.length) for c in range(channels)],
-        place="the reader 'series_synthetic'",
+        location="the reader 'series_synthetic'",
         names={"series_length": options.length - half, "series_channels": channels},
         truth={"transition": transition, "observation": observation},
         report=options.model_dump(),

@@ -66,12 +66,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.data.price_windows import company_prices, log_volatility
 
     check_sources(sources, "stock_covariances", "the archive of the prices")
-    companies, place = list(options.companies), str(sources[0])
+    companies, location = list(options.companies), str(sources[0])
     known = company_prices(sources[0], set(companies))
     absent = [company for company in companies if company not in known]
     if absent:
         raise UserError(
-            place=place,
+            location=location,
             found=f"no prices of {', '.join(absent)}",
             expected="a file of prices of each of options.companies",
             remedy="correct options.companies of the dataset",
@@ -97,7 +97,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             places.append((middle, middle - before, middle + after))
     if not rows:
         raise UserError(
-            place=place,
+            location=location,
             found=f"no row can be used of {len(middles)} on {len(days)} days with all prices",
             expected=f"more than {before + after} successive days",
             remedy="check the options days_before, days_after, companies and largest_jump",
@@ -109,7 +109,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array(outputs),
         names,
         companies,
-        place=place,
+        location=location,
         rows_read=len(middles),
         order={
             "time": times[:, 0],

@@ -93,7 +93,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     n_rows, n_inputs = values["n_rows"], values["n_inputs"]
     if n_inputs >= n_rows:
         raise UserError(
-            place="options of the reader 'synthetic_mixture', key n_inputs",
+            location="options of the reader 'synthetic_mixture', key n_inputs",
             found=f"{n_inputs} input dimensions from {n_rows} rows",
             expected="fewer dimensions than rows",
             remedy="lower n_inputs or raise n_rows",
@@ -115,7 +115,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         outputs,
         [f"kernel_pca_{column + 1}" for column in range(n_inputs)],
         [f"y_{column + 1}" for column in range(n_outputs)],
-        place="the reader 'synthetic_mixture'",
+        location="the reader 'synthetic_mixture'",
         truth={
             "weights": np.full(n_components, 1.0 / n_components),
             "means": means,

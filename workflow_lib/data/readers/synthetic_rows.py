@@ -105,7 +105,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         outputs,
         [f"x_{column + 1}" for column in range(options.n_inputs)],
         [f"y_{column + 1}" for column in range(options.n_outputs)],
-        place="the reader 'synthetic_rows'",
+        location="the reader 'synthetic_rows'",
         truth={
             "weights": np.full(options.n_components, 1.0 / options.n_components),
             "means": recipe["means"],
@@ -154,12 +154,12 @@ def _drawn_rows(options: Options, recipe: dict[str, Any], random) -> tuple:
     import numpy as np
 
     component = random.integers(options.n_components, size=BLOCK_ROWS)
-    place = random.standard_normal((BLOCK_ROWS, options.latent_dimension))
-    latent = recipe["centres"][component] + place
+    position = random.standard_normal((BLOCK_ROWS, options.latent_dimension))
+    latent = recipe["centres"][component] + position
     outputs = options.noise * random.standard_normal((BLOCK_ROWS, options.n_outputs))
     for index in range(options.n_components):
         rows = np.flatnonzero(component == index)
-        outputs[rows] += recipe["means"][index] + place[rows] @ recipe["directions"][index].T
+        outputs[rows] += recipe["means"][index] + position[rows] @ recipe["directions"][index].T
     waves = np.sin(latent @ recipe["frequencies"] + recipe["phases"]) - recipe["offset"]
     inputs = options.input_noise * random.standard_normal((BLOCK_ROWS, options.n_inputs))
     inputs += recipe["input_scale"] * waves

@@ -243,7 +243,7 @@ def dataset_of(table: Table, options: Options) -> dict[str, Any]:
         outputs[kept],
         inputs.columns,
         columns["outputs"],
-        place=table.place,
+        location=table.location,
         rows_read=table.n_rows,
         allow_missing_outputs=True,
         weak_rows=weak[kept],
@@ -288,7 +288,7 @@ def _class_tree(
         inputs.columns,
         components,
         _row_names(rows, options),
-        place=table.place,
+        location=table.location,
         report=inputs.report | usable.report | counts,
         rows_read=table.n_rows,
         names=inputs.names,
@@ -323,10 +323,10 @@ def _item_tree(
 
 def _columns(table: Table, options: Options) -> dict[str, list[str]]:
     """Return the columns of each option; refuse options that contradict each other."""
-    place = f"{table.place}, options of the reader 'table'"
+    location = f"{table.location}, options of the reader 'table'"
     if (options.classes is None) == (not options.outputs):
         raise UserError(
-            place=place,
+            location=location,
             found="both outputs and classes" if options.outputs else "neither outputs nor classes",
             expected="outputs (columns of numbers) or classes (a column of texts)",
             remedy="name columns to predict" if not options.outputs else "remove one of the two",
@@ -342,7 +342,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
     for option, other in needs:
         if getattr(options, option) and not getattr(options, other):
             raise UserError(
-                place=place,
+                location=location,
                 found=f"{option} without {other}",
                 expected=f"{option} only where {other} is given",
                 remedy=f"remove {option}",
@@ -354,7 +354,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
     others = [name for name in columns["missing_indicators"] if name not in columns["numbers"]]
     if others:
         raise UserError(
-            place=f"{place}, key missing_indicators",
+            location=f"{location}, key missing_indicators",
             found=f"columns that are not among numbers: {listed(others)}",
             expected="columns of numbers to predict from",
             remedy="add them to numbers, or take them out of missing_indicators",
@@ -379,7 +379,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         for name in columns[option]:
             if name in used:
                 raise UserError(
-                    place=place,
+                    location=location,
                     found=f"the column '{name}' is in {used[name]} and in {option}",
                     expected="every column in at most one of them",
                     remedy="take it out of one of the two",
@@ -389,7 +389,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
     named = [option for option in inputs if columns[option]]
     if (options.gram is None) == (not named):
         raise UserError(
-            place=place,
+            location=location,
             found=f"gram together with {', '.join(named)}" if named else "no inputs are named",
             expected="columns in numbers, categories, strings, text or smiles; gram; or sequence",
             remedy="remove gram or these columns" if named else "name columns to predict from",
@@ -399,7 +399,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         others = [name for name in of_inputs if name != alone]
         if getattr(options, option) and others:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"{option} together with {', '.join(others)}",
                 expected=f"no other inputs beside those of {option}",
                 remedy=f"remove {option} or these columns",
@@ -411,16 +411,16 @@ def _encoders(table: Table, options: Options, names: Sequence[str]) -> dict[str,
     """Return the encoder of each column that `encode` names, among columns of names."""
     from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
 
-    place, known = f"{table.place}, options of the reader 'table'", [ONE_HOT, N_GRAMS]
+    location, known = f"{table.location}, options of the reader 'table'", [ONE_HOT, N_GRAMS]
     known += encoder_names()
     encoders: dict[str, str] = {}
     for pattern, encoder in options.encode.items():
         if encoder not in known:
-            raise unknown_name(f"{place}, encode.{pattern}", "encoder", encoder, known)
+            raise unknown_name(f"{location}, encode.{pattern}", "encoder", encoder, known)
         chosen = [name for name in table.matching([pattern], "encode") if name in names]
         if not chosen:
             raise UserError(
-                place=f"{place}, key encode",
+                location=f"{location}, key encode",
                 found=f"'{pattern}', which is neither in categories nor in strings",
                 expected="columns of names to predict from",
                 remedy="add it to categories, or take it out of encode",
@@ -433,7 +433,7 @@ def _one_column(table: Table, name: str, option: str) -> str:
     names = table.matching([name], option)
     if len(names) > 1:
         raise UserError(
-            place=f"{table.place}, option {option}",
+            location=f"{table.location}, option {option}",
             found=f"'{name}' matches {len(names)} columns: {listed(names)}",
             expected="one column",
             remedy="write the name of the intended column",
@@ -454,12 +454,12 @@ def _ranges(
         return {}
     found: dict[str, Range] = {}
     for key, limits in options.ranges.items():
-        place = f"{table.place}, options of the reader 'table', ranges.{key}"
+        location = f"{table.location}, options of the reader 'table', ranges.{key}"
         least = -np.inf if limits.least is None else limits.least
         largest = np.inf if limits.largest is None else limits.largest
         if not least < largest:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"least {least:g}, largest {largest:g}",
                 expected="a largest value above the least value",
                 remedy="fix the two, or remove one",
@@ -467,7 +467,7 @@ def _ranges(
         chosen = [name for name in table.matching([key], "ranges") if name in names]
         if not chosen:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"'{key}' is not an output",
                 expected=f"one of the outputs: {listed(names)}",
                 remedy="name an output, or remove the range",
@@ -478,7 +478,7 @@ def _ranges(
             fractional = limits.whole & (values != np.rint(values)) & ~np.isnan(values)
             for row in np.flatnonzero((values < least) | (values > largest) | fractional):
                 raise UserError(
-                    place=table.where(row, name),
+                    location=table.where(row, name),
                     found=f"the value {values[row]:g}",
                     expected=f"a {'whole ' * limits.whole}number from {least:g} to {largest:g}, by "
                     f"ranges.{key} in the options of the dataset",
@@ -503,7 +503,7 @@ def _class_vectors(
     key, *components = table.names
     if not components:
         raise UserError(
-            place=table.place,
+            location=table.location,
             found=f"one column, '{key}'",
             expected="the class in the first column, and its vector in the others",
             remedy="add the components of the vectors",

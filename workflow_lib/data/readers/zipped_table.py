@@ -48,9 +48,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         content = Path(folder, Path(options.file).name)
         content.write_bytes(_member(archive, options.file))
         rows = read_table(content, options.missing_values, options.delimiter)
-    rows.place = f"{path}, {options.file}"
+    rows.location = f"{path}, {options.file}"
     tree = table.dataset_of(rows, options)
-    return _with_logarithms(tree, rows.place) if options.log_outputs else tree
+    return _with_logarithms(tree, rows.location) if options.log_outputs else tree
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -58,7 +58,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
         return file.read()
 
 
-def _with_logarithms(tree: dict[str, Any], place: str) -> dict[str, Any]:
+def _with_logarithms(tree: dict[str, Any], location: str) -> dict[str, Any]:
     """Return the tree with log(1 + y) as outputs, with names that say so."""
     import json
 
@@ -70,7 +70,7 @@ def _with_logarithms(tree: dict[str, Any], place: str) -> dict[str, Any]:
         row, column = negative[0]
         line = tree["rows"]["line"][row]
         raise wrong_source(
-            f"{place}, line {line}, column '{names[column]}'",
+            f"{location}, line {line}, column '{names[column]}'",
             f"the negative value {outputs[row, column]:g}",
             "outputs that are not negative where the option log_outputs is true",
         )

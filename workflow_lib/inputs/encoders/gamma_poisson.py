@@ -62,7 +62,7 @@ class Encoder:
 
     def __init__(self, n_grams: Sequence[str], topics: np.ndarray, training_codes=None) -> None:
         self.n_grams, self.topics, self.training_codes = tuple(n_grams), topics, training_codes
-        self._places = {n_gram: place for place, n_gram in enumerate(self.n_grams)}
+        self._places = {n_gram: index for index, n_gram in enumerate(self.n_grams)}
 
     @classmethod
     def fit(cls, column: TrainingColumn, seed: int = 0) -> Encoder:
@@ -103,10 +103,10 @@ class Encoder:
 
     def _label(self, number: int, shares: np.ndarray) -> str:
         chosen: list[str] = []
-        for place in np.argsort(-shares, kind="stable"):
-            if shares[place] < MIN_SHARE * shares.max():
+        for index in np.argsort(-shares, kind="stable"):
+            if shares[index] < MIN_SHARE * shares.max():
                 break
-            n_gram = self.n_grams[place]
+            n_gram = self.n_grams[index]
             # An n-gram within another, or shifted by a letter, tells nothing more.
             if not any(
                 n_gram[1:] in other or n_gram[:-1] in other or other in n_gram for other in chosen

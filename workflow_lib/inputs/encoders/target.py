@@ -48,7 +48,7 @@ class Encoder:
     def __init__(self, levels, codes, means, training_codes=None) -> None:
         self.levels, self.codes, self.means = tuple(levels), codes, means
         self.training_codes = training_codes
-        self._places = {level: place for place, level in enumerate(self.levels)}
+        self._places = {level: index for index, level in enumerate(self.levels)}
 
     @classmethod
     def fit(cls, column: TrainingColumn, seed: int = 0) -> Encoder:
@@ -62,7 +62,7 @@ class Encoder:
             of_others = smoothed_means(column.codes[~own], targets[~own], n_levels)[0]
             training_codes[own] = of_others[column.codes[own]]
         seen = np.flatnonzero(counts)
-        levels = [column.levels[place] for place in seen]
+        levels = [column.levels[index] for index in seen]
         return cls(levels, table[seen], means, training_codes)
 
     def apply(self, texts: np.ndarray) -> np.ndarray:

@@ -211,7 +211,7 @@ def load_weights(network: Any, path: Path, published: Published, torch: Any) -> 
     """
     if not path.is_file():
         raise UserError(
-            place=str(path),
+            location=str(path),
             found="there is no such file",
             expected=f"the published weights of {published.network}",
             remedy=f"download {published.address} to this place",
@@ -228,7 +228,7 @@ def load_weights(network: Any, path: Path, published: Published, torch: Any) -> 
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
-            place=str(path),
+            location=str(path),
             found=f"the file holds no weights of {published.network} ({reason})",
             expected=f"the file of {published.size} bytes with a SHA-256 that begins with "
             f"{published.sha256_prefix}",

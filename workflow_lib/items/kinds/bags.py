@@ -73,7 +73,7 @@ def pooled_rows(bags: Sequence[np.ndarray], unit: float = 1.0) -> tuple[np.ndarr
         for bag in bags
     ]
     places = range(1, bags[0].shape[1] + 1)
-    names = [f"{what}_{place}" for what in ("mean", "deviation") for place in places]
+    names = [f"{what}_{location}" for what in ("mean", "deviation") for location in places]
     return unit * np.array(rows), names
 
 

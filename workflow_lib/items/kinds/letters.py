@@ -37,7 +37,7 @@ def letter_rows(sequences: Sequence[str], letters: str, length: int | None = Non
     """
     length = max(map(len, sequences)) if length is None else length
     rows = np.full((len(sequences), length), float(AFTER_THE_END))
-    places = {letter: place for place, letter in enumerate(letters)}
+    places = {letter: index for index, letter in enumerate(letters)}
     for row, sequence in zip(rows, sequences):
         kept = sequence[:length]
         row[: len(kept)] = [places.get(letter, UNKNOWN) for letter in kept]

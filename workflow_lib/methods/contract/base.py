@@ -127,7 +127,7 @@ def method_modules() -> dict[str, MethodModule]:
     for name, path in paths.items():
         if name not in keys:
             raise UserError(
-                place=str(path),
+                location=str(path),
                 found="a method without keys",
                 expected=f"its keys in keys/{name}.py, in the folder of the method",
                 remedy=f"add it as {PAGE} shows, or move the file elsewhere",

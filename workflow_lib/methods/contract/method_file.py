@@ -43,7 +43,7 @@ ABSENT: dict[str, Any] = {
 
 _EMPTY: tuple = (None, {}, [], ())
 
-ASKED_OF_ALL = ("width", "n_components", "state_dim", "weak_weight")
+SHARED_GRID_KEYS = ("width", "n_components", "state_dim", "weak_weight")
 """Keys of `grid` that requirements of all methods use, even if a grid has none of them."""
 
 MAX_NAMED = 5
@@ -146,7 +146,7 @@ class MethodFile(Settings):
         among them: the fact of this name is the kernel of the experiment.
         """
         keys = (*ABSENT, *type(self).model_fields)
-        grid_keys = (*ASKED_OF_ALL, *getattr(type(self.grid), "model_fields", ()))
+        grid_keys = (*SHARED_GRID_KEYS, *getattr(type(self.grid), "model_fields", ()))
         example = getattr(self.one_example, "n_components", None)
         return (
             {key: getattr(self, key) for key in keys if key != "kernel"}

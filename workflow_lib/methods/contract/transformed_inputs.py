@@ -121,7 +121,7 @@ class OnChangedInputs(base.Method):
 
     def _refusal(self, failure: str) -> UserError:
         return UserError(
-            place=key_place(self._method_file, self.step),
+            location=key_place(self._method_file, self.step),
             found=failure,
             expected="at least one grid point that can be fitted to the inputs of every fold",
             remedy=f"change settings or grid of {self.step}, or leave the method out of the "

@@ -11,7 +11,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class BackTranslationGrid(RidgeGrid):
-    """Of kernel ridge regression with back-translation."""
+    """Grid of kernel ridge regression with back-translation."""
 
     unpaired_weight: Factors
     """Weights of an output without an input relative to a labelled row, strictly increasing. 0

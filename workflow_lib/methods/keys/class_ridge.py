@@ -28,7 +28,7 @@ from workflow_lib.models.class_decoders import (
 
 
 class ClassGrid(RidgeGrid, ComponentGrid, WeakGrid):
-    """Of kernel ridge regression on classes."""
+    """Grid of kernel ridge regression on classes."""
 
     output_width: AnyPositive = ()
     """Widths of the kernel on the class vectors, in units of the root of their median squared
@@ -40,7 +40,7 @@ class ClassGrid(RidgeGrid, ComponentGrid, WeakGrid):
 
 
 class ClassExample(WeakExample):
-    """Of kernel ridge regression on classes."""
+    """Values for kernel ridge regression on classes with one labelled example per class."""
 
     output_width: Positive | None = None
     """Used instead of `grid.output_width`."""

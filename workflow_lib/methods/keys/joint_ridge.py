@@ -22,7 +22,7 @@ from workflow_lib.methods.contract.method_file import ModelMethod
 
 
 class JointGrid(RidgeGrid, ComponentGrid, WeakGrid):
-    """Of joint learning."""
+    """Grid of joint learning."""
 
     joint_alpha: Alphas
     """Penalties of the kernel expansion by which the weights of the mixture depend on the inputs,

@@ -21,7 +21,7 @@ from workflow_lib.methods.contract.method_file import EmbeddingMethod
 
 
 class EmbeddingGrid(RidgeGrid, ComponentGrid, WeakGrid):
-    """Of kernel ridge regression of outputs and embeddings."""
+    """Grid of kernel ridge regression of outputs and embeddings."""
 
     state_dim: Sizes = ()
     """Dimensions of the hidden state, strictly increasing. For state-space models."""
@@ -35,7 +35,7 @@ class EmbeddingGrid(RidgeGrid, ComponentGrid, WeakGrid):
 
 
 class EmbeddingExample(WeakExample):
-    """Of kernel ridge regression of outputs and embeddings."""
+    """Values for outputs and embeddings with one labelled example per class."""
 
     projection: Literal["raw", "simplex"] | None = None
     """Used instead of `grid.projection`."""

@@ -10,7 +10,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class LaplacianGrid(RidgeGrid):
-    """Of Laplacian-regularised regression."""
+    """Grid of Laplacian-regularised regression."""
 
     laplacian_weight: SomePositive
     """Weights of the graph Laplacian in the kernel."""

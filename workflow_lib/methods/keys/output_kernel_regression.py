@@ -10,7 +10,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class OutputKernelGrid(RidgeGrid):
-    """Of output kernel regression."""
+    """Grid of output kernel regression."""
 
     output_width: AnyPositive = ()
     """Widths of the output kernel, in units of the root of the median squared distance of the

@@ -11,14 +11,14 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class PerceptronGrid(Grid):
-    """Of perceptrons."""
+    """Grid of perceptrons."""
 
     l2_penalty: SomePositive
     """Penalties on the squared weights."""
 
 
 class PerceptronExample(OneExample):
-    """Of perceptrons."""
+    """Values for perceptrons with one labelled example per class."""
 
     l2_penalty: Positive | None = None
     """Used instead of `grid.l2_penalty`."""

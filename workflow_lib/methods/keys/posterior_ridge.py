@@ -20,7 +20,7 @@ Widths = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
 
 
 class PosteriorGrid(RidgeGrid):
-    """Of kernel ridge regression with the posterior pre-image."""
+    """Grid of kernel ridge regression with the posterior pre-image."""
 
     prior: Priors = ("gaussian",)
     """Densities of all known outputs that compete: one Gaussian (`gaussian`), a mixture of

@@ -11,7 +11,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class ForestExample(OneExample):
-    """Of forests."""
+    """Values for forests with one labelled example per class."""
 
     max_features: Fraction | None = None
     """Used instead of `grid.max_features`."""

@@ -10,7 +10,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class RankGrid(RidgeGrid):
-    """Of reduced-rank regression."""
+    """Grid of reduced-rank regression."""
 
     rank: SomeSizes
     """Numbers of principal components of the outputs that are predicted, strictly increasing."""

@@ -16,7 +16,7 @@ from workflow_lib.methods.contract.method_file import ModelMethod
 
 
 class SelfTrainingGrid(RidgeGrid, ComponentGrid):
-    """Of self-training."""
+    """Grid of self-training."""
 
 
 class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):

@@ -153,8 +153,8 @@ class GaussianMixtureModel(ParameterMixin):
             )
             floor = floor_from_variance(variance, self.variance_floor)
             tol = max(self.tol, START_TOLERANCE)
-            place = f"outputs in a sample of {len(sample)} rows"
-            start = self._best_start(sample, centre, floor, tol, place, generator)
+            location = f"outputs in a sample of {len(sample)} rows"
+            start = self._best_start(sample, centre, floor, tol, location, generator)
             fit = mixture_batches.stepwise(
                 rows,
                 self.batch_size,
@@ -171,14 +171,14 @@ class GaussianMixtureModel(ParameterMixin):
         self.log_likelihoods_ = np.array(fit.log_likelihoods)
         return self
 
-    def _best_start(self, Y, centre, floor, tol: float, place: str, generator) -> Fit:
+    def _best_start(self, Y, centre, floor, tol: float, location: str, generator) -> Fit:
         """Return the end of EM over `Y` from the best of the k-means++ starts."""
         n_distinct = _distinct_rows(Y, self.n_components)
         n_components = min(self.n_components, n_distinct)
         if n_components < self.n_components:
             warnings.warn(
                 f"{self.n_components} components were asked for, but there are only {n_distinct} "
-                f"distinct {place}; {n_components} are used.",
+                f"distinct {location}; {n_components} are used.",
                 stacklevel=3,
             )
         # A single component has one optimum; more starts would find it again.
@@ -270,15 +270,15 @@ class GaussianMixtureModel(ParameterMixin):
         self._check_is_fitted()
         rows = RowReader(Y)
         self._check_columns(Y, rows.dimension)
-        for place in mixture_batches.blocks(rows.n_rows, max(self.means_.shape)):
+        for location in mixture_batches.blocks(rows.n_rows, max(self.means_.shape)):
             log_joint = log_gaussian_densities(
-                rows.read(place.start, place.stop),
+                rows.read(location.start, location.stop),
                 self.means_,
                 self.covariances_,
                 self.covariance_type,
             )
             log_joint += np.log(self.weights_)
-            yield place, *_posterior(log_joint)
+            yield location, *_posterior(log_joint)
 
     def score_samples(self, Y) -> np.ndarray:
         """Return log p(y) of every row of `Y` (n, d), in nats: an array (n,).

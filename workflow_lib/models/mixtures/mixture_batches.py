@@ -168,9 +168,9 @@ class RowReader:
         chosen.sort()
         count, mean, scatter = 0, np.zeros(self.dimension), 0.0
         sample = np.empty((n_sample, self.dimension))
-        for place, rows in self.batches(size):
-            first, last = np.searchsorted(chosen, [place.start, place.stop])
-            sample[first:last] = rows[chosen[first:last] - place.start]
+        for location, rows in self.batches(size):
+            first, last = np.searchsorted(chosen, [location.start, location.stop])
+            sample[first:last] = rows[chosen[first:last] - location.start]
             # Moments of two parts from their own (Chan, Golub & LeVeque 1979): no digits are lost.
             batch_mean = rows.mean(axis=0)
             difference = batch_mean - mean
@@ -321,17 +321,17 @@ def expectation_maximisation(
         parameters = maximisation(statistics, covariance_type, floor)
         statistics, log_likelihoods = expectation(values, parameters, covariance_type)
         left = []
-        for place, (start, log_likelihood) in enumerate(zip(running, log_likelihoods.tolist())):
+        for index, (start, log_likelihood) in enumerate(zip(running, log_likelihoods.tolist())):
             history = histories[start]
             history.append(log_likelihood / len(values))
             if iteration == max_iter - 1 or (iteration > 0 and history[-1] - history[-2] < tol):
-                ends[start] = parameters.of([place])
+                ends[start] = parameters.of([index])
             else:
-                left.append(place)
+                left.append(index)
         if not left:
             break
         if len(left) < len(running):
-            running = [running[place] for place in left]
+            running = [running[index] for index in left]
             statistics, parameters = statistics.of(left), parameters.of(left)
         statistics = _without_empty_components(values, statistics, parameters, covariance_type)
     return [Fit(end, history) for end, history in zip(ends, histories)]
@@ -504,9 +504,9 @@ def _full_log_joint(constants, present, means, covariances):
 
     def log_joint(values):
         joint = np.full((*present.shape, len(values)), ABSENT)
-        for place, inverse, constant in zip(places, inverses, constants):
-            whitened = inverse @ (values[:, :-1] - means[*place]).T
-            joint[*place] = constant - 0.5 * np.einsum("dn,dn->n", whitened, whitened)
+        for location, inverse, constant in zip(places, inverses, constants):
+            whitened = inverse @ (values[:, :-1] - means[*location]).T
+            joint[*location] = constant - 0.5 * np.einsum("dn,dn->n", whitened, whitened)
         return joint.reshape(present.size, -1)
 
     return log_joint

@@ -61,14 +61,14 @@ class BoxScore:
         weights = np.asarray(weights, dtype=float)
         if weights.ndim != 2 or not all(1 <= side <= MAX_CELLS for side in weights.shape):
             raise UserError(
-                place="weights of a BoxScore",
+                location="weights of a BoxScore",
                 found=f"an array of the shape {weights.shape}",
                 expected=f"(height, width), each from 1 to {MAX_CELLS}",
                 remedy="pass one weight for each cell of a grid",
             )
         if not np.isfinite(weights).all():
             raise UserError(
-                place="weights of a BoxScore",
+                location="weights of a BoxScore",
                 found="weights that are NaN or infinite",
                 expected="finite weights",
                 remedy="check the model that gives them",

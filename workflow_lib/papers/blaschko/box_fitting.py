@@ -117,10 +117,10 @@ def selected_weights(data: FitData, rows: BoxRows, fits: FoldWeights) -> Selecti
     for fold in data.fold_numbers:
         heldout = data.folds == fold
         grids = [grid for grid, is_heldout in zip(rows.grids, heldout) if is_heldout]
-        for place, (entries, weights) in enumerate(fits(~heldout)):
+        for index, (entries, weights) in enumerate(fits(~heldout)):
             if fold == 0:
                 found.append((entries, np.empty((data.size, 4))))
-            found[place][1][heldout] = best_boxes(grids, weights)
+            found[index][1][heldout] = best_boxes(grids, weights)
     return best_selection(data.outputs, found)
 
 
@@ -165,8 +165,8 @@ class FittedBoxes(Fitted):
     def _detected(self, grid: WordGrid) -> np.ndarray:
         boxes = np.zeros((N_DETECTIONS, 5))
         found = list(detections(grid.score(self._weights), N_DETECTIONS, MAX_OVERLAP))
-        for place, one in enumerate(found):
-            boxes[place] = *grid.in_pixels(one.box), one.score
+        for index, one in enumerate(found):
+            boxes[index] = *grid.in_pixels(one.box), one.score
         boxes[len(found) :, 4] = found[-1].score
         return boxes
 

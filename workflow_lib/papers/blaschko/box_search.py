@@ -90,7 +90,7 @@ class BoxSearch:
     def __init__(self, score: BoxScore, max_overlap: float = 0.5) -> None:
         if not 0 < max_overlap <= 1:
             raise UserError(
-                place="max_overlap of a BoxSearch",
+                location="max_overlap of a BoxSearch",
                 found=str(max_overlap),
                 expected="a number above 0 and at most 1",
                 remedy="set 0.5, or 1 so that no box is found twice and none else is ruled out",

@@ -20,7 +20,7 @@ def box_dataset_tree(
     images: Sequence[ImagePoints],
     boxes: np.ndarray,
     row_names: Sequence[str],
-    place: str,
+    location: str,
     report: dict[str, Any],
     rows_read: int,
 ) -> dict[str, Any]:
@@ -37,13 +37,13 @@ def box_dataset_tree(
     from workflow_lib.papers.blaschko.item_kinds.points import pack, word_shares
 
     for image, box, name in zip(images, boxes, row_names, strict=True):
-        check_box(box, image.size, f"{place}, image '{name}'")
+        check_box(box, image.size, f"{location}, image '{name}'")
     return dataset_tree(
         word_shares(images),
         boxes,
         [f"word_{number + 1}" for number in range(images[0].n_words)],
         SIDES,
-        place=place,
+        location=location,
         rows_read=rows_read,
         allow_constant_outputs=True,
         names={"rows": json.dumps(list(row_names), ensure_ascii=False)},
@@ -52,27 +52,27 @@ def box_dataset_tree(
     )
 
 
-def check_box(box: Sequence[float], size: Sequence[int], place: str) -> None:
+def check_box(box: Sequence[float], size: Sequence[int], location: str) -> None:
     """Raise unless a box lies in an image of a size (width, height), and has an area.
 
     Raises
     ------
     UserError
-        Naming `place` and the numbers of the box.
+        Naming `location` and the numbers of the box.
     """
     left, top, right, bottom = (float(side) for side in box)
     width, height = (int(side) for side in size)
     shown = ", ".join(f"{name} {side:g}" for name, side in zip(SIDES, (left, top, right, bottom)))
     if not (left < right and top < bottom):
         raise UserError(
-            place=place,
+            location=location,
             found=f"a box that is empty or inside out: {shown}",
             expected="left < right and top < bottom, in pixels from the left and from the top",
             remedy="correct the numbers, or their order",
         )
     if not (0 <= left and right <= width and 0 <= top and bottom <= height):
         raise UserError(
-            place=place,
+            location=location,
             found=f"a box outside of its image of {width} x {height} pixels: {shown}",
             expected=f"0 <= left, right <= {width}, 0 <= top and bottom <= {height}",
             remedy="correct the box, or cut it off at the rim of the image",

@@ -132,7 +132,7 @@ class PreferenceGraph:
         self.n_items, self.n_edges = len(losses), int(n_below.sum())
         if self.n_edges == 0:
             raise UserError(
-                place=f"the losses of {len(losses)} items",
+                location=f"the losses of {len(losses)} items",
                 found="equal losses in every group, so that no item is preferred to another",
                 expected="at least two different losses in one group",
                 remedy="add candidates of other losses, or check how the losses are computed",
@@ -167,7 +167,7 @@ class PreferenceGraph:
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != self._losses.shape or not np.isfinite(scores).all():
             raise UserError(
-                place="scores of a preference graph",
+                location="scores of a preference graph",
                 found=f"an array of shape {scores.shape}, "
                 f"{int((~np.isfinite(scores)).sum())} of its values not finite",
                 expected=f"{len(self._losses)} finite scores, one of each item",
@@ -343,13 +343,13 @@ def _check(losses: np.ndarray, groups: np.ndarray, graph: str, n_preferred: int)
         raise _wrong_choice("graph", graph, GRAPHS)
     if losses.ndim != 1 or groups.shape != losses.shape:
         raise UserError(
-            place="items of a preference graph",
+            location="items of a preference graph",
             found=f"losses of shape {losses.shape} and groups of shape {groups.shape}",
             expected="one loss and one group of each item, both of shape (n,)",
         )
     if len(losses) < 2:
         raise UserError(
-            place="items of a preference graph",
+            location="items of a preference graph",
             found=f"{len(losses)} candidate{'s' * (len(losses) != 1)}",
             expected="at least two candidates, of which one is preferred",
             remedy="add candidates",
@@ -357,18 +357,22 @@ def _check(losses: np.ndarray, groups: np.ndarray, graph: str, n_preferred: int)
     if not np.isfinite(losses).all():
         first = int(np.flatnonzero(~np.isfinite(losses))[0])
         raise UserError(
-            place=f"the loss of item {first}",
+            location=f"the loss of item {first}",
             found=f"{losses[first]}",
             expected="losses that are finite numbers",
             remedy="check the outputs for missing values",
         )
     if n_preferred < 1:
         raise UserError(
-            place="n_preferred of a preference graph", found=f"{n_preferred}", expected="at least 1"
+            location="n_preferred of a preference graph",
+            found=f"{n_preferred}",
+            expected="at least 1",
         )
 
 
 def _wrong_choice(name: str, found: str, valid: tuple[str, ...]) -> UserError:
     return UserError(
-        place=f"{name} of a preference graph", found=f"'{found}'", expected=f"{' or '.join(valid)}"
+        location=f"{name} of a preference graph",
+        found=f"'{found}'",
+        expected=f"{' or '.join(valid)}",
     )

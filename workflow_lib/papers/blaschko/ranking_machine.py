@@ -157,7 +157,7 @@ class RankingMachine:
         product = self._product(plane)
         if not np.isfinite(product).all():
             raise UserError(
-                place="inner products of the features of a ranking",
+                location="inner products of the features of a ranking",
                 found="values that are not finite",
                 expected="finite numbers",
                 remedy="check the inputs for missing or very large values",

@@ -105,8 +105,8 @@ def arrange(
     offsets = np.cumsum(sizes) - sizes
     positions = np.full((len(subsets), int(sizes.sum())), len(sequences.values))
     for step, (begin, n) in enumerate(zip(offsets.tolist(), active.tolist())):
-        place = slice(begin, begin + n)
-        positions[:, place] = np.where(
+        index = slice(begin, begin + n)
+        positions[:, index] = np.where(
             lengths[:, :n] > step, starts[:, :n] + step, len(sequences.values)
         )
     return Layout(tuple(active.tolist()), tuple(offsets.tolist()), positions, order, own)

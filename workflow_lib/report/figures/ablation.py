@@ -87,8 +87,8 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
         figure = Figure(figsize=(WIDTH, 1.7 + 0.47 * len(changes)), layout="constrained")
         axis = figure.subplots()
         axis.axvline(0.0, color="#444444", linewidth=1.2, linestyle=":", zorder=1)
-        for place, change in enumerate(changes):
-            _draw_change(axis, place, change, shown_methods, measured)
+        for index, change in enumerate(changes):
+            _draw_change(axis, index, change, shown_methods, measured)
         labels = [method_label(change.method, shown_methods) for change in changes]
         axis.set_yticks(range(len(changes)), labels)
         axis.set_ylim(len(changes) - 0.4, -0.6)
@@ -101,11 +101,11 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
 
 
 def changes_of(
-    rows, metric: str, methods: Mapping[str, Mapping], place: str | Path
+    rows, metric: str, methods: Mapping[str, Mapping], location: str | Path
 ) -> list[Change]:
     """Return the comparisons with the first of `methods`, in their order.
 
-    `rows` are those of one training size of the scores, and `place` names their file.
+    `rows` are those of one training size of the scores, and `location` names their file.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def changes_of(
         changes.append(Change(method, by_split, mean, half_width, found))
     if not changes:
         raise UserError(
-            place=str(place),
+            location=str(location),
             found=f"no method that can be compared with {first}",
             expected="two methods of the figure at least, the first to compare the others with",
             remedy="add them to methods in the file of the experiment, or leave the figure out",
@@ -145,7 +145,7 @@ def changes_of(
 
 
 def _draw_change(
-    axis, place: int, change: Change, methods: Mapping[str, Mapping], measured: Quantity
+    axis, index: int, change: Change, methods: Mapping[str, Mapping], measured: Quantity
 ) -> None:
     """Draw the splits, the mean with its interval and the p values of one row."""
     # Differences that are equal but for rounding are one circle.
@@ -153,7 +153,7 @@ def _draw_change(
     area = min(CIRCLE, CIRCLES / len(change.by_split))
     axis.scatter(
         list(counts),
-        [place + BELOW] * len(counts),
+        [index + BELOW] * len(counts),
         s=[area * count for count in counts.values()],
         color="#9a9a9a",
         alpha=0.55,
@@ -161,26 +161,26 @@ def _draw_change(
         zorder=2,
         label=f"{method_label(change.method, methods)}, splits",
     )
-    found, look = change.found, line_style(change.method, methods)
+    found, appearance = change.found, line_style(change.method, methods)
     is_found = found.p_corrected < CORRECTED_RISK
     axis.errorbar(
         [change.mean],
-        [place],
+        [index],
         xerr=None if math.isnan(change.half_width) else [change.half_width],
         capsize=3,
         elinewidth=1.6,
         linestyle="",
-        markerfacecolor=look["color"] if is_found else "white",
+        markerfacecolor=appearance["color"] if is_found else "white",
         zorder=4,
         label=method_label(change.method, methods),
-        **look,
+        **appearance,
     )
     if not is_found and found.p_student < STUDENT_RISK:
-        dot = {"marker": ".", "markersize": 3, "color": look["color"], "linestyle": ""}
-        axis.plot([change.mean], [place], zorder=5, label="_test", **dot)
+        dot = {"marker": ".", "markersize": 3, "color": appearance["color"], "linestyle": ""}
+        axis.plot([change.mean], [index], zorder=5, label="_test", **dot)
     if not math.isnan(found.p_student):
         text = f"{measured.write_difference(found.difference)}\n"
         text += f"Student {format_p_value(found.p_student)}\n"
         text += f"corrected {format_p_value(found.p_corrected)}"
         where = {"transform": axis.get_yaxis_transform(), "va": "center", "fontsize": 7.5}
-        axis.text(1.02, place, text, color="#444444", linespacing=1.1, **where)
+        axis.text(1.02, index, text, color="#444444", linespacing=1.1, **where)

@@ -133,7 +133,7 @@ def read_module(path: Path) -> FigureModule:
     settings = tuple(parameters[len(reads) :])
     if parameters[: len(reads)] != list(reads) or not set(settings) <= set(SETTINGS):
         raise UserError(
-            place=f"{path}, parameters of draw",
+            location=f"{path}, parameters of draw",
             found=", ".join(parameters),
             expected=f"those of READS ({', '.join(reads)}), then some of {', '.join(SETTINGS)}",
             remedy="take only these, or give other parameters a default value",

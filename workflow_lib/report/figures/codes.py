@@ -56,7 +56,7 @@ def draw(
     tree = read_artifact(dataset, "dataset", ("inputs",))
     if "learned_columns" not in tree:
         raise UserError(
-            place=f"{dataset}, figure of the kind codes",
+            location=f"{dataset}, figure of the kind codes",
             found="no column of names whose codes are learned",
             expected="columns with the encoder target or gamma-poisson",
             remedy="name them in encode in the file of the dataset, or leave the figure out",
@@ -79,8 +79,8 @@ def draw(
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axis, (name, texts, values, labels) in zip(axes, panels, strict=True):
-            look = {"cmap": COLORS, "vmin": -LARGEST, "vmax": LARGEST, "aspect": "auto"}
-            image = axis.imshow(values, interpolation="nearest", **look)
+            appearance = {"cmap": COLORS, "vmin": -LARGEST, "vmax": LARGEST, "aspect": "auto"}
+            image = axis.imshow(values, interpolation="nearest", **appearance)
             rotation = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
             axis.set_xticks(range(len(labels)), list(map(plain_name, labels)), **rotation)
             axis.set_yticks(range(len(texts)), [_short(text) for text in texts])
@@ -101,8 +101,8 @@ def _columns(learned: Mapping, encoders: EncodedColumns, train: np.ndarray):
     """
     described = from_json_bytes(learned["described"])
     chosen = {}
-    for place, (name, _, levels) in enumerate(described):
-        counts = np.bincount(learned["codes"][train, place], minlength=len(levels))
+    for index, (name, _, levels) in enumerate(described):
+        counts = np.bincount(learned["codes"][train, index], minlength=len(levels))
         order = np.argsort(-counts, kind="stable")[:MAX_NAMES]
         chosen[name] = np.array([levels[k] for k in order if counts[k]], dtype=object)
     for name, texts in chosen.items():

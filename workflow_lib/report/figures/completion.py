@@ -86,8 +86,8 @@ def _draw_images(rows, shape: tuple[int, int], boundary: float, brightest: float
         figure.text(0.1 / width, 1 - 0.12 / height, title, fontsize=10.5, va="top")
         for line, (label, images) in enumerate(rows):
             bottom = height - top - (line + 1) * (cell + gap)
-            look = {"ha": "right", "va": "center", "fontsize": 9.5}
-            figure.text((left - 0.12) / width, (bottom + cell / 2) / height, label, **look)
+            appearance = {"ha": "right", "va": "center", "fontsize": 9.5}
+            figure.text((left - 0.12) / width, (bottom + cell / 2) / height, label, **appearance)
             for column, image in enumerate(images):
                 x = (left + column * (cell + gap)) / width
                 axis = figure.add_axes((x, bottom / height, cell / width, cell / height))

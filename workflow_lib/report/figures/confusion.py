@@ -89,7 +89,7 @@ def draw(
         confusion_shares(each.truth, each.predicted, len(order))[np.ix_(order, order)]
         for each in found
     ]
-    return _draw(shares, [classes.names[place] for place in order], components, title, found)
+    return _draw(shares, [classes.names[index] for index in order], components, title, found)
 
 
 def confusion_shares(
@@ -140,15 +140,15 @@ def _draw(
         figure = Figure(figsize=inches, layout="constrained")
         axes = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
         # Most shares are small: their root distinguishes them from zero.
-        look = {"cmap": colors, "norm": PowerNorm(0.5, 0, 100), "interpolation": "nearest"}
+        appearance = {"cmap": colors, "norm": PowerNorm(0.5, 0, 100), "interpolation": "nearest"}
         size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
         every = math.ceil(n_classes / MAX_NAMES)
         shown = range(0, n_classes, every)
-        labels = [plain_name(names[place]) for place in shown]
+        labels = [plain_name(names[index]) for index in shown]
         # Letters are about two thirds as wide as high.
         upright = max(map(len, labels)) * 0.67 * size > 72 * side / len(labels)
         for axis, shares, each in zip(axes.flat, matrices, found, strict=False):
-            image = axis.imshow(100 * np.ma.masked_invalid(shares), **look)
+            image = axis.imshow(100 * np.ma.masked_invalid(shares), **appearance)
             axis.set_xticks(list(shown), labels, rotation=90 if upright else 0, fontsize=size)
             axis.set_yticks(list(shown), labels, fontsize=size)
             axis.tick_params(length=0, pad=2)
@@ -193,8 +193,8 @@ def _draw_components(axis, components: np.ndarray, size: float) -> None:
     """Draw lines between components and a frame around each, with its number above."""
     from matplotlib.patches import Rectangle
 
-    look = {"color": ACCENT_COLOR, "fontsize": max(size, 6.5), "textcoords": "offset points"}
-    look |= {"va": "bottom", "annotation_clip": False}
+    appearance = {"color": ACCENT_COLOR, "fontsize": max(size, 6.5), "textcoords": "offset points"}
+    appearance |= {"va": "bottom", "annotation_clip": False}
     for component, first, end in component_bounds(components):
         if first:
             axis.axhline(first - 0.5, color="#999999", linewidth=0.5)
@@ -204,8 +204,8 @@ def _draw_components(axis, components: np.ndarray, size: float) -> None:
         frame = {"fill": False, "edgecolor": ACCENT_COLOR, "linewidth": 1.0}
         axis.add_patch(Rectangle(corner, width, width, clip_on=False, zorder=3, **frame))
         middle = (first + end - 1) / 2
-        axis.annotate(str(component + 1), (middle, -0.5), (0, 4), ha="center", **look)
-    axis.annotate("component", (-0.5, -0.5), (-4, 4), ha="right", **look)
+        axis.annotate(str(component + 1), (middle, -0.5), (0, 4), ha="center", **appearance)
+    axis.annotate("component", (-0.5, -0.5), (-4, 4), ha="right", **appearance)
 
 
 def _accuracy(found: ClassPredictions, between: str = ": ") -> str:

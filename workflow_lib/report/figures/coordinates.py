@@ -64,16 +64,16 @@ def draw(
     places = _places(names, n_channels)
     measured = QUANTITIES[metric]
     step = min(0.7 / len(variants), 0.1)
-    look = {"linewidth": 1.2}
+    appearance = {"linewidth": 1.2}
     if len(names) > MAX_NAMES:
-        look["markersize"] = 3.5
+        appearance["markersize"] = 3.5
     lines = []
     for index, variant in enumerate(variants):
         found = {cell.coordinate: cell for cell in cells if cell.variant == variant}
         shift = step * (index - (len(variants) - 1) / 2)
         points = [
-            (place + shift, *_mean_and_bar(found.get(coordinate), measured))
-            for coordinate, place in places
+            (index + shift, *_mean_and_bar(found.get(coordinate), measured))
+            for coordinate, index in places
         ]
         at, means, bars = np.array(points).T
         line = Line(
@@ -82,7 +82,7 @@ def draw(
             means,
             # The bars of many coordinates would hide the lines.
             bars if len(names) <= MAX_NAMES else np.zeros(len(bars)),
-            row_style(variant, variants, methods) | look,
+            row_style(variant, variants, methods) | appearance,
         )
         sign = -1 if measured.is_accuracy else 1
         lines.append(replace(line, value=sign * np.nanmean(line.means)))
@@ -134,7 +134,7 @@ def _name_coordinates(
         first, last = (plain_name(names[number]) for number in (shown[0], shown[-1]))
         axis.set_xlabel(f"{part}, from {first} to {last}")
         every = math.ceil(len(names) / MAX_NAMES)
-        labels = [str(place + 1) for place in range(0, len(shown), every)]
+        labels = [str(index + 1) for index in range(0, len(shown), every)]
         shown = shown[::every]
     axis.set_xticks([places[number] for number in shown], labels)
     axis.set_xlim(-0.6, max(places[number] for number in names) + 0.6)

@@ -31,7 +31,7 @@ METHOD_FIELDS = ("label", "color", "marker", "regressor")
 USUAL = "usual inputs"
 """The name of the version whose title the other titles begin with."""
 
-LOOKS = (
+STYLES = (
     *(("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"), ("#CC79A7", "^")),
     *(("#56B4E9", "v"), ("#D55E00", "P")),
 )
@@ -57,8 +57,8 @@ def draw(
     sizes = sorted({size for found in means for name in methods for size in found[name]})
     panels = {
         name: [
-            _line(label, found[name], sizes, place, len(labels))
-            for place, (label, found) in enumerate(zip(labels, means, strict=True))
+            _line(label, found[name], sizes, index, len(labels))
+            for index, (label, found) in enumerate(zip(labels, means, strict=True))
         ]
         for name in methods
     }
@@ -108,11 +108,11 @@ def _line(
     label: str,
     points: Mapping[int, tuple[float, float]],
     sizes: Sequence[int],
-    place: int,
+    index: int,
     n_versions: int,
 ) -> Line:
-    shift = 1.04 ** (place - (n_versions - 1) / 2)
-    color, marker = LOOKS[place % len(LOOKS)]
+    shift = 1.04 ** (index - (n_versions - 1) / 2)
+    color, marker = STYLES[index % len(STYLES)]
     values = [points.get(size, (math.nan, math.nan)) for size in sizes]
     means, deviations = zip(*values, strict=True)
     places = [size * shift for size in sizes]

@@ -70,8 +70,8 @@ def draw(seed: int):
             rows = line_central == central
             parabola.scatter(*line_embedding[rows].T, s=16, color=color, marker=marker, alpha=0.75)
             rows = plane_central == central
-            look = {"color": color, "marker": marker, "alpha": 0.75, "label": label}
-            paraboloid.scatter(*plane_embedding[rows].T, s=14, depthshade=False, **look)
+            appearance = {"color": color, "marker": marker, "alpha": 0.75, "label": label}
+            paraboloid.scatter(*plane_embedding[rows].T, s=14, depthshade=False, **appearance)
         parabola.set_title(r"Fisher embedding of $\mathcal{N}(0, 0.5)$")
         parabola.set_xlabel(r"$\phi_\mu$")
         parabola.set_ylabel(r"$\phi_\sigma$")

@@ -151,24 +151,24 @@ def _draw(
         height = top + n_lines * line
         figure = Figure(figsize=(width, height))
         figure.text(gap / width, 1 - 0.12 / height, heading, fontsize=10.5, va="top")
-        for place, image in enumerate(images):
-            left = gap + (place % n_columns) * (side + gap)
-            upper = height - top - (place // n_columns) * line
-            is_right = true[place] == predicted[place]
+        for index, image in enumerate(images):
+            left = gap + (index % n_columns) * (side + gap)
+            upper = height - top - (index // n_columns) * line
+            is_right = true[index] == predicted[index]
             where = left / width, (upper - side) / height, side / width, side / height
             _draw_image(figure.add_axes(where), image, is_right)
             corner = left / width, (upper - side - 0.05) / height
             mark, color = (RIGHT_MARK, BASE_COLOR) if is_right else (WRONG_MARK, ACCENT_COLOR)
-            look = {"fontsize": 8, "va": "top"}
-            figure.text(*corner, f"{mark} {_short(predicted[place])}", color=color, **look)
+            appearance = {"fontsize": 8, "va": "top"}
+            figure.text(*corner, f"{mark} {_short(predicted[index])}", color=color, **appearance)
             if not is_right:
                 # An empty first line aligns the two texts.
-                text = f"\ntrue: {_short(true[place], taken=4)}"
-                figure.text(*corner, text, color="#333333", **look)
+                text = f"\ntrue: {_short(true[index], taken=4)}"
+                figure.text(*corner, text, color="#333333", **appearance)
             if has_bars:
                 bottom = upper - side - names - bars
                 where = left / width, bottom / height, side / width, bars / height
-                _draw_bars(figure.add_axes(where), memberships[place])
+                _draw_bars(figure.add_axes(where), memberships[index])
     return figure
 
 

@@ -109,16 +109,16 @@ def draw(
     return draw_panels([panels[index] for index in shown], tree["level"], heading)
 
 
-def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> list[OutputPanel]:
+def output_panels(calibration: Mapping, names: Mapping, location: str | Path) -> list[OutputPanel]:
     """Return what is drawn of every output, by its name in the `names` of the dataset.
 
-    `calibration` is the tree of a "calibration" artifact and `place` its path, for the message.
+    `calibration` is the tree of a "calibration" artifact and `location` its path, for the message.
     Raises UserError if the outputs are classes.
     """
     splits, intervals = splits_of(calibration), RowIntervals.from_tree(calibration["intervals"])
     if not len(intervals.factors):
         raise UserError(
-            str(place),
+            str(location),
             "its outputs are classes",
             "outputs that are numbers",
             "draw the figure confusion for classes",
@@ -202,9 +202,9 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        look = {"max_lines": 3, "placeholder": "\u2026"}
+        appearance = {"max_lines": 3, "placeholder": "\u2026"}
         names = [
-            wrapped(plain_name(panel.name), width / n_columns - 0.7, 9, **look)
+            wrapped(plain_name(panel.name), width / n_columns - 0.7, 9, **appearance)
             if n_lines == 1
             else plain_name(shortened(panel.name, MAX_NAME_LENGTH))
             for panel in panels
@@ -228,8 +228,8 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         write_title(figure, heading)
-        look = {"loc": "outside lower left", "ncols": 2, "markerscale": 1.6}
-        figure.legend(list(handles.values()), list(handles), **look)
+        appearance = {"loc": "outside lower left", "ncols": 2, "markerscale": 1.6}
+        figure.legend(list(handles.values()), list(handles), **appearance)
     return figure
 
 
@@ -240,8 +240,8 @@ def _draw_panel(axis, panel: OutputPanel, name: str, level: float, most_points: 
     is_far = (predicted < limits[0]) | (predicted > limits[1])
     is_outside = panel.is_outside[::step] & ~is_far
     if panel.band is not None:
-        look = {"color": "#888888", "alpha": 0.22, "linewidth": 0, "zorder": 1}
-        axis.fill_betweenx(*panel.band.T, label=f"{100 * level:g} % interval", **look)
+        appearance = {"color": "#888888", "alpha": 0.22, "linewidth": 0, "zorder": 1}
+        axis.fill_betweenx(*panel.band.T, label=f"{100 * level:g} % interval", **appearance)
     axis.plot(limits, limits, color="#000000", linewidth=1.0, label="predicted = true", zorder=2)
     inside_label = "test row" if panel.band is None else "test row in its interval"
     groups = (

@@ -79,7 +79,7 @@ def draw(
         for name in names
     }
     reference = REFERENCE_METHOD if REFERENCE_METHOD in names else names[0]
-    places = {row: place for place, row in enumerate(test.tolist())}
+    places = {row: index for index, row in enumerate(test.tolist())}
     rows = chosen_rows(truth, [test], [predicted[reference]], N_ROWS)
     profiles = [
         {"true": truth[row]}
@@ -151,12 +151,12 @@ def _draw(
             axis.grid(True, axis="y", which="minor", color="white", linewidth=1.2)
             axis.tick_params(which="both", length=0)
             axis.spines[:].set_visible(False)
-            place = place_of_row(index, len(profiles), decimals=2)
-            look = {"transform": axis.transAxes, "va": "center", "fontsize": 8}
-            axis.text(1.01, 0.5, f"{place}\nrow {row}", **look)
+            location = place_of_row(index, len(profiles), decimals=2)
+            appearance = {"transform": axis.transAxes, "va": "center", "fontsize": 8}
+            axis.text(1.01, 0.5, f"{location}\nrow {row}", **appearance)
         _name_outputs(axes[-1], names)
-        look = {"extend": "both", "shrink": 0.6, "aspect": 36, "pad": 0.02}
-        bar = figure.colorbar(image, ax=list(axes), location="bottom", **look)
+        appearance = {"extend": "both", "shrink": 0.6, "aspect": 36, "pad": 0.02}
+        bar = figure.colorbar(image, ax=list(axes), location="bottom", **appearance)
         bar.set_label(unit, fontsize=9)
         bar.ax.tick_params(labelsize=8)
         write_title(figure, heading)
@@ -177,7 +177,7 @@ def _name_outputs(axis, names: Sequence[str]) -> None:
     """Write the names of the outputs under the last block."""
     every = math.ceil(len(names) / MAX_NAMES)
     shown = range(0, len(names), every)
-    labels = [plain_name(names[place]) for place in shown]
+    labels = [plain_name(names[index]) for index in shown]
     is_short = sum(map(len, labels)) < SHORT_NAMES
     size = 8.5 if len(labels) <= 40 else 6.5
     axis.set_xticks(list(shown), labels, rotation=0 if is_short else 90, fontsize=size)

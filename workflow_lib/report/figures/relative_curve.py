@@ -47,7 +47,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
 
 
 def relative_errors(
-    scores: pd.DataFrame, metric: str, methods: Mapping[str, Mapping], place: str | Path
+    scores: pd.DataFrame, metric: str, methods: Mapping[str, Mapping], location: str | Path
 ) -> pd.DataFrame:
     """Return the differences of the errors from those of the first of `methods`, in per cent.
 
@@ -57,7 +57,7 @@ def relative_errors(
     Raises
     ------
     UserError
-        If there is nothing to compare; `place` names the scores.
+        If there is nothing to compare; `location` names the scores.
     """
     first, rows = next(iter(methods)), []
     scores = outside_studies(scores)
@@ -76,12 +76,12 @@ def relative_errors(
                 rows.append((method, size, *means, found.p_student, found.p_corrected))
     if not rows:
         raise UserError(
-            place=str(place),
+            location=str(location),
             found=f"no method that can be compared with {first}",
             expected="two methods of the figure at least, the first to compare the others with",
             remedy="add them to methods in the file of the experiment, or leave the figure out",
         )
-    order = {method: place for place, method in enumerate(methods)}
+    order = {method: index for index, method in enumerate(methods)}
     frame = pd.DataFrame(rows, columns=COLUMNS)
     return frame.sort_values("method", key=lambda names: names.map(order), kind="stable")
 
@@ -120,8 +120,10 @@ def _lines(rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> list[Line]:
     for index, (name, found) in enumerate(by_method):
         places = found["training_size"] * 1.035 ** (index - (len(by_method) - 1) / 2)
         means, deviations = (found[column].to_list() for column in ("mean", "deviation"))
-        look = line_style(name, methods)
-        lines.append(Line(method_label(name, methods), places.to_list(), means, deviations, look))
+        appearance = line_style(name, methods)
+        lines.append(
+            Line(method_label(name, methods), places.to_list(), means, deviations, appearance)
+        )
     return lines
 
 
@@ -135,7 +137,12 @@ def _empty_markers(axis, lines: Sequence[Line], rows: pd.DataFrame) -> None:
         is_open = ~(found["p_corrected"] < CORRECTED_RISK).to_numpy()
         has_dot = is_open & (found["p_student"] < STUDENT_RISK).to_numpy()
         places, means = np.array(line.places), np.array(line.means)
-        look = {"linestyle": "", "color": line.look["color"], "label": "_tests", "zorder": 4}
-        marker = {"marker": line.look["marker"], "markerfacecolor": "white"}
-        axis.plot(places[is_open], means[is_open], **look, **marker)
-        axis.plot(places[has_dot], means[has_dot], **look, marker=".", markersize=3)
+        appearance = {
+            "linestyle": "",
+            "color": line.appearance["color"],
+            "label": "_tests",
+            "zorder": 4,
+        }
+        marker = {"marker": line.appearance["marker"], "markerfacecolor": "white"}
+        axis.plot(places[is_open], means[is_open], **appearance, **marker)
+        axis.plot(places[has_dot], means[has_dot], **appearance, marker=".", markersize=3)

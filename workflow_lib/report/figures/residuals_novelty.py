@@ -104,10 +104,10 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
         draw_points(axis, novelty, heights, groups, s=18, alpha=0.6, zorder=2)
         places, medians = running_median(novelty, values)
         if len(places) > 1:
-            look = {"color": "#000000", "marker": "s", "markersize": 4, "zorder": 3}
-            axis.plot(places, medians, label="running median", **look)
-        look = {"color": OTHER_COLOR, "linestyle": "--", "linewidth": 1.2}
-        axis.axvline(limit, label="limit of novelty", **look)
+            appearance = {"color": "#000000", "marker": "s", "markersize": 4, "zorder": 3}
+            axis.plot(places, medians, label="running median", **appearance)
+        appearance = {"color": OTHER_COLOR, "linestyle": "--", "linewidth": 1.2}
+        axis.axvline(limit, label="limit of novelty", **appearance)
         if max(novelty.max(), limit) > MAX_LINEAR_NOVELTY:
             axis.set_xscale("symlog", linthresh=1.0)
             steps = SymmetricalLogLocator(base=10, linthresh=1.0, subs=(1.0, 2.0, 5.0))

@@ -121,17 +121,17 @@ def _draw_panels(
         middles, spans = [], []
         for index, (axis, row) in enumerate(zip(axes, rows, strict=False)):
             seen = [truth[row]]
-            look = {"color": "#000000", "linewidth": 1.6, "marker": "o", "markersize": 4}
-            axis.plot(steps, truth[row], label="true series", zorder=3, **look)
-            for place, (name, predicted) in enumerate(rows[row].items()):
+            appearance = {"color": "#000000", "linewidth": 1.6, "marker": "o", "markersize": 4}
+            axis.plot(steps, truth[row], label="true series", zorder=3, **appearance)
+            for position, (name, predicted) in enumerate(rows[row].items()):
                 n_splits, means = len(predicted), predicted.mean(axis=0)
                 deviations = predicted.std(axis=0, ddof=1) if n_splits > 1 else 0.0 * means
-                look = {"linestyle": LINES[place], "linewidth": 1.2, "markersize": 5.5}
-                look |= {"markeredgecolor": "white", "markeredgewidth": 0.5}
-                look |= {"capsize": 2, "elinewidth": 1.0, **line_style(name, methods)}
-                places = steps + shift * (place - (n_methods - 1) / 2)
+                appearance = {"linestyle": LINES[position], "linewidth": 1.2, "markersize": 5.5}
+                appearance |= {"markeredgecolor": "white", "markeredgewidth": 0.5}
+                appearance |= {"capsize": 2, "elinewidth": 1.0, **line_style(name, methods)}
+                places = steps + shift * (position - (n_methods - 1) / 2)
                 label = method_label(name, methods)
-                axis.errorbar(places, means, yerr=deviations, label=label, **look)
+                axis.errorbar(places, means, yerr=deviations, label=label, **appearance)
                 seen += [means - deviations, means + deviations]
             title = f"{place_of_row(index, len(rows))}: row {row}, {count_of(n_splits, 'split')}"
             axis.set_title(title, fontsize=9.5)

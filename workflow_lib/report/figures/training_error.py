@@ -44,7 +44,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     of_training = as_measured_on_test_rows(rows, TRAINING)
     if of_training.empty:
         raise UserError(
-            place="a figure of the kind training_error",
+            location="a figure of the kind training_error",
             found=f"no method has an error of its training rows: {', '.join(methods)}",
             expected="one at least, as most methods without landmarks have it",
             remedy="run the experiment again with the present version, or leave the figure out",

@@ -46,7 +46,7 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
     differences = relative_differences(read_scores(scores), metric, measured.reference)
     if differences.empty:
         raise UserError(
-            place=str(scores),
+            location=str(scores),
             found="no method that learned from outputs without inputs, or no reference method",
             expected=f"{measured.reference} and a method such as ofer-unpaired or sem-unpaired",
             remedy="add them to methods in the file of the experiment, or leave the figure out",
@@ -103,11 +103,11 @@ def _lines(rows: pd.DataFrame, measured) -> list[Line]:
     lines, step = [], 0.012 * np.sqrt(rows["count"].max())
     for index, (size, points) in enumerate(rows.groupby("training_size")):
         means = points.groupby("count")["difference"].agg(["mean", "std"]).fillna(0.0)
-        look = {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
+        appearance = {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
         label = measured.size_in_words(size)
         columns = (list(means[name]) for name in ("mean", "std"))
         places = (np.sqrt(means.index) + index * step) ** 2
-        lines.append(Line(label, list(places), *columns, look))
+        lines.append(Line(label, list(places), *columns, appearance))
     return lines
 
 

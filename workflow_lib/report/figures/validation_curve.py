@@ -51,7 +51,7 @@ def draw(
     trees = {method: found for method, found in trees.items() if found}
     if not trees:
         raise UserError(
-            place="a figure of the kind validation_curve",
+            location="a figure of the kind validation_curve",
             found=f"no method holds the errors of its grid: {', '.join(shown_methods)}",
             expected="a method that selects among several values",
             remedy="name such a method in the key methods of the figure, or leave the figure out",

@@ -153,21 +153,21 @@ def draw_methods(
         axis.set_xlim(limits)
         if is_near:
             axis.axvline(level, color="#444444", linestyle="--", linewidth=1.2)
-        for place, ((method, _), (mean, deviation)) in enumerate(shown.iterrows()):
-            look = line_style(method, methods)
+        for index, ((method, _), (mean, deviation)) in enumerate(shown.iterrows()):
+            appearance = line_style(method, methods)
             splits = points.loc[points["method"] == method, "value"]
             grey = {"color": "#bdbdbd", "markersize": 4, "zorder": 1}
-            is_cut |= _mark(axis, splits, place, marker="o", **grey)
+            is_cut |= _mark(axis, splits, index, marker="o", **grey)
             ends = mean + np.nan_to_num(deviation) * np.array([-1.0, 1.0])
-            bar = {"color": look["color"], "zorder": 3}
-            axis.plot(np.clip(ends, *limits), [place, place], **bar)
+            bar = {"color": appearance["color"], "zorder": 3}
+            axis.plot(np.clip(ends, *limits), [index, index], **bar)
             if deviation > 0:
-                is_cut |= _mark(axis, ends, place, marker="|", markersize=6, **bar)
-            is_cut |= _mark(axis, [mean], place, markersize=8, zorder=3, **look)
+                is_cut |= _mark(axis, ends, index, marker="|", markersize=6, **bar)
+            is_cut |= _mark(axis, [mean], index, markersize=8, zorder=3, **appearance)
             text = QUANTITIES[metric].write(*_errors(mean, deviation, metric))
             where = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
             where |= {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
-            axis.annotate(text, (1, place), (9, 0), weight="normal" if place else "bold", **where)
+            axis.annotate(text, (1, index), (9, 0), weight="normal" if index else "bold", **where)
         labels = [shortened(label, LABEL_LETTERS) for _, label in shown.index]
         axis.set_yticks(range(len(shown)), labels)
         axis.get_yticklabels()[0].set_weight("bold")
@@ -189,7 +189,7 @@ def draw_methods(
     return figure
 
 
-def _mark(axis, values: Iterable[float], place: float, *, marker: str, **look) -> bool:
+def _mark(axis, values: Iterable[float], location: float, *, marker: str, **appearance) -> bool:
     """Mark values in a row, those beyond the axis as triangles at its edge; return if any are."""
     low, high = axis.get_xlim()
     values = np.asarray(values, dtype=float)
@@ -199,7 +199,7 @@ def _mark(axis, values: Iterable[float], place: float, *, marker: str, **look) -
         (np.full(np.sum(values > high), high), ">"),
     )
     for shown, mark in groups:
-        axis.plot(shown, [place] * len(shown), mark, clip_on=False, **look)
+        axis.plot(shown, [location] * len(shown), mark, clip_on=False, **appearance)
     return any(len(shown) for shown, _ in groups[1:])
 
 
@@ -231,7 +231,7 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
     )
 
 
-def draw_outputs(calibration: Mapping, dataset: Mapping, answer: Mapping, place: str | Path):
+def draw_outputs(calibration: Mapping, dataset: Mapping, answer: Mapping, location: str | Path):
     """Return the figure of the outputs and its numbers.
 
     Predictions of the winner against the true values of the output with the lowest and of that
@@ -240,7 +240,7 @@ def draw_outputs(calibration: Mapping, dataset: Mapping, answer: Mapping, place:
     """
     if "classes" in dataset:
         return _draw_classes(calibration, dataset, answer)
-    panels = output_panels(calibration, dataset["names"], place)
+    panels = output_panels(calibration, dataset["names"], location)
     errors = [panel.relative_error for panel in panels]
     shown = [panels[index] for index in sorted(shown_outputs(errors, 2), key=errors.__getitem__)]
     title = f"{answer['label']}: predicted against true"
@@ -269,8 +269,8 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
         axis = figure.subplots()
         places = range(len(found))
         axis.barh(places, found["right_percent"], color=BASE_COLOR, height=0.6)
-        look = {"color": ACCENT_COLOR, "alpha": 0.35, "height": 0.6}
-        axis.barh(places, 100 - found["right_percent"], left=found["right_percent"], **look)
+        appearance = {"color": ACCENT_COLOR, "alpha": 0.35, "height": 0.6}
+        axis.barh(places, 100 - found["right_percent"], left=found["right_percent"], **appearance)
         labels = [shortened(plain_name(name), LABEL_LETTERS) for name in found["class"]]
         axis.set_yticks(places, labels)
         axis.set_ylim(len(found) - 0.4, -0.6)

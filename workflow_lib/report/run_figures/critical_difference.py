@@ -85,10 +85,10 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
         axis.set_yticks(range(n_rows), labels, fontsize=9)
         axis.tick_params(axis="y", length=0)
         where = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
-        for place, method in enumerate(ranking.methods):
-            rank = ranking.average_ranks[place]
-            axis.plot(rank, place, **line_style(method, methods), linestyle="", clip_on=False)
-            axis.annotate(f"{rank:.2f}", (rank, place), (8, 0), **where)
+        for index, method in enumerate(ranking.methods):
+            rank = ranking.average_ranks[index]
+            axis.plot(rank, index, **line_style(method, methods), linestyle="", clip_on=False)
+            axis.annotate(f"{rank:.2f}", (rank, index), (8, 0), **where)
         _draw_critical_difference(axis, ranking)
         for group, level in zip(ranking.groups, _group_levels(ranking), strict=True):
             shift = ScaledTranslation((8 + 7 * level) / 72, 0, figure.dpi_scale_trans)
@@ -108,7 +108,7 @@ def _title(ranking: Ranking | None) -> str:
     if ranking is None:
         return "Average ranks of the methods over datasets"
     n_datasets, n_methods = ranking.ranks.shape
-    n_stand_ins = sum(bool(place.stand_in_for) for place in ranking.places)
+    n_stand_ins = sum(bool(location.stand_in_for) for location in ranking.places)
     title = f"Average ranks of {n_methods} methods over {count_of(n_datasets, 'dataset')}"
     if n_stand_ins == n_datasets:
         return f"{title}, all of them stand-ins"

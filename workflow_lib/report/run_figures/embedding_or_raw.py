@@ -15,7 +15,7 @@ from workflow_lib.report.labels import count_of, format_signed, range_in_words
 from workflow_lib.report.results import read_scores, write_frame
 from workflow_lib.report.style import applied_style, plain_name, save_figure
 
-LOOKS = (("#E69F00", "o"), ("#009E73", "s"), ("#0072B2", "D"), ("#CC79A7", "^"), ("#56B4E9", "v"))
+STYLES = (("#E69F00", "o"), ("#009E73", "s"), ("#0072B2", "D"), ("#CC79A7", "^"), ("#56B4E9", "v"))
 """Colours and markers of the training sizes, which every kind of colour blindness distinguishes."""
 
 NAMES, PANEL, ROW, HEAD = 2.7, 1.75, 0.36, 1.45
@@ -102,7 +102,7 @@ def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> 
     axis.axvline(0.0, color="#444444", linewidth=1.2, zorder=1)
     for row in rows.itertuples():
         y = experiments.index(row.experiment) + (shifts[row.training_size] if len(sizes) > 1 else 0)
-        color, marker = LOOKS[sizes.index(row.training_size) % len(LOOKS)]
+        color, marker = STYLES[sizes.index(row.training_size) % len(STYLES)]
         x, deviation = row.difference_percent, np.nan_to_num(row.deviation_percent)
         is_inside = abs(x) <= limit
         ends = np.clip([x - deviation, x + deviation], -limit, limit)
@@ -132,8 +132,8 @@ def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> 
     axis.tick_params(axis="y", length=0)
     axis.tick_params(axis="x", labelbottom=True, labelsize=8.5)
     if rows.empty:
-        look = {"ha": "center", "color": GREY, "fontsize": 9, "backgroundcolor": "white"}
-        axis.text(0.0, (len(experiments) - 1) / 2, "not with weak rows", **look)
+        appearance = {"ha": "center", "color": GREY, "fontsize": 9, "backgroundcolor": "white"}
+        axis.text(0.0, (len(experiments) - 1) / 2, "not with weak rows", **appearance)
         return
     n_lower = int((rows["difference_percent"] < 0).sum())
     mean = format_signed(rows["difference_percent"].mean(), 1)
@@ -163,7 +163,7 @@ def _write_head(figure, found: pd.DataFrame) -> None:
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5)
     marks = [
         Line2D([], [], color=color, marker=marker, linestyle="", markersize=6)
-        for color, marker in (LOOKS[number % len(LOOKS)] for number in range(len(sizes)))
+        for color, marker in (STYLES[number % len(STYLES)] for number in range(len(sizes)))
     ]
     names = [count_of(int(size), "training row") for size in sizes]
     figure.legend(marks, names, loc="outside lower left", ncols=len(sizes), fontsize=9)

@@ -143,22 +143,22 @@ def draw_headline(found: pd.DataFrame):
         title = "Error of each method, relative to that of the reference (%)"
         write(axis, 0.1, 0.2, title, fontsize=12, weight="bold")
         for number, method in enumerate(methods):
-            look = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
+            appearance = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
             x = NAMES + COLUMN * (number + 0.45)
-            write(axis, x, HEAD - 0.1, shortened(labels[method], LABEL_LETTERS), **look)
+            write(axis, x, HEAD - 0.1, shortened(labels[method], LABEL_LETTERS), **appearance)
         if has_others:
             write(axis, right + 0.1, HEAD - 0.12, "best of the others", color=GREY)
-        look = {"color": GREY, "fontsize": 8.5, "ha": "center"}
+        appearance = {"color": GREY, "fontsize": 8.5, "ha": "center"}
         for line, text in enumerate(("difference that", "the test finds", "in 80 % of runs")):
-            write(axis, width - DETECTABLE / 2, HEAD - 0.42 + 0.15 * line, text, **look)
+            write(axis, width - DETECTABLE / 2, HEAD - 0.42 + 0.15 * line, text, **appearance)
         for number, name in enumerate(names):
             rows = found[found["experiment"] == name]
             y = HEAD + ROW * number
             _write_experiment(axis, rows, y)
             by_method = rows.set_index("method")
-            for place, method in enumerate(methods):
+            for index, method in enumerate(methods):
                 if method in by_method.index:
-                    _draw_cell(axis, NAMES + COLUMN * place, y, COLUMN, by_method.loc[method])
+                    _draw_cell(axis, NAMES + COLUMN * index, y, COLUMN, by_method.loc[method])
             rest = others[(others["experiment"] == name) & ~others["is_ceiling"]]
             if len(rest):
                 best = rest.loc[rest["error"].idxmin()]
@@ -233,9 +233,9 @@ def _draw_cell(axis, x: float, y: float, width: float, row: pd.Series) -> None:
         frame = (x + 0.035, y + 0.035), width - 0.07, ROW - 0.07
         axis.add_patch(Rectangle(*frame, fill=False, edgecolor=INK, linewidth=1.6))
     ink = "white" if abs(percent) > 0.7 * FULL_COLOR and outcome != "equal" else INK
-    look = {"color": ink, "weight": "bold" if is_found else "normal"}
+    appearance = {"color": ink, "weight": "bold" if is_found else "normal"}
     style = {"style": "italic"} if row["is_ceiling"] else {}
-    write(axis, x + width / 2, y + ROW / 2, text, ha="center", fontsize=8.5, **look, **style)
+    write(axis, x + width / 2, y + ROW / 2, text, ha="center", fontsize=8.5, **appearance, **style)
 
 
 def color_of(percent: float) -> tuple[float, float, float]:
@@ -277,21 +277,21 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
     sizes = sorted(set(rows["training_size"]))
     scale_sizes(axis, sizes, 1.3)
     for method, line in rows.groupby("method", sort=False):
-        look = {"markersize": 4, "linewidth": 1.5, "capsize": 2, "elinewidth": 0.8}
+        appearance = {"markersize": 4, "linewidth": 1.5, "capsize": 2, "elinewidth": 0.8}
         bars = line["deviation"].fillna(0.0)
-        look |= line_style(method, methods)
-        axis.errorbar(line["training_size"], line["mean"], yerr=bars, **look)
+        appearance |= line_style(method, methods)
+        axis.errorbar(line["training_size"], line["mean"], yerr=bars, **appearance)
     ends = rows.groupby("method", sort=False).last().sort_values("mean")
     measured = QUANTITIES[first["metric"]]
     # Errors fall and accuracies rise with the number of rows: with the room, a corner is free.
     top = 0.30 if measured.higher_is_better else 0.98
     for number, (method, end) in enumerate(ends[::-1].iterrows()):
-        look = {"color": line_style(method, methods)["color"], "fontsize": 8}
-        look |= {"weight": "normal" if end["is_reference"] else "bold"}
+        appearance = {"color": line_style(method, methods)["color"], "fontsize": 8}
+        appearance |= {"weight": "normal" if end["is_reference"] else "bold"}
         where = {"xycoords": "axes fraction", "ha": "right", "va": "top"}
         # As wide as the panel: bold letters are wider.
         label = shortened(end["label"], 22 if end["is_reference"] else 20)
-        axis.annotate(label, (0.98, top - 0.13 * number), **where, **look)
+        axis.annotate(label, (0.98, top - 0.13 * number), **where, **appearance)
     shown = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
     axis.set_xticks(shown, [str(size) for size in shown], fontsize=8)
     axis.tick_params(axis="y", labelsize=8)

@@ -160,8 +160,8 @@ def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
     top, height = 0.98, 0.4
     n_behind = min(max(experiment.n_splits for experiment in numbers), 4) - 1
     if n_behind:
-        look = {"fontsize": 8, "color": GREY, "ha": "right"}
-        write(axis, RIGHT, 0.68, "one split in front, others behind", **look)
+        appearance = {"fontsize": 8, "color": GREY, "ha": "right"}
+        write(axis, RIGHT, 0.68, "one split in front, others behind", **appearance)
     for behind in range(n_behind, 0, -1):
         for left, width in PARTS:
             shift = 0.05 * behind
@@ -170,12 +170,12 @@ def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
     n_sizes = min(max(len(experiment.training_sizes) for experiment in numbers), len(TRAINING))
     part = training_width / n_sizes
     middle = top + height / 2
-    for place in range(n_sizes, 0, -1):
-        color, ink = TRAINING[-place], "white" if place == 1 else INK
-        draw_box(axis, training, top, part * place, height, color)
-        look = {"ha": "center", "fontsize": 8.5, "color": ink}
-        name = "size 1" if place == 1 else f"to {place}"
-        write(axis, training + part * (place - 0.5), middle, name, **look)
+    for index in range(n_sizes, 0, -1):
+        color, ink = TRAINING[-index], "white" if index == 1 else INK
+        draw_box(axis, training, top, part * index, height, color)
+        appearance = {"ha": "center", "fontsize": 8.5, "color": ink}
+        name = "size 1" if index == 1 else f"to {index}"
+        write(axis, training + part * (index - 0.5), middle, name, **appearance)
     draw_box(axis, weak, top, weak_width, height, WEAK, hatch="..")
     draw_box(axis, test, top, test_width, height, TEST, hatch="//")
     weak_lines = ["outputs not used"]
@@ -254,8 +254,8 @@ def _draw_folds(axis, x: float, y: float, n_folds: int) -> None:
     for row in range(shown):
         for column in range(shown):
             color = "white" if row == column else TRAINING[1]
-            place = (x + width * column, y + height * row)
-            draw_box(axis, *place, width, min(0.75 * height, 0.2), color, edge=TRAINING[-1])
+            location = (x + width * column, y + height * row)
+            draw_box(axis, *location, width, min(0.75 * height, 0.2), color, edge=TRAINING[-1])
     if n_folds > shown:
         text = f"{shown} of {n_folds} shown"
         write(axis, x + 0.5, y + 0.98, text, fontsize=8, color=GREY, ha="center")

@@ -60,8 +60,8 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     n_train, n_test = rows_of_sizes(rows), most_test_rows(rows)
     answers = []
     for size, column in errors_by_size(rows, options.metric).items():
-        for asked in options.keys["comparisons"]:
-            for first, second in _compared(column, asked["method"], asked["against"]):
+        for requested in options.keys["comparisons"]:
+            for first, second in _compared(column, requested["method"], requested["against"]):
                 found = difference(
                     column[first], column[second], n_train[size], n_test[first, size]
                 )
@@ -71,12 +71,12 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
                     measured.shown_difference(column[first][split] - column[second][split])
                     for split in common_splits(column[first], column[second])
                 ]
-                answer = asked["question"], _ANSWERS[found.outcome], options.metric, size
+                answer = requested["question"], _ANSWERS[found.outcome], options.metric, size
                 answer += *first[:3], *second[:3], *mean_and_deviation(by_split)
                 answers.append((*answer, found.p_student, found.p_corrected, found.n_splits))
     if not answers:
         raise UserError(
-            place="a table of kind comparisons",
+            location="a table of kind comparisons",
             found="no training size at which both methods of a question have scores",
             expected="two methods of the experiment, or one with weak rows against itself",
             remedy="change the key comparisons of the table, or leave the table out",

@@ -99,9 +99,9 @@ def cells(
         distances = ((scaled[members] - model.means_[index]) ** 2).sum(axis=1)
         certain = memberships[members, index].round(RESPONSIBILITY_DECIMALS)
         typical: dict[str, float] = {}
-        for place in np.lexsort((distances, -certain)):
+        for position in np.lexsort((distances, -certain)):
             if len(typical) < N_TYPICAL:
-                member = members[place]
+                member = members[position]
                 typical.setdefault(names[numbers[member]], float(memberships[member, index]))
         key = index + 1, float(weight), len(members)
         lines += [(*key, "mean", *of) for of in zip(outputs, means[index], differences)]
@@ -121,7 +121,7 @@ def row_names(data: Mapping) -> list[str]:
     else:
         places = [f"row {number}" for number in range(1, n_rows + 1)]
     names = json.loads(stored["name"].tobytes()) if "name" in stored else [""] * n_rows
-    return [str(name) or place for name, place in zip(names, places, strict=True)]
+    return [str(name) or location for name, location in zip(names, places, strict=True)]
 
 
 def layout(found: pd.DataFrame, options: TableOptions) -> Layout:

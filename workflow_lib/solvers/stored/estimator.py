@@ -68,7 +68,7 @@ def trusting(paths: Iterable[str]) -> Iterator[None]:
         _TRUSTED.reset(token)
 
 
-def estimator_from_bytes(stored: np.ndarray, place: str = "the saved model") -> Any:
+def estimator_from_bytes(stored: np.ndarray, location: str = "the saved model") -> Any:
     """Return the estimator of `estimator_bytes`.
 
     Raises
@@ -96,7 +96,7 @@ def estimator_from_bytes(stored: np.ndarray, place: str = "the saved model") -> 
             else f"wrong parts ({type(error).__name__}: {error})"
         )
         raise UserError(
-            place=place,
+            location=location,
             found=f"a stored estimator that is not loaded, because it holds {found}",
             expected="an estimator of scikit-learn or of this library, as a run saves it",
             remedy="do not use a model from a source that you do not trust; if it is your own, "

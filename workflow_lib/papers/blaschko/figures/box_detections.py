@@ -70,7 +70,7 @@ def draw(
     }
     if not found:
         raise UserError(
-            place="a figure of the kind box_detections",
+            location="a figure of the kind box_detections",
             found=f"no predictions of {', '.join(shown_methods)}",
             expected="a method of the experiment",
             remedy="name such a method in the key methods of the figure, or leave the figure out",

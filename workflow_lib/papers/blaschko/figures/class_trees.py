@@ -62,7 +62,7 @@ def draw(
                 trees[method] = tree
     if not trees:
         raise UserError(
-            place="a figure of the kind class_trees",
+            location="a figure of the kind class_trees",
             found=f"no method holds a tree of classes: {', '.join(shown_methods)}",
             expected="a method with class_similarity: learned_tree or given_tree, such as "
             "ssvm-learned-tree",
@@ -148,8 +148,8 @@ def _draw_tree(
     for node, name in enumerate(groups):
         # Groups of linkage have numbers for names.
         if node in children and tree.parents[node] != ROOT and not name.startswith("group "):
-            place = depths[node] - gap, heights[node] - 0.08
-            axis.text(*place, plain_name(name), va="bottom", ha="right", fontsize=6.5)
+            location = depths[node] - gap, heights[node] - 0.08
+            axis.text(*location, plain_name(name), va="bottom", ha="right", fontsize=6.5)
     longest = max(len(plain_name(name)) for name in names)
     axis.set_xlim(-gap, (depths.max() or 1.0) * (1.0 + 0.03 * longest * size / 6.5))
 

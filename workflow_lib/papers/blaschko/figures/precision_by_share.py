@@ -64,9 +64,12 @@ def draw(
             for of_share, share, color in zip(paths, wrong_shares, colors, strict=True):
                 rows = zip(tests, map(largest_item, of_share), strict=True)
                 lines = [recall_and_precision(boxes[test], item) for test, item in rows]
-                look = {"markevery": 0.12, "markersize": 4, "color": color}
+                appearance = {"markevery": 0.12, "markersize": 4, "color": color}
                 axis.plot(
-                    *np.mean(lines, axis=0), "o-", label=f"{100 * share:.0f} % swapped", **look
+                    *np.mean(lines, axis=0),
+                    "o-",
+                    label=f"{100 * share:.0f} % swapped",
+                    **appearance,
                 )
             axis.set(title=fields["label"], xlabel="recall", xlim=(0, 1))
         panels[0].set(ylabel="precision", ylim=(0, None))

@@ -59,7 +59,7 @@ def draw(
     found = _recalls(labels, partitions, predictions)
     if not found:
         raise UserError(
-            place="a figure of the kind recall_by_candidates",
+            location="a figure of the kind recall_by_candidates",
             found="no method with scores of classes",
             expected="a classifier",
             remedy="add one to methods in the file of the experiment, or leave the figure out",
@@ -124,7 +124,7 @@ def _lines(variants: Sequence[Variant], size: int, found, methods) -> list[Line]
             shift = step * (index - (len(variants) - 1) / 2)
             label = variant_label(variant._replace(components=SELECTED), methods)
             places = np.arange(1, values.shape[1] + 1) + shift
-            look = row_style(variant, variants, methods)
+            appearance = row_style(variant, variants, methods)
             means = values.mean(axis=0)
-            lines.append(Line(label, list(places), list(means), list(bars), look, -means[0]))
+            lines.append(Line(label, list(places), list(means), list(bars), appearance, -means[0]))
     return lines

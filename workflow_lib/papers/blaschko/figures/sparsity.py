@@ -48,7 +48,7 @@ def draw(
     points = {method: found for method, found in points.items() if len(found)}
     if not points:
         raise UserError(
-            place="a figure of the kind sparsity",
+            location="a figure of the kind sparsity",
             found=f"no method holds numbers of inputs: {', '.join(shown_methods)}",
             expected="a linear method that selects a penalty, such as k-support or elastic-net",
             remedy="name such a method in the key methods of the figure, or leave the figure out",

@@ -104,12 +104,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         outputs,
         [f"voxel_{voxel:04d}" for voxel in voxels],
         categories,
-        place=str(path),
+        location=str(path),
         **groups,
     )
 
 
-def _labels(place: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
+def _labels(location: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Return the categories (n,) and the runs (n,) of volumes."""
     import numpy as np
 
@@ -118,14 +118,14 @@ def _labels(place: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
         label, _, run = line.strip().partition(" ")
         if not run.strip().isdecimal():
             raise _fault(
-                f"{place}, line {number}", f"'{line}'", "a category and the number of a run"
+                f"{location}, line {number}", f"'{line}'", "a category and the number of a run"
             )
         labels.append(label)
         runs.append(int(run))
     return np.array(labels), np.array(runs, dtype=np.int64)
 
 
-def _volumes(place: str, content: bytes) -> tuple[np.ndarray, int]:
+def _volumes(location: str, content: bytes) -> tuple[np.ndarray, int]:
     """Return volumes (n, voxels) of a file in the format NIfTI-1, little-endian, and their width.
 
     The voxels of a row of so many follow each other, then the rows of a slice.
@@ -135,21 +135,23 @@ def _volumes(place: str, content: bytes) -> tuple[np.ndarray, int]:
     try:
         content = unpacked_gzip(content)
     except (OSError, EOFError, zlib.error) as error:
-        raise _fault(place, f"no complete gzip file ({error})", "an undamaged file") from error
+        raise _fault(location, f"no complete gzip file ({error})", "an undamaged file") from error
     if len(content) < _HEADER or struct.unpack_from("<i", content)[0] != _HEADER:
-        raise _fault(place, "no header of NIfTI-1 in little-endian order", "a file in this format")
+        raise _fault(
+            location, "no header of NIfTI-1 in little-endian order", "a file in this format"
+        )
     n_dimensions, *shape = struct.unpack_from("<8h", content, 40)
     (kind,) = struct.unpack_from("<h", content, 70)
     offset, slope, intercept = struct.unpack_from("<3f", content, 108)
     types = {_INTEGERS_16: "<i2", _FLOATS_32: "<f4"}
     if n_dimensions != 4 or min(shape[:4]) < 1 or kind not in types:
         found = f"{n_dimensions} dimensions {shape} of the type {kind}"
-        raise _fault(place, found, "four dimensions, of 16-bit integers or 32-bit numbers")
+        raise _fault(location, found, "four dimensions, of 16-bit integers or 32-bit numbers")
     width, height, depth, n_volumes = shape[:4]
     size = n_volumes * width * height * depth
     numbers = np.frombuffer(content[int(offset) :], dtype=np.uint8)
     if len(numbers) < size * np.dtype(types[kind]).itemsize:
-        raise _fault(place, "fewer numbers than the header says", "an undamaged file")
+        raise _fault(location, "fewer numbers than the header says", "an undamaged file")
     values = np.frombuffer(content, types[kind], count=size, offset=int(offset)).astype(np.float64)
     if slope != 0.0:
         values = slope * values + intercept
@@ -171,9 +173,9 @@ def _scaled(volumes: np.ndarray, is_rest: np.ndarray) -> tuple[np.ndarray, np.nd
     return (detrended - rest.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), deviation
 
 
-def _fault(place: object, found: str, expected: str) -> UserError:
+def _fault(location: object, found: str, expected: str) -> UserError:
     return UserError(
-        place=str(place),
+        location=str(location),
         found=found,
         expected=expected,
         remedy="use the file that the dataset names, with its SHA-256",

@@ -70,10 +70,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         np.array([names.index(labels[row]) for row in kept]),
         np.eye(len(names)),
         names,
-        [f"number_{place + 1}" for place in range(inputs.shape[1])],
+        [f"number_{index + 1}" for index in range(inputs.shape[1])],
         names,
         [f"graph {row + 1}" for row in kept],
-        place=str(sources[0]),
+        location=str(sources[0]),
         rows_read=len(graphs),
         report={"exclusions": excluded},
         items=items["items"],
@@ -89,23 +89,23 @@ def _graphs(path: Path, n_numbers: int) -> tuple[list[str], list[Graph]]:
     lines = [line.split() for line in read_text(path).splitlines()]
     while lines and not lines[-1]:
         lines.pop()
-    place = 0
+    index = 0
 
     def wrong(found: str, expected: str):
-        return wrong_source(f"{path}, line {place + 1}", found, expected)
+        return wrong_source(f"{path}, line {index + 1}", found, expected)
 
     def numbers(count: int, what: str) -> list[int]:
-        if place >= len(lines):
+        if index >= len(lines):
             raise wrong("the end of the file", what)
-        if len(lines[place]) < count:
-            raise wrong(f"'{' '.join(lines[place])[:60]}'", what)
+        if len(lines[index]) < count:
+            raise wrong(f"'{' '.join(lines[index])[:60]}'", what)
         try:
-            return [int(word) for word in lines[place][:count]]
+            return [int(word) for word in lines[index][:count]]
         except ValueError:
-            raise wrong(f"'{' '.join(lines[place])[:60]}'", f"{what}, in whole numbers") from None
+            raise wrong(f"'{' '.join(lines[index])[:60]}'", f"{what}, in whole numbers") from None
 
     def vector(begin: int) -> list[float]:
-        words = lines[place][begin : begin + n_numbers]
+        words = lines[index][begin : begin + n_numbers]
         try:
             found = [float(word) for word in words]
         except ValueError:
@@ -120,17 +120,17 @@ def _graphs(path: Path, n_numbers: int) -> tuple[list[str], list[Graph]]:
         raise wrong(f"{n_graphs} graphs", "at least one graph")
     classes, graphs = [], []
     for _ in range(n_graphs):
-        place += 1
+        index += 1
         n_nodes, label = numbers(2, "the number of nodes of a graph, and its class")[:2]
         if n_nodes < 1:
             raise wrong("a graph without nodes", "at least one node in every graph")
         tags, edges, vectors = [], set(), []
         for node in range(n_nodes):
-            place += 1
+            index += 1
             what = "the label of a node, its number of neighbours, and these"
             tag, n_neighbours = numbers(2, what)
             if tag < 0 or n_neighbours < 0:
-                raise wrong(f"'{' '.join(lines[place])[:60]}'", what)
+                raise wrong(f"'{' '.join(lines[index])[:60]}'", what)
             for other in numbers(2 + n_neighbours, what)[2:]:
                 if not 0 <= other < n_nodes:
                     found = f"an edge to the node {other} of {n_nodes}"
@@ -141,8 +141,8 @@ def _graphs(path: Path, n_numbers: int) -> tuple[list[str], list[Graph]]:
         classes.append(str(label))
         ends = np.array(sorted(edges), dtype=int).reshape(-1, 2)
         graphs.append(Graph(np.array(tags), ends, np.array(vectors) if n_numbers else None))
-    if place + 1 < len(lines):
-        place += 1
+    if index + 1 < len(lines):
+        index += 1
         raise wrong("more lines", f"the {n_graphs} graphs that the first line states")
     return classes, graphs
 

@@ -147,7 +147,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     others = [entry for entry in found[1] if entry.class_name != options.object_class]
     random = np.random.default_rng(derive_seed(seed, "pasted"))
     scenes, others = (
-        [entries[place] for place in random.permutation(len(entries))]
+        [entries[index] for index in random.permutation(len(entries))]
         for entries in (found[0], others)
     )
     n_needed = len(objects) + options.codebook_images
@@ -157,7 +157,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ):
         if n < most:
             raise UserError(
-                place=str(path),
+                location=str(path),
                 found=f"{n} different {what}",
                 expected=f"{most} or more: one for each object, and codebook_images",
                 remedy="name more classes, or reduce codebook_images",
@@ -181,7 +181,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         height = max(round(part.shape[0] * width / part.shape[1]), 1)
         if height > scene.shape[0] or width < 1:
             raise UserError(
-                place=f"{sources[1]}, image {entry.class_name}/{entry.name}",
+                location=f"{sources[1]}, image {entry.class_name}/{entry.name}",
                 found=f"an object of {width} x {height} pixels for a scene of "
                 f"{scene.shape[1]} x {scene.shape[0]}",
                 expected="an object that fits into its scene",
@@ -213,7 +213,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         images,
         np.array(boxes, dtype=float),
         names,
-        place=str(sources[1]),
+        location=str(sources[1]),
         report={"exclusions": excluded},
         rows_read=len(objects),
     )

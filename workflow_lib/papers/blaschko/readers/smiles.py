@@ -100,7 +100,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         outputs[rows],
         names,
         options.outputs,
-        place=str(path),
+        location=str(path),
         rows_read=table.n_rows,
         groups={"scaffold": scaffold_codes([molecule.scaffold for molecule in kept])},
         report={**exclusion_report(excluded), "rdkit": rdkit_version()},

@@ -57,7 +57,7 @@ def run(
         item = max(items, key=lambda item: item["training_size"])
         if "word_weights" not in item:
             raise UserError(
-                place=f"the costs of queues of {method}, {paths[1]}",
+                location=f"the costs of queues of {method}, {paths[1]}",
                 found="no weights of words",
                 expected="a method for boxes with a linear score, such as boxes-ssvm",
                 remedy="name such a method first in the experiment, or leave out its tables and "

@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.items.group_names import asked_weak_size
+from workflow_lib.items.group_names import requested_weak_size
 from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
 from workflow_lib.report.variants import Variant, components_order
@@ -66,7 +66,7 @@ def draw(
     }
     if not found:
         raise UserError(
-            place="a figure of the kind accuracy_by_epoch",
+            location="a figure of the kind accuracy_by_epoch",
             found=f"no method stores its predictions by epoch: {', '.join(shown_methods)}",
             expected="a network with by_epoch: true in config/methods",
             remedy="name such a method in the key methods of the figure, or leave the figure out",
@@ -81,10 +81,10 @@ def draw(
         axes = figure.subplots(len(found), 2, sharey=True, squeeze=False)
         for (by_epoch, by_update), (row, curves) in zip(axes, found.items(), strict=True):
             for size, (updates, accuracies) in curves.items():
-                look = {"color": colors[sizes.index(size)], "label": f"{size} unlabelled"}
+                appearance = {"color": colors[sizes.index(size)], "label": f"{size} unlabelled"}
                 epochs = np.arange(accuracies.shape[1])
-                _draw_line(by_epoch, epochs, accuracies, look)
-                _draw_line(by_update, np.maximum(updates, START), accuracies, look)
+                _draw_line(by_epoch, epochs, accuracies, appearance)
+                _draw_line(by_update, np.maximum(updates, START), accuracies, appearance)
             label = variant_label(Variant(*row, 0), shown_methods)
             by_epoch.set_title(label, fontsize=10)
             by_epoch.set_ylabel("test accuracy (%)")
@@ -118,7 +118,7 @@ def _curves(
         truth = labels[partition["test"]]
         for item in kept:
             if item["training_size"] == largest:
-                size = asked_weak_size(item["weak_size"], partition)
+                size = requested_weak_size(item["weak_size"], partition)
                 of_components = found.setdefault(str(item["components"]), {})
                 right = item["test_targets_by_epoch"].argmax(axis=2) == truth
                 updates, accuracies = of_components.setdefault(size, (item["updates_by_epoch"], []))
@@ -132,11 +132,11 @@ def _curves(
     }
 
 
-def _draw_line(axis, places: np.ndarray, accuracies: np.ndarray, look: Mapping) -> None:
+def _draw_line(axis, places: np.ndarray, accuracies: np.ndarray, appearance: Mapping) -> None:
     mean = accuracies.mean(axis=0)
-    axis.plot(places, mean, **look)
+    axis.plot(places, mean, **appearance)
     if len(accuracies) > 1:
         spread = accuracies.std(axis=0, ddof=1)
         axis.fill_between(
-            places, mean - spread, mean + spread, color=look["color"], alpha=0.15, linewidth=0
+            places, mean - spread, mean + spread, color=appearance["color"], alpha=0.15, linewidth=0
         )

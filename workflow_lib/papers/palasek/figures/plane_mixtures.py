@@ -98,12 +98,12 @@ def _draw_mixture(axis, rows: np.ndarray, model) -> None:
 def _draw_shortfalls(axis, shortfalls: dict[str, list[float]]) -> None:
     """Draw a row for each way to learn; shortfalls are on a logarithmic axis."""
     names = list(shortfalls)
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         values = np.minimum(shortfalls[name], FAR)
         color = ACCENT_COLOR if name == "EM" else OTHER_COLOR if name == "start" else BASE_COLOR
         axis.plot(
             values,
-            np.full(len(values), place),
+            np.full(len(values), index),
             "o",
             color=color,
             alpha=0.4,
@@ -117,7 +117,7 @@ def _draw_shortfalls(axis, shortfalls: dict[str, list[float]]) -> None:
         if len(finite):
             axis.plot(
                 [min(finite.mean(), FAR)],
-                [place],
+                [index],
                 "|",
                 color="black",
                 markersize=13,
@@ -129,7 +129,7 @@ def _draw_shortfalls(axis, shortfalls: dict[str, list[float]]) -> None:
             text += f"; {n_far} beyond {FAR:g}"
         if len(finite) < len(values):
             text += f"; {len(values) - len(finite)} diverged"
-        axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
+        axis.text(1.02, index, text, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
     axis.set_xscale("log")
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)

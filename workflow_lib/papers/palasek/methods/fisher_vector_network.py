@@ -90,7 +90,7 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         if len(np.unique(data.labels)) < 2:
             raise UserError(
-                place=f"{data.split.paths['split']}, with {data.size} training rows",
+                location=f"{data.split.paths['split']}, with {data.size} training rows",
                 found="training rows of one class only",
                 expected="labelled bags of at least two classes",
                 remedy="raise training_sizes in the experiment, or split by class",
@@ -119,7 +119,7 @@ class Method(base.Method):
         starts = []
         for fold in data.fold_numbers:
             places = np.flatnonzero(data.folds != fold)
-            own = [bags[place] for place in places]
+            own = [bags[index] for index in places]
             starts.append((self._start(data, own, weak), places))
         for point in combinations(grid):
             scores = np.empty((data.size, data.n_classes))
@@ -130,7 +130,7 @@ class Method(base.Method):
                     scores[heldout] = one_hot(labels[:1], data.n_classes)
                     continue
                 fitted = start.fitted(self, labels, data.n_classes, point)
-                scores[heldout] = fitted.scores([bags[place] for place in heldout])
+                scores[heldout] = fitted.scores([bags[index] for index in heldout])
             yield point, scores
 
     def _start(self, data: FitData, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:

@@ -100,7 +100,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     if options.local_features == "dense-sift" and (options.patch < 8 or options.patch % 4):
         raise UserError(
-            place="options of the reader 'image_bags', key patch",
+            location="options of the reader 'image_bags', key patch",
             found=f"{options.patch} pixels",
             expected="for dense-sift a multiple of 4, from 8 on",
             remedy="fix patch, or choose local_features: colour-patches",
@@ -109,7 +109,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     if options.local_features.startswith(VGG16):
         if options.weights is None:
             raise UserError(
-                place="options of the reader 'image_bags', key weights",
+                location="options of the reader 'image_bags', key weights",
                 found="no file",
                 expected=f"the published weights of VGG16, for {options.local_features}",
                 remedy=f"download {PUBLISHED.address}, and name the file",
@@ -145,7 +145,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         names,
         class_names,
         [f"{entry.class_name}/{entry.name}" for entry in kept],
-        place=str(path),
+        location=str(path),
         rows_read=n_read,
         report={"exclusions": excluded},
         **pack(bags, unit, places),

@@ -53,7 +53,7 @@ def draw(family_scores: Sequence[str | Path], *, shown_methods: Mapping[str, Map
     }
     if not any(found.values()):
         raise UserError(
-            place="a figure of the kind families",
+            location="a figure of the kind families",
             found=f"no median RFP in {', '.join(map(str, family_scores))}",
             expected="test rows of more than one class",
             remedy="leave the figure out, or use splits with more test rows",

@@ -96,13 +96,13 @@ def draw(
         axes = figure.subplots(len(chosen), len(shown), squeeze=False, sharex=False, sharey=True)
         orders = [_order(model, sequences) for model in shown]
         for row, line in zip(chosen, axes, strict=True):
-            place = rows_of[partition["test"][row]]
+            location = rows_of[partition["test"][row]]
             for column, (axis, model) in enumerate(zip(line, shown, strict=True)):
                 gamma = model.posteriors([sequences[row]]).gamma[0][:, orders[column]]
                 log_p = model.score_samples([sequences[row]])[0]
                 _draw_areas(axis, gamma, sequences[row], letters)
                 axis.set_title(
-                    f"{names[labels[row]]}: {place}{of_models[column]}\nlog p = {log_p:.1f}",
+                    f"{names[labels[row]]}: {location}{of_models[column]}\nlog p = {log_p:.1f}",
                     fontsize=8.5,
                 )
             line[0].set_ylabel("posterior")

@@ -98,9 +98,9 @@ class LetterLikelihoods:
         width = self._table.shape[2]
         self._rows = (np.arange(n_models * n_states) * width).reshape(n_models, n_states, 1)
 
-    def at(self, place: slice) -> np.ndarray:
+    def at(self, index: slice) -> np.ndarray:
         """Return b (M, S, n) of these positions."""
-        letters = self._letters[:, place]
+        letters = self._letters[:, index]
         if len(letters) == 1:
             return self._table[0].take(letters[0], axis=1)[None]
         return self._table.take(self._rows + letters[:, None])

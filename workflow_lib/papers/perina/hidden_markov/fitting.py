@@ -138,7 +138,7 @@ def expectation_maximisation(
         log_priors = log_prior(parameters, emissions, prior)
         objectives = counts.log_likelihoods + log_priors
         left = []
-        for place, (model, objective) in enumerate(zip(running, objectives.tolist())):
+        for index, (model, objective) in enumerate(zip(running, objectives.tolist())):
             if ends[model] is not None:
                 continue
             history = histories[model]
@@ -146,14 +146,14 @@ def expectation_maximisation(
             if iteration == max_iter or (
                 iteration > 0 and history[-1] - history[-2] < tol * abs(objective)
             ):
-                ends[model] = Fit(parameters.of([place]), history, float(log_priors[place]))
+                ends[model] = Fit(parameters.of([index]), history, float(log_priors[index]))
             else:
-                left.append(place)
+                left.append(index)
         if not left:
             break
         parameters = maximisation(counts, parameters, emissions, prior, floors[running])
         if len(left) < REARRANGED_BELOW * len(running):
-            running = [running[place] for place in left]
+            running = [running[index] for index in left]
             parameters = parameters.of(left)
             own = [subsets[model] for model in running]
             blocks = arranged(emissions, sequences, own, parameters.initial.shape[1])

@@ -137,6 +137,6 @@ class VectorLikelihoods:
         relative -= self.log_units[:, None]
         self._relative = np.exp(relative, out=relative)
 
-    def at(self, place: slice) -> np.ndarray:
+    def at(self, index: slice) -> np.ndarray:
         """Return the relative densities (M, S, n) of these positions."""
-        return self._relative[:, :, place]
+        return self._relative[:, :, index]

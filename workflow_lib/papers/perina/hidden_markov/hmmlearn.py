@@ -34,9 +34,9 @@ def expected_counts(
     log_likelihoods = np.zeros(len(initial))
     offsets = np.array(layout.offsets)
     for model, (pi, a) in enumerate(zip(initial, transitions)):
-        for place in range(int(layout.own[0, model])):
-            length = int((layout.own[:, model] > place).sum())
-            steps = offsets[:length] + place
+        for index in range(int(layout.own[0, model])):
+            length = int((layout.own[:, model] > index).sum())
+            steps = offsets[:length] + index
             b = np.ascontiguousarray(every[model][:, steps].T)
             log_p, forward, scales = _hmmc.forward_scaling(pi, a, b)
             backward = _hmmc.backward_scaling(pi, a, b, scales)

@@ -207,10 +207,10 @@ class HiddenMarkovModel(ParameterMixin):
             layout = arrange(batch, [subset], padded=True)
             found = exact_posterior(parameters, emissions, emissions.observe(batch, layout), layout)
             states, pairs = np.moveaxis(found.gamma, 0, 1), np.moveaxis(found.pairs(), 2, 0)
-            for place, index in enumerate(layout.order[0].tolist()):
+            for position, index in enumerate(layout.order[0].tolist()):
                 length = batch.lengths[index]
-                gamma[index] = states[:length, :, place].copy()
-                xi[index] = pairs[: length - 1, :, :, place].copy()
+                gamma[index] = states[:length, :, position].copy()
+                xi[index] = pairs[: length - 1, :, :, position].copy()
         return Posteriors(gamma, xi)
 
     @property

@@ -32,7 +32,7 @@ IMPOSSIBLE = 1e-300
 class Likelihoods(Protocol):
     """The likelihoods b_i(x) of every position, in units of their own a position."""
 
-    def at(self, place: slice) -> np.ndarray:
+    def at(self, location: slice) -> np.ndarray:
         """Return b (M, S, n) of these positions."""
 
     @property
@@ -94,16 +94,16 @@ def filtered(
     states, scales = np.zeros(shape), np.ones((len(initial), layout.size))
     transposed = np.ascontiguousarray(transitions.swapaxes(1, 2))
     for step, n in enumerate(layout.active):
-        place = layout.at(step)
-        now = states[:, :, place]
+        index = layout.at(step)
+        now = states[:, :, index]
         if step == 0:
             now[...] = initial[:, :, None]
         else:
             np.matmul(transposed, states[:, :, layout.at(step - 1, n)], out=now)
-        now *= likelihoods.at(place)
+        now *= likelihoods.at(index)
         scale = now.sum(axis=1)
         np.maximum(scale, IMPOSSIBLE, out=scale)
-        scales[:, place] = scale
+        scales[:, index] = scale
         now /= scale[:, None]
     return Filtered(states, scales)
 
@@ -117,9 +117,9 @@ def steps_back(
     for step in range(len(layout.active) - 1, -1, -1):
         following = None
         if step + 1 < len(layout.active):
-            place = layout.at(step + 1)
-            following = likelihoods.at(place) * backward
-            following /= scales[:, None, place]
+            index = layout.at(step + 1)
+            following = likelihoods.at(index) * backward
+            following /= scales[:, None, index]
             n, n_next = layout.active[step], layout.active[step + 1]
             if n == n_next:
                 backward = np.matmul(transitions, following)
@@ -164,8 +164,8 @@ def expected_counts(
     states, scales = filtered(initial, transitions, likelihoods, layout)
     outer = np.zeros_like(transitions)
     for step, following, backward in steps_back(transitions, likelihoods, layout, scales):
-        place = layout.at(step)
-        now = states[:, :, place]
+        index = layout.at(step)
+        now = states[:, :, index]
         if following is not None:
             n = following.shape[2]
             _leave_out(following, layout.own[step + 1])

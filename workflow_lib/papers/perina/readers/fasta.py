@@ -98,7 +98,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     roles = options.roles or ("training",) * max(len(sources), 1)
     check_sources(sources, "fasta", *(f"a file of {role} sequences" for role in roles))
-    place = ", ".join(map(str, sources))
+    location = ", ".join(map(str, sources))
     records = [
         record
         for path, role in zip(sources, roles)
@@ -107,7 +107,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     found = sorted({record.label for record in records})
     if len(found) == len(records) > 2:
         raise UserError(
-            place=place,
+            location=location,
             found=f"each of the {len(records)} sequences has a class of its own: "
             f"{listed_names(found, 3)}",
             expected="headers that name the class of each sequence",
@@ -116,27 +116,27 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         )
     for label in options.class_names:
         if label not in found:
-            raise unknown_name(f"{place}, option class_names", "class", label, found)
+            raise unknown_name(f"{location}, option class_names", "class", label, found)
     named = [
         record._replace(label=options.class_names.get(record.label, record.label))
         for record in records
     ]
-    kept, excluded = usable_records(named, options.letters, options.least_letters, place)
+    kept, excluded = usable_records(named, options.letters, options.least_letters, location)
     groups = {}
     if options.roles:
-        _check_roles(kept, place)
+        _check_roles(kept, location)
         groups["fixed"] = {"role": np.array([record.role for record in kept], dtype=np.int64)}
     report = {"exclusions": excluded}
-    return letter_dataset(kept, options.letters, place, len(records), report, **groups)
+    return letter_dataset(kept, options.letters, location, len(records), report, **groups)
 
 
-def _check_roles(records: Sequence[Record], place: str) -> None:
+def _check_roles(records: Sequence[Record], location: str) -> None:
     """Refuse a given test set of which a class has no training sequence, or without sequences."""
     classes = [{each.label for each in records if each.role == role} for role in (0, 1)]
     unlearned = sorted(classes[1] - classes[0])
     if unlearned or not classes[1]:
         raise UserError(
-            place=place,
+            location=location,
             found=f"no training sequence of the class {listed_names(unlearned)}"
             if unlearned
             else "no test sequence that can be used",
@@ -150,16 +150,16 @@ def _records(path: Path, options: Options, role: int) -> Iterator[Record]:
     from workflow_lib.data.sequence_records import Record, checked_letters
 
     for number, header, sequence in fasta_entries(read_text(path), str(path)):
-        place = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         match = re.search(options.class_pattern, header)
         label = match.group(1) if match else None
         if not label:
             raise UserError(
-                place=place,
+                location=location,
                 found=f"no class in the header '>{header[:60]}'",
                 expected=f"a class that the option class_pattern finds: {options.class_pattern}",
                 remedy="write the class into the header, or change class_pattern",
             )
         # A header that is only a class does not tell rows apart.
         name = header if header != label else f"{path.name}, line {number}"
-        yield Record(label, name, checked_letters(sequence, place), role)
+        yield Record(label, name, checked_letters(sequence, location), role)

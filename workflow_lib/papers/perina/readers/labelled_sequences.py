@@ -63,9 +63,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
     check_sources(sources, "labelled_sequences", "the file of the sequences")
-    place, records = str(sources[0]), list(records_of_lines(sources[0]))
-    kept, excluded = usable_records(records, options.letters, options.word_length, place)
-    stated = place, len(records), {"exclusions": excluded}
+    location, records = str(sources[0]), list(records_of_lines(sources[0]))
+    kept, excluded = usable_records(records, options.letters, options.word_length, location)
+    stated = location, len(records), {"exclusions": excluded}
     if options.inputs == "letters":
         return letter_dataset(kept, options.letters, *stated)
     inputs, names = _counts([_words(record.sequence, options) for record in kept])

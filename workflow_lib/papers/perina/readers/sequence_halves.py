@@ -89,35 +89,35 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
     check_sources(sources, "sequence_halves", "the file of the sequences")
-    place, known = str(sources[0]), (options.letters, options.least_letters)
+    location, known = str(sources[0]), (options.letters, options.least_letters)
     read_records = list(records_of_lines(sources[0]))
-    wholes, excluded = usable_records(read_records, *known, place)
+    wholes, excluded = usable_records(read_records, *known, location)
     divided = [whole for whole in wholes if whole.label in options.halves]
-    halves = [half for whole in divided for half in _halves(whole, options, place)]
+    halves = [half for whole in divided for half in _halves(whole, options, location)]
     numbers = _groups([half.sequence for half in halves])
     if options.shortest is not None:
         generator = np.random.default_rng(seed)
         halves = [_cropped(half, options.shortest, generator) for half in halves]
     grouped = [half._replace(group=number) for half, number in zip(halves, numbers)]
-    kept, excluded_halves = usable_records(grouped, *known, place)
+    kept, excluded_halves = usable_records(grouped, *known, location)
     counts = {reason: 2 * count + excluded_halves[reason] for reason, count in excluded.items()}
     counts[OF_OTHER_CLASS] = 2 * (len(wholes) - len(divided))
     return letter_dataset(
         kept,
         options.letters,
-        place,
+        location,
         2 * len(read_records),
         {"exclusions": counts},
         groups={"sequence": np.array([record.group for record in kept], dtype=np.int64)},
     )
 
 
-def _halves(whole: Record, options: Options, place: str) -> Iterator[Record]:
+def _halves(whole: Record, options: Options, location: str) -> Iterator[Record]:
     """Yield the left and the right half of a sequence."""
     middle, needed = len(whole.sequence) // 2, options.length + options.distance
     if middle < needed:
         raise wrong_source(
-            f"{place}, sequence '{whole.name}'",
+            f"{location}, sequence '{whole.name}'",
             f"{len(whole.sequence)} letters",
             f"at least {2 * needed}: halves of {options.length} letters, {options.distance} from "
             "the middle",

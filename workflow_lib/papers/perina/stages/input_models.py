@@ -100,7 +100,7 @@ def run(
                     )
                 except ValueError as error:
                     raise UserError(
-                        place=f"{model_file}, with {dataset}",
+                        location=f"{model_file}, with {dataset}",
                         found=str(error),
                         expected="inputs that the model can be fitted to",
                         remedy="fix the data, or settings and grid of the model",
@@ -140,7 +140,7 @@ def _subsets(
     for label, own in zip(classes, subsets, strict=True):
         if not len(own):
             raise UserError(
-                place=f"{model_file}, per_class: true",
+                location=f"{model_file}, per_class: true",
                 found=f"class '{names[label]}' has no row among those that train when fold {fold} "
                 f"of {len(folds)} training rows is held out",
                 expected="at least two training rows of each class, in different folds",

@@ -76,7 +76,7 @@ def run(
                     columns = fold_space.transform(items_in(rows, items))
                 except ValueError as error:
                     raise UserError(
-                        place=f"{key_place(method_file, 'score_space')}, with {dataset}",
+                        location=f"{key_place(method_file, 'score_space')}, with {dataset}",
                         found=str(error),
                         expected="rows that have scores of this kind and level",
                         remedy="choose another level, or leave the method out of the experiment",

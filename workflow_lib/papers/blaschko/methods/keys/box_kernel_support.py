@@ -11,7 +11,7 @@ from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxKernelSupportGrid(Grid):
-    """Of joint kernel support estimation for boxes with a chi-squared kernel."""
+    """Grid of joint kernel support estimation for boxes with a chi-squared kernel."""
 
     nu: Shares
     """Largest shares nu of training boxes that count as outliers, in (0, 1]; with 1 all have the

@@ -10,7 +10,7 @@ from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxMachineGrid(Grid):
-    """Of structured support vector machines for boxes."""
+    """Grid of structured support vector machines for boxes."""
 
     cost: SomePositive
     """Costs C of the mean loss."""

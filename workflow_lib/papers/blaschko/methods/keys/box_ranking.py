@@ -12,7 +12,7 @@ from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxRankingGrid(Grid):
-    """Of rankings of boxes."""
+    """Grid of rankings of boxes."""
 
     cost: SomePositive
     """Costs C of the mean hinge of a preference. From some small cost on all lower ones find the

@@ -12,7 +12,7 @@ from workflow_lib.papers.blaschko.box_methods import BoxMethod
 
 
 class BoxSupportGrid(Grid):
-    """Of joint kernel support estimation for boxes."""
+    """Grid of joint kernel support estimation for boxes."""
 
     nu: Shares
     """Largest shares nu of training boxes that count as outliers, in (0, 1]; with 1 all have the

@@ -19,7 +19,7 @@ Shares = Annotated[tuple[Share, ...], Field(min_length=1), AfterValidator(strict
 
 
 class CanonicalGrid(RidgeGrid):
-    """Of kernel canonical correlation analysis."""
+    """Grid of kernel canonical correlation analysis."""
 
     laplacian_weight: Factors
     """Weights gamma of the graph Laplacian of the inputs relative to the penalty `alpha`, strictly

@@ -17,7 +17,7 @@ Couplings = Annotated[
 
 
 class CouplingGrid(RidgeGrid):
-    """Of kernel ridge regression that couples the outputs."""
+    """Grid of kernel ridge regression that couples the outputs."""
 
     rank: Sizes = ()
     """Ranks of the fitted values, strictly increasing. For `fitted_rank_ridge`. A rank of at least

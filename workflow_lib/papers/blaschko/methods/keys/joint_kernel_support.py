@@ -13,7 +13,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class PairGrid(Grid):
-    """Of joint kernel support estimation."""
+    """Grid of joint kernel support estimation."""
 
     nu: Shares
     """Largest shares of training pairs that count as outliers, above 0 and at most 1. At 1 all
@@ -28,7 +28,7 @@ class PairGrid(Grid):
 
 
 class PairExample(OneExample):
-    """Of joint kernel support estimation."""
+    """Values for joint kernel support estimation with one labelled example per class."""
 
     nu: Fraction | None = None
     """Used instead of `grid.nu`."""

@@ -11,7 +11,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class KSupportGrid(Grid):
-    """Of linear regression with k-support penalties."""
+    """Grid of linear regression with k-support penalties."""
 
     alpha: Alphas
     """Penalties lambda_0 of equation (13), relative to q k / p of q inputs and p magnitudes

@@ -20,7 +20,7 @@ from workflow_lib.methods.contract.method_file import MethodFile
 
 
 class RankingGrid(Grid):
-    """Of rankings of candidates."""
+    """Grid of rankings of candidates."""
 
     cost: SomePositive
     """Costs C of the mean violated preference of a training row."""
@@ -34,7 +34,7 @@ class RankingGrid(Grid):
 
 
 class RankingExample(OneExample):
-    """Of rankings of candidates."""
+    """Values for rankings of candidates with one labelled example per class."""
 
     cost: Positive | None = None
     """Used instead of `grid.cost`."""

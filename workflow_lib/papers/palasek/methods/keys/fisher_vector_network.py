@@ -15,7 +15,7 @@ WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MAX_COUNT)]
 
 
 class NetworkGrid(Grid):
-    """Of Fisher vector networks."""
+    """Grid of Fisher vector networks."""
 
     penalty: SomePositive
     """Penalties on the squared weights of the linear layer."""
@@ -31,7 +31,7 @@ class NetworkGrid(Grid):
 
 
 class NetworkExample(OneExample):
-    """Of Fisher vector networks."""
+    """Values for Fisher vector networks with one labelled example per class."""
 
     penalty: Positive | None = None
     """Used instead of `grid.penalty`."""

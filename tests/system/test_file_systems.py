@@ -102,12 +102,12 @@ def test_a_disk_that_a_job_fills_is_named_and_no_file_is_incomplete(number, fini
 def test_another_full_disk_does_not_harm_the_results(number, finished, expected, tmp_path):
     name, blocks = OTHER_DISKS[number]
     # In the folder of the run, which is a repository, temporary files would be changes to record.
-    place = tmp_path / name if name == "temporary" else finished / name
-    with mounted_disk(place) as disk:
+    location = tmp_path / name if name == "temporary" else finished / name
+    with mounted_disk(location) as disk:
         remove(finished, STAGES[6])
         shutil.rmtree(finished / "logs", ignore_errors=True)
         disk.leave(blocks)
-        variables = {"TMPDIR": str(place)} if name == "temporary" else {}
+        variables = {"TMPDIR": str(location)} if name == "temporary" else {}
         outcome = run(finished, **variables)
         if outcome.status:
             assert_words(outcome, FULL + NO_MEMORY if name == "logs" else FULL)

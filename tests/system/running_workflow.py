@@ -123,11 +123,11 @@ class RunAtWork:
 
 def jobs_at_work(folder: Path) -> list[psutil.Process]:
     """Return the jobs of any run in `folder`, including those whose run has ended."""
-    place = str(folder / ".snakemake" / "scripts") + os.sep
+    location = str(folder / ".snakemake" / "scripts") + os.sep
     return [
         process
         for process in psutil.process_iter(["cmdline", "status"])
-        if any(word.startswith(place) for word in process.info["cmdline"] or ())
+        if any(word.startswith(location) for word in process.info["cmdline"] or ())
     ]
 
 
