@@ -65,10 +65,10 @@ def read(options, sources, seed):
     drawn = [random.normal(1.0, 1.0, (random.integers(3, 9))) for _ in range(options.n_rows)]
     ends = np.array([[walk.sum(), walk.mean()] for walk in drawn])
     items = walks.pack(drawn)
-    names = [f"step_{place + 1}" for place in range(items["inputs"].shape[1])]
+    names = [f"step_{index + 1}" for index in range(items["inputs"].shape[1])]
     return dataset_tree(
         items.pop("inputs"), ends + 0.1 * random.normal(size=ends.shape), names, ["end", "mean"],
-        place="the drawn walks", **items,
+        location="the drawn walks", **items,
     )
 ''',
     "methods/walk_ends.py": '''
