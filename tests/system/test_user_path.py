@@ -28,8 +28,8 @@ from small_run import (
     make_once,
     write_yaml,
 )
+from test_file_systems import FULL, NO_MEMORY, assert_words
 from test_kills import KILLED_AT_A_RENAME, follow
-from test_places import FULL, NO_MEMORY, assert_words
 from test_two_runs import ADVICE, REFUSAL
 from whole_results import assert_none_incomplete, assert_whole
 
