@@ -107,7 +107,8 @@ def reading(
     files: Sequence[str] = (),
 ) -> Job:
     """Return the job that reads a dataset from its sources or its own files."""
-    params = {"reader": reader, "options": dict(options), "seed": 5, "feature_kinds": []}
+    settings = {"reader": reader, "options": dict(options), "seed": 5}
+    params = {"settings": settings, "feature_kinds": []}
     params |= {"class_tree": None, "class_costs": None}
     inputs = {"sources": list(sources), "files": list(files), "features": []}
     return Job("read.py", inputs, [output], params)
