@@ -128,7 +128,7 @@ def run(folder: Path, sample: Sample, jobs: list[Job]) -> Ended:
         "data_profile.py",
         {"dataset": dataset, "files": [options["file"]]},
         [f"results/{name}/data-profile.json"],
-        {"options": options, "seed": 5},
+        {"settings": {"options": options, "seed": 5}},
     )
     return run_jobs(folder, [reading("table", dataset, options, files=[options["file"]]), profile])
 
