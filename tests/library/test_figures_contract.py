@@ -75,10 +75,10 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
     names |= {"image_rows": 2, "image_columns": 3}
     files = {"calibration": write_calibration(folder, n_outputs=3)[0]}
     files |= {"dataset": folder / "data.h5", "models": [], "regressions": []}
-    levels, location = ("Paris", "London", "Rome"), np.arange(24) % 3
-    column = TrainingColumn(levels, location[:12], location[:0], outputs[:12], np.arange(12) % 3)
+    levels, codes = ("Paris", "London", "Rome"), np.arange(24) % 3
+    column = TrainingColumn(levels, codes[:12], codes[:0], outputs[:12], np.arange(12) % 3)
     encoders = EncodedColumns.fit({"town": ("target", column)}, {"town": 0})
-    learned = {"described": json_bytes([["town", "target", levels]]), "codes": location[:, None]}
+    learned = {"described": json_bytes([["town", "target", levels]]), "codes": codes[:, None]}
     tree = {"inputs": inputs, "outputs": outputs, "names": names, "learned_columns": learned}
     tree["places"] = {"row": np.array([0, 0, 1]), "column": np.array([0, 2, 1])}
     write_artifact(files["dataset"], tree, "dataset")

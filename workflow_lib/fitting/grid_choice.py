@@ -26,7 +26,7 @@ class GridChoice:
         lambda_0 of eq. (13).
     settings : dict
         The other values of the point by name.
-    location : tuple of int
+    index : tuple of int
         Number of the combination of settings, and of the penalty.
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
@@ -37,7 +37,7 @@ class GridChoice:
     kernel: InputKernel
     alpha_rest: float
     settings: dict[str, Any]
-    location: tuple[int, int]
+    index: tuple[int, int]
     score: float
     heldout_outputs: np.ndarray | None = None
     # There is no leading block.

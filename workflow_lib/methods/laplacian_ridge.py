@@ -143,7 +143,7 @@ def select(
             if found:
                 heldout = np.empty_like(outputs)
                 for rows, predicted in zip(solver.heldout, predictions, strict=True):
-                    heldout[rows] = predicted[found.location[1]]
+                    heldout[rows] = predicted[found.index[1]]
                 best = replace(found, heldout_outputs=heldout)
     return best
 

@@ -338,12 +338,12 @@ def stratified_rows(
     n_test : int
         Fewer rows are test rows if too many classes have a single row.
     """
-    location = np.empty(len(strata))
+    position = np.empty(len(strata))
     for label in np.unique(strata):
         rows = generator.permutation(np.flatnonzero(strata == label))
         # Evenly spaced over the order, from a random start.
-        location[rows] = (np.arange(len(rows)) + generator.random()) / len(rows)
-    order = np.argsort(location, kind="stable")
+        position[rows] = (np.arange(len(rows)) + generator.random()) / len(rows)
+    order = np.argsort(position, kind="stable")
     left = np.bincount(strata)
     tests = np.zeros(len(strata), dtype=bool)
     for row in order:

@@ -313,14 +313,14 @@ def _wrapped(name: str, letters: int) -> str:
     return textwrap.fill(name, letters, break_on_hyphens=False)
 
 
-def _add_legend(location, lines: Sequence[Line], **where) -> None:
+def _add_legend(artist, lines: Sequence[Line], **where) -> None:
     """Write the legend of lines in a figure or an axis, if there are any; a label occurs once."""
     from matplotlib.lines import Line2D
 
     handles = {line.label: Line2D([], [], **line.appearance) for line in lines}
     if handles:
         where = {"ncols": max(75 // (max(map(len, handles)) + 7), 1), "alignment": "left"} | where
-        location.legend(list(handles.values()), list(handles), **where)
+        artist.legend(list(handles.values()), list(handles), **where)
 
 
 def _add_legend_of_others(figure, lines: Sequence[Line], **where) -> None:
@@ -346,11 +346,11 @@ def _name_ends(axis, groups: Sequence[Sequence[Line]]) -> None:
     stacked = np.cumsum(heights) - heights / 2
     added = isotonic_regression(ends[order] - stacked).x
     places = stacked + np.clip(added, 0.0, max(1.05 - heights.sum(), 0.0))
-    for location, index in zip(places, order):
-        _write_name(axis, groups[index], names[index], location)
+    for height, index in zip(places, order):
+        _write_name(axis, groups[index], names[index], height)
 
 
-def _write_name(axis, group: Sequence[Line], name: str, location: float) -> None:
+def _write_name(axis, group: Sequence[Line], name: str, height: float) -> None:
     """Write a name with the markers of its lines at a height, and join it to their end."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -364,7 +364,7 @@ def _write_name(axis, group: Sequence[Line], name: str, location: float) -> None
             "shrinkB": 0,
         }
         where = {"textcoords": "axes fraction", "annotation_clip": False, "zorder": 1.2}
-        axis.annotate("", group[0].last_point, (1.01, location), arrowprops=appearance, **where)
+        axis.annotate("", group[0].last_point, (1.01, height), arrowprops=appearance, **where)
     for number, appearance in enumerate(marked):
         shift = ScaledTranslation((8 + 10 * number) / 72, 0, axis.figure.dpi_scale_trans)
         appearance = {
@@ -372,7 +372,7 @@ def _write_name(axis, group: Sequence[Line], name: str, location: float) -> None
             "marker": appearance["marker"],
             "clip_on": False,
         }
-        axis.plot([1.0], [location], transform=axis.transAxes + shift, **appearance)
+        axis.plot([1.0], [height], transform=axis.transAxes + shift, **appearance)
     where = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     begin = (5 + 10 * len(marked), 0)
-    axis.annotate(name, (1.0, location), begin, va="center", fontsize=9, **where)
+    axis.annotate(name, (1.0, height), begin, va="center", fontsize=9, **where)

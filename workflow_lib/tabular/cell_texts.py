@@ -38,16 +38,16 @@ def known_places(texts: Iterable[str], known: Sequence[str]) -> np.ndarray:
     """
     exact = {text: index for index, text in enumerate(known)}
     by_key: dict[tuple[Callable, Hashable], list[int]] = {}
-    for text, location in exact.items():
+    for text, index in exact.items():
         for key in (_cell, _number):
-            by_key.setdefault((key, key(text)), []).append(location)
+            by_key.setdefault((key, key(text)), []).append(index)
 
     @cache
-    def location(text: str) -> int:
+    def index_of(text: str) -> int:
         same = [by_key.get((key, key(text)), ()) for key in (_cell, _number) if text]
         return exact.get(text, next((places[0] for places in same if len(places) == 1), -1))
 
-    return np.array([location(text) for text in texts], dtype=np.int64)
+    return np.array([index_of(text) for text in texts], dtype=np.int64)
 
 
 def known_spelling(texts: Iterable[str], known: Sequence[str]) -> list[str]:

@@ -72,8 +72,8 @@ def pooled_rows(bags: Sequence[np.ndarray], unit: float = 1.0) -> tuple[np.ndarr
         np.concatenate([bag.mean(axis=0, dtype=np.float64), bag.std(axis=0, dtype=np.float64)])
         for bag in bags
     ]
-    places = range(1, bags[0].shape[1] + 1)
-    names = [f"{what}_{location}" for what in ("mean", "deviation") for location in places]
+    columns = range(1, bags[0].shape[1] + 1)
+    names = [f"{what}_{column}" for what in ("mean", "deviation") for column in columns]
     return unit * np.array(rows), names
 
 

@@ -85,7 +85,7 @@ class GaussianModel(ParameterMixin):
         for _, batch in rows.batches(size):
             found = mixture_batches.statistics_of_memberships(
                 mixture_batches.features(batch, mean, self.covariance_type),
-                lambda location: np.ones((1, 1, location.stop - location.start)),
+                lambda block: np.ones((1, 1, block.stop - block.start)),
                 (1, 1),
                 self.covariance_type,
             )

@@ -270,15 +270,15 @@ class GaussianMixtureModel(ParameterMixin):
         self._check_is_fitted()
         rows = RowReader(Y)
         self._check_columns(Y, rows.dimension)
-        for location in mixture_batches.blocks(rows.n_rows, max(self.means_.shape)):
+        for block in mixture_batches.blocks(rows.n_rows, max(self.means_.shape)):
             log_joint = log_gaussian_densities(
-                rows.read(location.start, location.stop),
+                rows.read(block.start, block.stop),
                 self.means_,
                 self.covariances_,
                 self.covariance_type,
             )
             log_joint += np.log(self.weights_)
-            yield location, *_posterior(log_joint)
+            yield block, *_posterior(log_joint)
 
     def score_samples(self, Y) -> np.ndarray:
         """Return log p(y) of every row of `Y` (n, d), in nats: an array (n,).

@@ -168,9 +168,9 @@ class RowReader:
         chosen.sort()
         count, mean, scatter = 0, np.zeros(self.dimension), 0.0
         sample = np.empty((n_sample, self.dimension))
-        for location, rows in self.batches(size):
-            first, last = np.searchsorted(chosen, [location.start, location.stop])
-            sample[first:last] = rows[chosen[first:last] - location.start]
+        for block, rows in self.batches(size):
+            first, last = np.searchsorted(chosen, [block.start, block.stop])
+            sample[first:last] = rows[chosen[first:last] - block.start]
             # Moments of two parts from their own (Chan, Golub & LeVeque 1979): no digits are lost.
             batch_mean = rows.mean(axis=0)
             difference = batch_mean - mean
@@ -504,9 +504,9 @@ def _full_log_joint(constants, present, means, covariances):
 
     def log_joint(values):
         joint = np.full((*present.shape, len(values)), ABSENT)
-        for location, inverse, constant in zip(places, inverses, constants):
-            whitened = inverse @ (values[:, :-1] - means[*location]).T
-            joint[*location] = constant - 0.5 * np.einsum("dn,dn->n", whitened, whitened)
+        for component, inverse, constant in zip(places, inverses, constants):
+            whitened = inverse @ (values[:, :-1] - means[*component]).T
+            joint[*component] = constant - 0.5 * np.einsum("dn,dn->n", whitened, whitened)
         return joint.reshape(present.size, -1)
 
     return log_joint

@@ -531,16 +531,16 @@ def _checked_weights(weights, n_bags: int) -> np.ndarray:
 
 def _checked_bags(bags, width: int | None = None) -> list[np.ndarray]:
     checked = []
-    for location, bag in enumerate(as_items(bags, "Bags")):
-        bag = as_numbers(bag, f"Bag {location}")
+    for index, bag in enumerate(as_items(bags, "Bags")):
+        bag = as_numbers(bag, f"Bag {index}")
         if bag.ndim != 2 or 0 in bag.shape:
             raise ValueError(
-                f"Bag {location} must be rows of numbers; found the shape {bag.shape}."
+                f"Bag {index} must be rows of numbers; found the shape {bag.shape}."
             )
         width = width or bag.shape[1]
         if bag.shape[1] != width:
-            raise ValueError(f"Bag {location} has {bag.shape[1]} columns; expected {width}.")
+            raise ValueError(f"Bag {index} has {bag.shape[1]} columns; expected {width}.")
         if not np.isfinite(bag).all():
-            raise ValueError(f"Bag {location} holds NaN or infinity.")
+            raise ValueError(f"Bag {index} holds NaN or infinity.")
         checked.append(bag)
     return checked

@@ -189,7 +189,7 @@ def draw_methods(
     return figure
 
 
-def _mark(axis, values: Iterable[float], location: float, *, marker: str, **appearance) -> bool:
+def _mark(axis, values: Iterable[float], height: float, *, marker: str, **appearance) -> bool:
     """Mark values in a row, those beyond the axis as triangles at its edge; return if any are."""
     low, high = axis.get_xlim()
     values = np.asarray(values, dtype=float)
@@ -199,7 +199,7 @@ def _mark(axis, values: Iterable[float], location: float, *, marker: str, **appe
         (np.full(np.sum(values > high), high), ">"),
     )
     for shown, mark in groups:
-        axis.plot(shown, [location] * len(shown), mark, clip_on=False, **appearance)
+        axis.plot(shown, [height] * len(shown), mark, clip_on=False, **appearance)
     return any(len(shown) for shown, _ in groups[1:])
 
 

@@ -171,6 +171,6 @@ def select(
         if found:
             heldout = np.empty_like(outputs)
             for number, predicted in enumerate(predictions):
-                heldout[inputs.folds == number] = predicted[found.location]
+                heldout[inputs.folds == number] = predicted[found.index]
             best = replace(found, heldout_outputs=heldout)
     return best
