@@ -91,12 +91,8 @@ rule read:
     output:
         "results/datasets/{dataset}.h5",
     params:
-        code=code(
-            "read.py", "data.reading", "data.class_losses", "core.artifacts", module_of_reader
-        ),
+        code=code("read.py", "data.read_stage", module_of_reader),
         settings=lambda wildcards: stages.reading(wildcards.dataset),
-        class_tree=lambda wildcards: settings.datasets[wildcards.dataset].class_tree,
-        class_costs=lambda wildcards: settings.datasets[wildcards.dataset].class_costs,
         feature_kinds=lambda wildcards: description_kinds(wildcards.dataset),
     log:
         "logs/read/{dataset}.log",

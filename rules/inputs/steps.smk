@@ -23,22 +23,23 @@ def timing_files(wildcards):
 
 def steps_of(wildcards):
     """Return the artifacts of one method on one split of an experiment."""
-    folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
-    names = ["split.h5", "features.h5"]
-    names += [f"{wildcards.method}/regression.h5", f"{wildcards.method}/predictions.h5"]
-    if stages.method_of(wildcards).score_space:
-        names += [f"{stages.method_of(wildcards).score_space.models}/input_models.h5"]
-        names += [f"{wildcards.method}/input_scores.h5"]
-    if stages.method_of(wildcards).model:
-        names.append(f"{stages.method_of(wildcards).model}/models.h5")
-    made_for = (
-        stages.model_file,
-        stages.embedding_file,
-        stages.weak_label_file,
-        stages.alignment_file,
-    )
-    others = [path for path in (function(wildcards) for function in made_for) if path]
-    return [*(f"{folder}/{name}" for name in names), *others]
+    method = stages.method_of(wildcards)
+    paths = [
+        stages.split_file(wildcards),
+        stages.feature_file(wildcards),
+        stages.regression_file(wildcards),
+        stages.prediction_file(wildcards),
+        stages.embedding_file(wildcards),
+        stages.weak_label_file(wildcards),
+        stages.alignment_file(wildcards),
+        stages.input_score_file(wildcards),
+    ]
+    if method.score_space:
+        paths.append(stages.input_model_file(wildcards))
+    if method.model:
+        # Those that weak rows are annotated with are made of the first.
+        paths += [stages.fitted_model_file(wildcards), stages.model_file(wildcards)]
+    return [path for path in paths if path]
 
 
 def time_records(wildcards):

@@ -108,6 +108,12 @@ def test_a_table_may_be_a_data_frame():
     np.testing.assert_allclose(answer.predict(table.head())["y"], table["y"].head(), atol=0.05)
 
 
+def test_a_fault_of_a_key_names_the_argument():
+    table = pandas.DataFrame({"a": range(30), "y": range(30)})
+    with pytest.raises(UserError, match="^argument methods: "):
+        compare(table, "y", methods=["class-krr", "m-mean"])
+
+
 @pytest.mark.parametrize(
     ("table", "outputs", "found"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import re
@@ -15,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+from script_module import script_module
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -75,12 +75,7 @@ with job(snakemake):
 
 @pytest.fixture(scope="module")
 def terminal():
-    specification = importlib.util.spec_from_file_location(
-        "terminal", ROOT / "scripts" / "terminal.py"
-    )
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return script_module("terminal")
 
 
 @pytest.fixture

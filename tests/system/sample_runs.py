@@ -108,8 +108,8 @@ def reading(
 ) -> Job:
     """Return the job that reads a dataset from its sources or its own files."""
     settings = {"reader": reader, "options": dict(options), "seed": 5}
+    settings |= {"class_tree": None, "class_costs": None}
     params = {"settings": settings, "feature_kinds": []}
-    params |= {"class_tree": None, "class_costs": None}
     inputs = {"sources": list(sources), "files": list(files), "features": []}
     return Job("read.py", inputs, [output], params)
 

@@ -439,8 +439,8 @@ def kernel_values_in_hdf5(folder: Path, spoil: Callable, victim: Path) -> dict:
 def test_a_table_in_hdf5_is_read_from_its_own_file_only(tmp_path, victim, write, spoil):
     options = write(tmp_path, spoil, victim)
     settings = {"reader": "table", "options": options, "seed": 1}
+    settings |= {"class_tree": None, "class_costs": None}
     params = {"settings": settings, "feature_kinds": []}
-    params |= {"class_tree": None, "class_costs": None}
     inputs = {"sources": [], "files": ["table.h5"], "features": []}
     ended = run_jobs(tmp_path, [Job("read.py", inputs, ["results/table.h5"], params)])
     assert_reported(ended, "table.h5")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from script_module import script_module
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.file_digests import digest_path, record_digest
@@ -21,12 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def adapter():
-    specification = importlib.util.spec_from_file_location(
-        "adapter", ROOT / "scripts" / "adapter.py"
-    )
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return script_module("adapter")
 
 
 def run(body, tmp_path, log=("logs/job.log",), inputs=(), outputs=(), **variables):

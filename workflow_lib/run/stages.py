@@ -134,6 +134,10 @@ class Stages:
         method = self.method_of(step)
         return f"{_folder(step)}/{method.model}{ANNOTATED if method.weak else ''}"
 
+    def fitted_model_file(self, step: Any) -> str:
+        """Return the models of a method as they were fitted, without annotations."""
+        return f"{_folder(step)}/{self.method_of(step).model}/models.h5"
+
     def model_file(self, step: Any) -> str | list:
         return f"{self.model_folder(step)}/models.h5" if self.method_of(step).model else []
 
@@ -209,6 +213,8 @@ class Stages:
         return {
             "reader": values.reader,
             "options": dict(values.options),
+            "class_tree": values.class_tree,
+            "class_costs": values.class_costs,
             "seed": self.seed_of_dataset("dataset", dataset),
         }
 

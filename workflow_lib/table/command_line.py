@@ -12,7 +12,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Sequence
-from itertools import takewhile
 from pathlib import Path
 
 from workflow_lib.core.errors import UserError
@@ -35,17 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def check(options: argparse.Namespace) -> None:
     """Print how a table is read, and which methods would be compared."""
-    from workflow_lib.table.comparison import settings_folder
-    from workflow_lib.table.new_table import write_settings
+    from workflow_lib.table.comparison import proposed, settings_folder
     from workflow_lib.table.proposal_text import summary_lines
 
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_folder(Path(folder), options.config)
         request = {"name": _name(options), "data": str(Path(options.table).resolve())}
-        proposal = write_settings(request | _request(options), settings)
-        lines = summary_lines(proposal)
-    # What follows names files and commands of the workflow.
-    print("\n".join(takewhile(lambda line: not line.startswith("Written"), lines)))
+        proposal = proposed(request | _request(options), settings)
+    print("\n".join(summary_lines(proposal, with_commands=False)))
 
 
 def run(options: argparse.Namespace) -> None:

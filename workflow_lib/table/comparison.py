@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.table.in_process import TableRun, run_table
+from workflow_lib.table.table_request import COMMAND
 from workflow_lib.table.terminal_summary import headline_lines
 
 if TYPE_CHECKING:
     import pandas
 
+    from workflow_lib.table.proposal import Proposal
     from workflow_lib.table.saved_model import SavedModel
 
 FIGURES = ("methods", "outputs", "curve")
 
 SHIPPED = Path(__file__).parents[1] / "run" / "settings"
 """The settings that come with the library."""
-
-SHARED = ("methods", "models", "input_models", "papers")
-"""Folders of settings that a comparison takes as they are."""
 
 
 def compare(
@@ -54,8 +53,7 @@ def compare(
         A row for each example; the path of a table as text, Excel, Parquet or HDF5.
     outputs : str, sequence of str or None
         The columns to predict, by names or patterns such as ``y_*``; a text may hold several,
-        separated by commas. None where ``classes`` names
-        the column of classes instead.
+        separated by commas. None where ``classes`` names the column of classes instead.
     name : str, default="table"
         From which random draws are derived, besides `seed`.
     seed : int, default=1
@@ -89,14 +87,13 @@ def compare(
     """
     # Imported here, because they take longer to load than all else.
     from workflow_lib.run.loading import load_configuration
-    from workflow_lib.table.new_table import write_settings
 
     folder = tempfile.TemporaryDirectory(prefix="comparison-")
     settings = settings_folder(Path(folder.name), config)
     requested = {"name": name, "data": _file_of(table, Path(folder.name)), **request}
     if outputs is not None:
         requested["outputs"] = outputs if isinstance(outputs, str) else list(outputs)
-    proposal = write_settings(requested, settings)
+    proposal = proposed(requested, settings)
     configuration = load_configuration(settings, {"name": name, "seed": seed})
     run = TableRun(configuration, name, Path(folder.name))
     shown = sys.stderr.isatty() if progress is None else progress
@@ -210,11 +207,10 @@ class Answer:
 
     @property
     def _predicted(self) -> str:
-        names = self._output_names()
+        """What is predicted, as the title of the page says it."""
+        classes = self._run.settings.dataset_of(self._run.name).options.get("classes")
+        names = [classes] if classes else self.model.output_names
         return ", ".join(names) if len(names) <= 3 else f"{len(names)} outputs"
-
-    def _output_names(self) -> list[str]:
-        return list(self.model.output_names) or ["classes"]
 
     def _sections(self) -> list:
         from workflow_lib.table.answer_part import answer_part
@@ -225,7 +221,7 @@ class Answer:
             self._run.name,
             data_profile=self._run.file(f"{results}/data-profile.json"),
             calibration=self._run.file(f"{results}/calibration.h5"),
-            output_names=self._output_names(),
+            output_names=self.model.output_names,
             figures=self._figures,
             folder=".",
         )
@@ -256,6 +252,24 @@ class Answer:
         return files
 
 
+def proposed(request: Mapping[str, Any], settings: Path) -> Proposal:
+    """Write the settings of a table to a folder, and return what they propose.
+
+    Raises
+    ------
+    UserError
+        As of `workflow_lib.table.new_table.write_settings`; faults of keys name the argument.
+    """
+    # Imported here, because they take longer to load than all else.
+    from workflow_lib.table.new_table import write_settings
+
+    try:
+        return write_settings(request, settings)
+    except UserError as error:
+        location = error.location.replace(f"{COMMAND}, key ", "argument ")
+        raise UserError(location, error.found, error.expected, error.remedy) from error
+
+
 def settings_folder(folder: Path, config: str | Path | None = None) -> Path:
     """Return a folder of settings with the methods of another one, and with room for a table.
 
@@ -270,11 +284,12 @@ def settings_folder(folder: Path, config: str | Path | None = None) -> Path:
             remedy="name it by config=PATH",
         )
     found = folder / "config"
-    for kind in ("datasets", "experiments"):
+    own = ("datasets", "experiments")
+    for kind in own:
         (found / kind).mkdir(parents=True)
-    for kind in SHARED:
-        if (shared / kind).is_dir():
-            (found / kind).symlink_to(shared / kind)
+    for path in shared.iterdir():
+        if path.is_dir() and path.name not in own:
+            (found / path.name).symlink_to(path)
     return found
 
 

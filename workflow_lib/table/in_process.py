@@ -55,25 +55,16 @@ class TableRun:
 
     def read(self) -> None:
         """Read the table, and describe it."""
-        from workflow_lib.core.artifacts import write_artifact
-        from workflow_lib.data.class_losses import with_class_losses
-        from workflow_lib.data.reading import read_dataset
+        from workflow_lib.data import read_stage
         from workflow_lib.table import data_profile_stage
 
-        dataset = self.settings.dataset_of(self.name)
-        settings = self.stages.reading(self.settings.experiments[self.name].dataset)
+        dataset = self.settings.experiments[self.name].dataset
+        file = self.settings.datasets[dataset].options["file"]
         with self._log("read"):
-            tree = read_dataset(**settings, sources=[])
-            write_artifact(
-                self.dataset_file,
-                with_class_losses(tree, dataset.class_tree, dataset.class_costs),
-                "dataset",
-                seed=settings["seed"],
-                allow_nan=("inputs", "outputs", "lagged_values/values"),
-            )
+            read_stage.run(**self.stages.reading(dataset), output=self.dataset_file, files=[file])
             data_profile_stage.run(
                 dataset=self.dataset_file,
-                file=dataset.options["file"],
+                file=file,
                 output=self.file(f"results/{self.name}/data-profile.json"),
                 **self.stages.data_profile(self.step()),
             )
@@ -109,7 +100,7 @@ class TableRun:
         """
         methods = self.in_order() if methods is None else methods
         with self._log(f"split-{split}"):
-            self._prepare(split)
+            self._prepare(split, methods)
             for method in methods:
                 self._learn_method(self.step(split=split, method=method))
 
@@ -203,8 +194,8 @@ class TableRun:
     def _log(self, name: str):
         return _printed_to(self.file(f"logs/{name}.log"))
 
-    def _prepare(self, split: str) -> None:
-        """Split the rows, prepare the inputs and fit the generative models of the outputs."""
+    def _prepare(self, split: str, methods: list[str]) -> None:
+        """Split the rows, prepare the inputs and fit the models of outputs of these methods."""
         from workflow_lib.protocol import annotation, features_stage, generative_models, splitting
 
         stages, step = self.stages, self.step(split=split)
@@ -222,13 +213,10 @@ class TableRun:
             seed=stages.seed_of(step, "encoders"),
             **stages.features(step),
         )
-        annotated = {
-            self.settings.methods[method].model
-            for method in self.settings.methods_of(self.name)
-            if self.settings.methods[method].weak
-        }
+        chosen = [self.settings.methods[method] for method in methods]
+        annotated = {method.model for method in chosen if method.weak}
         folder = Path(stages.split_file(step)).parent
-        for model in self.settings.models_of(self.name):
+        for model in sorted({method.model for method in chosen if method.model}):
             models = self.file(f"{folder}/{model}/models.h5")
             generative_models.run(
                 **rows,

@@ -133,12 +133,16 @@ def _n_unused(proposal: Proposal) -> int:
     return sum(proposal.facts[kind] for kind in kinds)
 
 
-def summary_lines(proposal: Proposal) -> list[str]:
-    """Return the lines for the terminal, at most 25; the last is the next command."""
+def summary_lines(proposal: Proposal, with_commands: bool = True) -> list[str]:
+    """Return the lines for the terminal, at most 25.
+
+    The last are the files that were written and the next command, unless `with_commands` is false.
+    """
     numbers = set(proposal.options.get("numbers", ()))
     text = _rendered(
         "summary.txt",
         proposal,
+        with_commands=with_commands,
         known=_known(proposal),
         left_out=_left_out_summary(_left_out(proposal)),
         missing=sorted(

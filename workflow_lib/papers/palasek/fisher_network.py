@@ -534,9 +534,7 @@ def _checked_bags(bags, width: int | None = None) -> list[np.ndarray]:
     for index, bag in enumerate(as_items(bags, "Bags")):
         bag = as_numbers(bag, f"Bag {index}")
         if bag.ndim != 2 or 0 in bag.shape:
-            raise ValueError(
-                f"Bag {index} must be rows of numbers; found the shape {bag.shape}."
-            )
+            raise ValueError(f"Bag {index} must be rows of numbers; found the shape {bag.shape}.")
         width = width or bag.shape[1]
         if bag.shape[1] != width:
             raise ValueError(f"Bag {index} has {bag.shape[1]} columns; expected {width}.")
