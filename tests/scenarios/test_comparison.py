@@ -108,10 +108,12 @@ def test_a_table_may_be_a_data_frame():
     np.testing.assert_allclose(answer.predict(table.head())["y"], table["y"].head(), atol=0.05)
 
 
-def test_a_fault_of_a_key_names_the_argument():
-    table = pandas.DataFrame({"a": range(30), "y": range(30)})
+def test_a_fault_names_the_argument_or_the_data_frame():
+    table = pandas.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "y"])
     with pytest.raises(UserError, match="^argument methods: "):
         compare(table, "y", methods=["class-krr", "m-mean"])
+    with pytest.raises(UserError, match="^the DataFrame, option outputs: "):
+        compare(table, "z")
 
 
 @pytest.mark.parametrize(

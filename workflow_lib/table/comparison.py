@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 FIGURES = ("methods", "outputs", "curve")
 
+FRAME = "table.csv"
+"""The file of a DataFrame, beside the settings."""
+
 SHIPPED = Path(__file__).parents[1] / "run" / "settings"
 """The settings that come with the library."""
 
@@ -267,6 +270,8 @@ def proposed(request: Mapping[str, Any], settings: Path) -> Proposal:
         return write_settings(request, settings)
     except UserError as error:
         location = error.location.replace(f"{COMMAND}, key ", "argument ")
+        # Only a DataFrame was written beside the settings.
+        location = location.replace(str(settings.parent / FRAME), "the DataFrame")
         raise UserError(location, error.found, error.expected, error.remedy) from error
 
 
@@ -304,7 +309,7 @@ def _file_of(table: Any, folder: Path) -> str:
             expected="a DataFrame, or the path of a table",
             remedy="pandas.DataFrame(...) makes one of arrays, lists and mappings",
         )
-    path = folder / "table.csv"
+    path = folder / FRAME
     table.to_csv(path, index=False)
     return str(path)
 
