@@ -153,12 +153,12 @@ class ChoosesKernel(Centred):
     `grid.alpha` are then relative to the size of each kernel (the number of inputs for `linear`,
     the width for widths below 1), and where a selected value lies on an edge of its grid, the grid
     is extended there once, by two values half a decade apart, and a penalty then goes on for as
-    long as the smallest one is selected, down to 1e-8: neighbouring columns of a spectrum, which
-    are almost equal, need such penalties. For texts and inner products there is no `laplacian`; the
-    kernel `tanimoto` of an experiment replaces those with a width, and a Gram matrix replaces all.
-    With one labelled example per class, where nothing can be selected, it is the first that is not
-    linear. Empty (the default): the kernel of the experiment, and penalties that are not
-    rescaled."""
+    long as the smallest one is selected, down to 1e-8, or 1e-10 times the number of training rows:
+    neighbouring columns of a spectrum, which are almost equal, need such penalties. For texts and
+    inner products there is no `laplacian`; the kernel `tanimoto` of an experiment replaces those
+    with a width, and a Gram matrix replaces all. With one labelled example per class, where nothing
+    can be selected, it is the first that is not linear. Empty (the default): the kernel of the
+    experiment, and penalties that are not rescaled."""
 
 
 class AveragesRows(Settings):
