@@ -208,11 +208,16 @@ rule predict_rows:
         model="results/{experiment}/model.h5",
         rows=lambda wildcards: settings.run.rows,
     output:
-        shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
+        shown_result(
+            f"results/{{experiment}}/predictions/{{rows}}.{settings.run.format}",
+            "predict_rows",
+            "predictions",
+        ),
     params:
         code=code("predict_rows.py", "table.table_predictions_stage", modules_of_saved_methods),
         trusted=stages.trusted_classes,
         joint=settings.run.joint,
+        keep=settings.run.keep,
         spreadsheet_safe=settings.run.spreadsheet_safe,
     log:
         "logs/predict_rows/{experiment}-{rows}.log",

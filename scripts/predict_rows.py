@@ -11,4 +11,5 @@ with job(snakemake):
         output=snakemake.output[0],
         trusted=snakemake.params.trusted,
         joint=snakemake.params.joint,
+        keep=snakemake.params.keep or (),
     )

@@ -140,7 +140,7 @@ def predictions_asked_for(wildcards):
         )
     present_file("snakemake predict, key rows", settings.run.rows)
     return [
-        f"results/{experiment}/predictions/{rows}.csv"
+        f"results/{experiment}/predictions/{rows}.{settings.run.format}"
         for experiment in user_tables()
         for rows in row_files()
     ]

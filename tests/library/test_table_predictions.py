@@ -47,18 +47,45 @@ def predicted(final, folder, columns, name="new.csv"):
     return read_table(output)
 
 
-def test_numbers_are_read_back_exactly(final, tmp_path):
+def test_numbers_have_the_digits_that_their_intervals_justify(final, tmp_path):
     columns = small_table(seed=2, n_rows=5)
     table = predicted(final, tmp_path, columns)
     expected = load_model(final.path("model")).predict(tmp_path / "new.csv")
-    for position, name in enumerate(("y1", "y2")):
-        np.testing.assert_array_equal(table.numbers(name), expected.outputs[:, position])
-    np.testing.assert_array_equal(table.numbers("y1 lower"), expected.lower[:, 0])
-    np.testing.assert_array_equal(table.numbers("y1 upper"), expected.upper[:, 0])
-    np.testing.assert_array_equal(table.numbers("novelty"), expected.novelty)
-    # No interval could be calibrated for the second output.
+    # A thousandth of half the width, which is a quarter, has four decimals.
+    assert np.ptp(expected.upper[:, 0] - expected.lower[:, 0]) == pytest.approx(0, abs=1e-12)
+    for name, values in (
+        ("y1", expected.outputs),
+        ("y1 lower", expected.lower),
+        ("y1 upper", expected.upper),
+    ):
+        np.testing.assert_array_equal(table.numbers(name), values[:, 0].round(4))
+    # No interval could be calibrated for the second output: of its range a ten-thousandth.
     assert np.isnan(table.numbers("y2 lower")).all() and np.isnan(table.numbers("y2 upper")).all()
+    errors = np.abs(table.numbers("y2") - expected.outputs[:, 1])
+    assert 0 < errors.max() <= np.ptp(expected.outputs[:, 1]) / 20_000
+    np.testing.assert_allclose(table.numbers("novelty"), expected.novelty, atol=5e-5)
     assert table.numbers("line").tolist() == [2, 3, 4, 5, 6]
+
+
+def test_columns_of_the_rows_are_kept(final, tmp_path):
+    names = {"name": ["b", "a"], "plot, a": ["007", "1.5"], "remark": ["=1+1", ""]}
+    columns = small_table(n_rows=2) | names
+    rows = written(tmp_path / "new.csv", columns)
+    output = tmp_path / "new.xlsx"
+    table_predictions_stage.run(final.path("model"), rows, output, keep="plot, a,rem*,y1")
+    table = read_table(output)
+    kept = ["y1 (of the row)", "plot, a", "remark"]
+    assert table.names[:6] == ["name", "line", *kept, "y1"]
+    assert table.strings("plot, a").tolist() == ["007", "1.5"]
+    assert table.strings("remark").tolist() == ["=1+1", ""]
+    # A workbook holds 15 digits of a number.
+    known = [float(y) for y in columns["y1"]]
+    np.testing.assert_allclose(table.numbers("y1 (of the row)"), known, rtol=1e-14)
+    before = output.read_bytes()
+    table_predictions_stage.run(final.path("model"), rows, output, keep="plot, a,rem*,y1")
+    assert output.read_bytes() == before
+    with pytest.raises(UserError, match="option keep: there is no column 'remrk'.*'remark'"):
+        table_predictions_stage.run(final.path("model"), rows, output, keep="remrk")
 
 
 def test_rows_that_are_unlike_the_training_rows_are_marked(final, tmp_path, capsys):
@@ -101,7 +128,8 @@ def test_every_line_names_the_method(final, tmp_path):
 def test_a_frame_holds_what_the_table_does(final, tmp_path):
     columns = small_table(seed=2, n_rows=5)
     table = predicted(final, tmp_path, columns)
-    frame = load_model(final.path("model")).predict(tmp_path / "new.csv").to_frame()
+    predictions = load_model(final.path("model")).predict(tmp_path / "new.csv")
+    frame = table_predictions_stage.rounded(predictions).to_frame()
     assert ["line", *frame.columns] == list(table.names)
     for name in ("y1", "y1 lower", "y1 upper", "y2", "novelty"):
         np.testing.assert_array_equal(frame[name], table.numbers(name))
@@ -183,7 +211,7 @@ def test_classes_have_probabilities_and_sets_where_their_scores_were_calibrated(
     expected = softmax(3.0 * found.class_scores, axis=1)
     np.testing.assert_allclose(found.class_probabilities, expected, rtol=1e-12)
     highest = found.class_probabilities.max(axis=1)
-    np.testing.assert_array_equal(table.numbers("probability"), highest)
+    np.testing.assert_array_equal(table.numbers("probability"), highest.round(4))
     if not np.isfinite(limit):
         assert "set" not in table.names and found.class_sets is None
         return
@@ -225,7 +253,7 @@ def test_columns_have_different_names_and_outputs_keep_theirs(
     names = list("abcd")
     new = small_table(n_rows=4) | ({row_name: names} if row_name else {})
     table = predicted(final, tmp_path, new)
-    predictions = model.predict(tmp_path / "new.csv")
+    predictions = table_predictions_stage.rounded(model.predict(tmp_path / "new.csv"))
     for name, values in zip(outputs, predictions.outputs.T, strict=True):
         np.testing.assert_array_equal(table.numbers(name), values)
     n_rows = 1 + (row_name is not None)

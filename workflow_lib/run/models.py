@@ -306,6 +306,14 @@ class RunSettings(Settings):
     """Path of a table with new rows, for `snakemake predict` with `name`; null (the default) for
     none."""
 
+    keep: Text | None = None
+    """Columns of `rows` that stand beside their predictions: names or patterns such as `plot*`,
+    separated by commas; `*` for all. null (the default): the column of `row_name` alone."""
+
+    format: Literal["csv", "xlsx"] = "csv"
+    """Format of the predictions of `snakemake predict`: CSV, or a workbook of a spreadsheet, which
+    needs the optional package openpyxl."""
+
     interval_level: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.9
     """Nominal coverage of the prediction intervals, for tables of your own."""
 

@@ -145,11 +145,11 @@ class TableRequest(Settings):
     as a day after the 12th shows."""
 
 
-_TYPED = {*TableRequest.model_fields, "rows"}
+_TYPED = {*TableRequest.model_fields, "rows", "keep"}
 
 
 def typed_values(arguments: Sequence[str], command: Sequence[str] = ()) -> dict[str, str]:
-    """Return the values of a request, and of ``rows``, as texts that were typed.
+    """Return the values of a request, of ``rows`` and of ``keep``, as texts that were typed.
 
     Snakemake reads a value as YAML, where `Sugar #2` is `Sugar` and `1158.80` is 1158.8. It takes a
     value that begins with ``#`` for nothing, and stops; such a value is typed with a backslash

@@ -74,7 +74,7 @@ def predict(options: argparse.Namespace) -> None:
     target = Path(options.to or f"{Path(options.rows).stem}-predictions.csv")
     target.parent.mkdir(parents=True, exist_ok=True)
     table_predictions_stage.run(
-        options.model, options.rows, target, options.trust, joint=options.joint
+        options.model, options.rows, target, options.trust, options.joint, options.keep
     )
 
 
@@ -101,7 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     predicting.set_defaults(command=predict)
     predicting.add_argument("model", help="the file that `ofer run` wrote")
     predicting.add_argument("rows", help="a table with the same input columns")
-    predicting.add_argument("--to", help="the CSV to write (default: ROWS-predictions.csv)")
+    predicting.add_argument("--to", help="the CSV or .xlsx (default: ROWS-predictions.csv)")
+    predicting.add_argument("--keep", default="", help="columns of ROWS to write, too; '*' for all")
     predicting.add_argument("--joint", action="store_true", help="add boxes of all outputs")
     predicting.add_argument(
         "--trust", action="append", default=[], metavar="CLASS", help="a class that it may hold"

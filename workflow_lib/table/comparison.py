@@ -150,22 +150,38 @@ class Answer:
         return load_model(self._model_file, trusted=trusted)
 
     def predict(self, rows: Any, joint: bool = False) -> pandas.DataFrame:
-        """Return the predictions of the winner for new rows.
+        """Return new rows with the predictions of the winner.
 
         Parameters
         ----------
-        rows : DataFrame, mapping of columns or path
-            With the input columns of the table.
+        rows : DataFrame, mapping of columns, array or path
+            With the input columns of the table; of an array, all of them in their order.
         joint : bool, default=False
             Whether the sides of boxes are added, which hold all outputs of a row at once.
 
         Returns
         -------
         DataFrame
-            As of `workflow_lib.table.saved_model.Predictions.columns`: outputs, the ends of their
-            intervals, how unlike the training rows a row is, and notes.
+            The columns given, then those of `workflow_lib.table.saved_model.Predictions.columns`:
+            outputs, the ends of their intervals, how unlike the training rows a row is, and notes.
+            A given column with the name of one of these has an addition, as ``y (of the row)``. Of
+            bags, the first rows are given.
         """
-        return self.model.predict(rows, joint=joint).to_frame()
+        import pandas
+
+        from workflow_lib.table.saved_model import with_distinct_names
+
+        table = self.model.as_table(rows)
+        predicted = self.model.predict(table, joint=joint).to_frame()
+        first = self.model.predicted_rows(table)
+        if hasattr(rows, "iloc"):
+            given = rows.iloc[first.lines - 1]
+        else:
+            read = {True: first.numbers, False: first.strings}
+            columns = {name: read[first.is_numeric(name)](name) for name in first.names}
+            given = pandas.DataFrame(columns)
+        given = given.set_axis(list(with_distinct_names(given, predicted.columns)), axis=1)
+        return pandas.concat([given, predicted.set_axis(given.index)], axis=1)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file, which `workflow_lib.load_model` reads.

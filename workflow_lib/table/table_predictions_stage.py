@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,31 +13,43 @@ import numpy as np
 from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.table.saved_model import Predictions, SavedModel, with_distinct_names
+from workflow_lib.table.table_request import columns_of_list
 from workflow_lib.tabular.table_file import Table
 from workflow_lib.tabular.tables import listed
+from workflow_lib.tabular.workbooks import WORKBOOK_ENDING, write_workbook
 
 WIDTH = 98
 """Characters of a line on the terminal."""
 
+MAX_DECIMALS, DECIMALS_OF_SHARES = 12, 4
+"""Decimals of an output with one value alone; of probabilities and novelties."""
+
 
 def run(
-    model: Path, rows: Path, output: Path, trusted: Sequence[str] = (), joint: bool = False
+    model: Path,
+    rows: Path,
+    output: Path,
+    trusted: Sequence[str] = (),
+    joint: bool = False,
+    keep: str | Sequence[str] = (),
 ) -> None:
-    """Predict new rows and write them as CSV (UTF-8, commas, a header).
+    """Predict new rows and write them as CSV (UTF-8, commas, a header) or as a workbook.
 
     One line per row, or per bag of rows, in the order of `rows`. Its columns: the name of the row,
     if the table that the model was made from had such a column and `rows` has it too; ``line``, the
     line of the file in which the row begins (for binary files the number of the row, counted from
-    1); for each output its value, named as the output, with ``NAME lower`` and ``NAME upper`` if
-    intervals are calibrated (empty if there were too few rows for an interval), and ``NAME joint
-    lower`` and ``NAME joint upper``, the sides of a box for all outputs, with `joint`; or
-    ``class``, with
-    its ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``,
-    the most probable first; ``novelty``, the distance to the nearest training row in units of a
-    typical distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
-    ``note``, the missing and unknown values; ``method``, the method that predicts. Outputs keep
-    their names; another column whose name is taken has an addition, such as ``NAME lower (of the
-    interval)`` or ``note (of the row)``. Numbers are written so that they are read back exactly.
+    1); the columns to `keep`; for each output its value, named as the output, with ``NAME lower``
+    and ``NAME upper`` if intervals are calibrated (empty if there were too few rows for an
+    interval), and ``NAME joint lower`` and ``NAME joint upper``, the sides of a box for all
+    outputs, with `joint`; or ``class``, with its ``probability`` and the ``set`` if sets of classes
+    are calibrated, classes joined by ``|``, the most probable first; ``novelty``, the distance to
+    the nearest training row in units of a typical distance among these; ``unlike_training``,
+    ``yes`` where the novelty exceeds the limit; ``note``, the missing and unknown values;
+    ``method``, the method that predicts. Outputs keep their names; another column whose name is
+    taken has an addition, such as ``NAME lower (of the interval)`` or ``note (of the row)``.
+
+    Outputs and the ends of their intervals are rounded to a thousandth of a usual interval, or less
+    (`rounded`).
 
     Parameters
     ----------
@@ -44,28 +58,69 @@ def run(
     rows : path
         Table of any kind with the input columns in any order; others are ignored.
     output : path
+        A workbook where it ends in ``.xlsx``, which needs the optional package openpyxl.
     trusted : sequence of str, default=()
         Classes that the configuration names
         (`workflow_lib.table.saved_model.load_model`).
     joint : bool, default=False
+    keep : str or sequence of str, default=()
+        Names or patterns of columns of `rows`, in a text separated by commas; of bags those of
+        their first rows.
 
     Raises
     ------
     UserError
-        If a file cannot be read, input columns are missing, or the model has no joint regions.
+        If a file cannot be read, columns are missing, or the model has no joint regions.
     """
     predictor = SavedModel.load(model, trusted)
     table = predictor.as_table(Path(rows))
-    used = {*predictor.columns_used(table), predictor.row_name}
+    kept = table.matching(columns_of_list(keep, table.names), "keep") if keep else []
+    used = {*predictor.columns_used(table), predictor.row_name, *kept}
     ignored = [name for name in table.names if name not in used]
     predictions = predictor.predict(table, joint)
-    columns = {name: _texts(values) for name, values in predictions.columns().items()}
+    columns = {name: _cells(values) for name, values in rounded(predictions).columns().items()}
     rows_of_table = predictor.predicted_rows(table)
-    columns = _row_columns(predictor, rows_of_table, columns) | columns
-    _write(Path(output), columns)
+    columns = _row_columns(predictor, rows_of_table, columns, kept) | columns
+    if Path(output).suffix == WORKBOOK_ENDING:
+        write_workbook(output, columns)
+    else:
+        write_text(output, rows_as_csv(list(columns), zip(*columns.values(), strict=True)))
     print("\n".join(closing_lines(predictor, predictions, ignored, output)))
     for note in table.notes:
         print(f"{table.location}: {note}")
+
+
+def rounded(predictions: Predictions) -> Predictions:
+    """Return predictions with as many decimals as their intervals justify.
+
+    Of each output, the values and all ends have the decimals of a thousandth of half the median
+    width of its intervals; without intervals those of a ten-thousandth of the range of the
+    predicted values. More digits of a prediction are noise. `workflow_lib.load_model` gives them
+    all.
+    """
+    with np.errstate(invalid="ignore"):
+        halves = (predictions.upper - predictions.lower) / 2
+    decimals = []
+    for half, values in zip(halves.T, predictions.outputs.T, strict=True):
+        known = half[np.isfinite(half) & (half > 0)]
+        step = np.median(known) / 1000 if known.size else np.ptp(values) / 10_000
+        decimals.append(max(0, math.ceil(-math.log10(step))) if step > 0 else MAX_DECIMALS)
+
+    def cut(values: np.ndarray) -> np.ndarray:
+        # Adding zero makes a zero of a negative one.
+        cut = [column.round(n) + 0.0 for column, n in zip(values.T, decimals, strict=True)]
+        return np.stack(cut, axis=1)
+
+    joint, shares = predictions.joint, predictions.class_probabilities
+    return replace(
+        predictions,
+        outputs=cut(predictions.outputs),
+        lower=cut(predictions.lower),
+        upper=cut(predictions.upper),
+        novelty=predictions.novelty.round(DECIMALS_OF_SHARES),
+        class_probabilities=None if shares is None else shares.round(DECIMALS_OF_SHARES),
+        joint=joint and replace(joint, lower=cut(joint.lower), upper=cut(joint.upper)),
+    )
 
 
 def closing_lines(
@@ -115,31 +170,23 @@ def closing_lines(
 
 
 def _row_columns(
-    predictor: SavedModel, table: Table, taken: Collection[str]
-) -> dict[str, list[str]]:
+    predictor: SavedModel, table: Table, taken: Collection[str], kept: Sequence[str]
+) -> dict[str, list]:
     """Return the columns that say which row it is, under names that are not `taken`."""
-    columns = {}
+    columns: dict[str, list] = {}
     if predictor.row_name in table.names:
         columns = {predictor.row_name: list(table.strings(predictor.row_name))}
         columns = with_distinct_names(columns, taken)
-    lines = {"line": [str(line) for line in table.lines]}
-    return columns | with_distinct_names(lines, {*taken, *columns})
+    columns |= with_distinct_names({"line": table.lines.tolist()}, {*taken, *columns})
+    more = {name: list(table.strings(name)) for name in kept if name != predictor.row_name}
+    return columns | with_distinct_names(more, {*taken, *columns})
 
 
-def _texts(values: Sequence) -> list[str]:
-    """Return values as texts: numbers as the shortest that are read back exactly.
-
-    Infinite numbers are empty, and booleans are ``yes`` or ``no``.
-    """
+def _cells(values: Sequence) -> list:
+    """Return values as cells: infinite numbers are empty, and booleans are ``yes`` or ``no``."""
     values = np.asarray(values)
     if values.dtype == bool:
         return ["yes" if value else "no" for value in values]
     if values.dtype == float:
-        return [repr(float(value)) if np.isfinite(value) else "" for value in values]
+        return [value if math.isfinite(value) else "" for value in values.tolist()]
     return [str(value) for value in values]
-
-
-def _write(output: Path, columns: dict[str, list[str]]) -> None:
-    """Write the columns as CSV."""
-    rows = zip(*columns.values(), strict=True)
-    write_text(output, rows_as_csv(list(columns), rows))

@@ -289,7 +289,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
     }
     lists, exact = {}, {}
     for key in LISTS:
-        items = _items(request.get(key, []), table.names)
+        items = columns_of_list(request.get(key, []), table.names)
         lists[key] = table.matching(items, key) if items else []
         exact[key] = {item for item in items if item in table.names}
     # Names in full have precedence over patterns of outputs.
@@ -377,7 +377,7 @@ def _encoded_columns(
     return encoders
 
 
-def _items(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
+def columns_of_list(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the items of a comma-separated list, in which names of columns may hold commas.
 
     The list may be in brackets, unless these belong to names, as in ``[Ca],[Mg]``.

@@ -5,17 +5,31 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import re
 import warnings
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.archives import DAMAGE, opened_zip
 from workflow_lib.core.errors import UserError, nearest_name
 from workflow_lib.core.optional_packages import not_installed
-from workflow_lib.tabular.tables import listed_names, no_table
+from workflow_lib.core.whole_files import write_bytes
+from workflow_lib.tabular.tables import finite_number, listed_names, no_table
+
+WORKBOOK_ENDING = ".xlsx"
 
 MAX_CELLS, MAX_ROWS = 20_000_000, 1 << 20
 """Cells of a sheet, also those that are empty: one filled cell far away makes millions of them; and
 rows, as many as a spreadsheet can have."""
+
+_NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?")
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""Characters that a workbook cannot hold."""
+
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 
 
 def sheet_text(
@@ -43,11 +57,7 @@ def sheet_text(
         When openpyxl is not installed, the file is damaged or would become too large, there is no
         such sheet, or all are empty.
     """
-    try:
-        import openpyxl
-    except ImportError as error:
-        instead = "save the table as CSV UTF-8"
-        raise not_installed("openpyxl", location, error, instead) from error
+    openpyxl = _openpyxl(location, "save the table as CSV UTF-8")
     try:
         with opened_zip(io.BytesIO(content)), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -66,6 +76,74 @@ def sheet_text(
     csv.writer(text, lineterminator="\n").writerows(rows)
     note = f"the sheet '{found}' is read; others: {listed_names(others)}, to be chosen by sheet="
     return text.getvalue().encode(), [note] * bool(others)
+
+
+def write_workbook(path: str | Path, columns: Mapping[str, Sequence]) -> None:
+    """Write columns as a workbook of one sheet, whole or not at all; equal columns, equal bytes.
+
+    Texts that are plain numbers become numbers, and all other texts stay texts, also those that
+    begin as formulas do.
+
+    Parameters
+    ----------
+    path : path
+        It ends in ``.xlsx``.
+    columns : mapping of str to sequences of equal lengths
+        Of numbers and texts; empty texts are empty cells.
+
+    Raises
+    ------
+    UserError
+        When openpyxl is not installed, or a sheet has fewer rows than the columns.
+    """
+    n_rows = max(map(len, columns.values()), default=0)
+    if n_rows >= MAX_ROWS:
+        raise UserError(
+            location=str(path),
+            found=f"{n_rows} rows",
+            expected=f"fewer than {MAX_ROWS} rows, as many as a sheet can have",
+            remedy="write CSV instead",
+        )
+    openpyxl = _openpyxl(str(path), "write CSV instead")
+    book = openpyxl.Workbook(write_only=True)
+    book.properties.created = book.properties.modified = datetime.datetime(1980, 1, 1)
+    sheet = book.create_sheet("predictions")
+
+    def cell(value: Any) -> Any:
+        number = _plain_number(value) if isinstance(value, str) else value
+        if number is not None or value == "":
+            return number
+        found = openpyxl.cell.WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", value))
+        found.data_type = "s"
+        return found
+
+    sheet.freeze_panes = "A2"
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        sheet.append([cell(value) for value in row])
+    written, dated = io.BytesIO(), io.BytesIO()
+    book.save(written)
+    # The archive holds the time of writing for each of its files.
+    with zipfile.ZipFile(written) as source, zipfile.ZipFile(dated, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "docProps/core.xml":
+                content = _MODIFIED.sub(rb"\g<1>1980-01-01T00:00:00Z\g<2>", content)
+            target.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    write_bytes(path, dated.getvalue())
+
+
+def _openpyxl(location: str, instead: str) -> Any:
+    """Return the package openpyxl; raise UserError where it is not installed."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise not_installed("openpyxl", location, error, instead) from error
+    return openpyxl
+
+
+def _plain_number(text: str) -> float | None:
+    """Return the number of a text that a spreadsheet shows as it is; None for codes such as 007."""
+    return finite_number(text) if _NUMBER.fullmatch(text) else None
 
 
 def _chosen(
