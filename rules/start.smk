@@ -50,9 +50,11 @@ except (KeyError, OSError):
     os.environ.update(LOGNAME=str(os.getuid()))
 
 if not IS_MODULE:
+    import input_checksums
     import terminal
 
     terminal.install(workflow)
+    input_checksums.install()
     if workflow.is_main_process:
         refuse_low_memory_limit()
         # The list needs neither a configuration without faults nor a number of cores.
