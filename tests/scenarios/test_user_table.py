@@ -27,6 +27,7 @@ from small_run import (
 )
 
 from workflow_lib.table.saved_model import load_model
+from workflow_lib.table.table_predictions_stage import rounded
 from workflow_lib.table.terminal_summary import HOLDS_ROWS
 
 CONFIGURATION = "config/own.yaml"
