@@ -256,6 +256,29 @@ class TableEncoding:
         properties += [(STRING_COLUMNS, first + index) for index in range(len(self.strings))]
         return ColumnOrigins.of(properties)
 
+    def positions(self, code_widths: Sequence[int] = ()) -> dict[str, tuple[list, list]]:
+        """Return where `encode` puts each column: its positions in (inputs, lagged values).
+
+        An indicator of missing values belongs to its number. `code_widths` are the numbers of codes
+        of the `learned` columns, which follow the inputs.
+        """
+        names = [*self.numbers, *self.missing_indicators]
+        widths = [(name, levels.n_columns) for name, levels in self.categories.items()]
+        widths += [(name, STRING_COLUMNS) for name in self.strings]
+        widths += list(zip(self.learned, code_widths))
+        names += [name for name, width in widths for _ in range(width)]
+        found: dict[str, tuple[list, list]] = {name: ([], []) for name in self.columns}
+        for position, name in enumerate(names):
+            found[name][self.is_sparse].append(position)
+        n_words = len(self.terms)
+        if self.text is not None:
+            found[self.text][0].extend(range(n_words))
+        if self.smiles is not None:
+            found[self.smiles][0].extend(range(n_words, n_words + N_BITS))
+        if self.sequence is not None:
+            found[self.sequence][0].extend(range(self.longest))
+        return found
+
     def encode(self, table: Table) -> EncodedRows:
         """Return the rows of `table` as inputs; other columns are ignored.
 
