@@ -115,6 +115,81 @@ rule calibration:
         "../scripts/calibration.py"
 
 
+rule importance:
+    input:
+        answer="results/{experiment}/answer.json",
+        dataset=stages.dataset_file,
+        splits=all_splits,
+        features=all_features,
+        steps=numbered_steps,
+    output:
+        artifact="results/{experiment}/importance.h5",
+        table=shown_result(
+            "results/{experiment}/importance.csv", "importance", "importance of inputs"
+        ),
+    params:
+        code=code("importance.py", "table.importance_stage", modules_of_saved_methods),
+        spreadsheet_safe=settings.run.spreadsheet_safe,
+        settings=stages.importance,
+    log:
+        "logs/importance/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/importance/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("importance"),
+        runtime=minutes_for("importance"),
+    wildcard_constraints:
+        experiment=alternatives(user_tables()),
+    group:
+        "{experiment}-results"
+    conda:
+        CONDA
+    message:
+        "importance of inputs {wildcards.experiment}"
+    script:
+        "../scripts/importance.py"
+
+
+rule importance_figure:
+    input:
+        answer="results/{experiment}/answer.json",
+        importance="results/{experiment}/importance.h5",
+    output:
+        svg=shown_result(
+            "results/figures/{experiment}-answer-importance.svg",
+            "importance",
+            "answer, importance",
+        ),
+        png="results/figures/{experiment}-answer-importance.png",
+        csv=shown_result(
+            "results/figures/{experiment}-answer-importance.csv",
+            "importance",
+            "answer, importance",
+        ),
+    params:
+        code=code("importance_figure.py", "report.run_figures.importance"),
+        spreadsheet_safe=settings.run.spreadsheet_safe,
+    log:
+        "logs/importance_figure/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/importance_figure/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("importance_figure"),
+        runtime=minutes_for("importance_figure"),
+    wildcard_constraints:
+        experiment=alternatives(user_tables()),
+    group:
+        "{experiment}-results"
+    conda:
+        CONDA
+    message:
+        "figure of the importance of inputs {wildcards.experiment}"
+    script:
+        "../scripts/importance_figure.py"
+
+
 rule answer_figures:
     input:
         scores="results/{experiment}/scores.csv",
@@ -174,6 +249,7 @@ rule saved_model:
     input:
         answer="results/{experiment}/answer.json",
         calibration="results/{experiment}/calibration.h5",
+        importance="results/{experiment}/importance.h5",
         dataset=stages.dataset_file,
         split="results/{experiment}/split-final/split.h5",
         features="results/{experiment}/split-final/features.h5",

@@ -8,6 +8,7 @@ with job(snakemake):
     saved_model_stage.run(
         answer=snakemake.input.answer,
         calibration=snakemake.input.calibration,
+        importance=snakemake.input.importance,
         dataset=snakemake.input.dataset,
         split=snakemake.input.split,
         features=snakemake.input.features,

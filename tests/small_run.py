@@ -635,6 +635,7 @@ ALIKE = {"embedding_regression": "regression"}
 LOADED_BY_NAME = {
     "read": READERS,
     "regression": METHODS,
+    "importance": METHODS,
     "saved_model": METHODS,
     "figure": FIGURES,
     "table": TABLE_KINDS,

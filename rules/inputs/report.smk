@@ -84,6 +84,7 @@ def own_parts(experiment):
         "data_profile": f"results/{experiment}/data-profile.json",
         "answer": f"results/timings/{experiment}-answer.json",
         "calibration": f"results/{experiment}/calibration.h5",
+        "importance": f"results/{experiment}/importance.h5",
         "figures": answer_figure_files(experiment),
     }
 

@@ -54,7 +54,8 @@ def user_supplied_tables(wildcards):
 
 def own_results(experiment):
     """Return what a run on a table of the user's own makes besides the usual results."""
-    names = ("data-profile.json", "answer.json", "calibration.h5", "model.h5")
+    names = ("data-profile.json", "answer.json", "calibration.h5", "importance.h5")
+    names += ("importance.csv", "model.h5")
     paths = [f"results/{experiment}/{name}" for name in names]
     if settings.run.name == experiment:
         figures = answer_figure_files(experiment).values()
@@ -69,7 +70,7 @@ def answer_figure_files(experiment):
             suffix: f"results/figures/{experiment}-answer-{name}.{suffix}"
             for suffix in ("svg", "png", "csv")
         }
-        for name in ("methods", "outputs", "curve")
+        for name in ("methods", "outputs", "curve", "importance")
     }
 
 
@@ -148,12 +149,21 @@ def predictions_asked_for(wildcards):
 
 def final_steps(wildcards):
     """Return the artifacts of all methods on the split in which every labelled row trains."""
+    return steps_of_splits(wildcards.experiment, [FINAL])
+
+
+def numbered_steps(wildcards):
+    """Return the artifacts of all methods on the splits by which they are compared."""
+    return steps_of_splits(wildcards.experiment, settings.splits_of(wildcards.experiment))
+
+
+def steps_of_splits(experiment, splits):
+    """Return the artifacts of all methods of an experiment on these splits, sorted."""
     steps = {
         path
-        for method in settings.methods_of(wildcards.experiment)
-        for path in steps_of(
-            SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
-        )
+        for split in splits
+        for method in settings.methods_of(experiment)
+        for path in steps_of(SimpleNamespace(experiment=experiment, split=split, method=method))
     }
     return sorted(steps)
 

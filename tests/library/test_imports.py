@@ -27,7 +27,8 @@ PACKAGE = ROOT / "workflow_lib"
 STAGES = {
     "protocol": "regression splitting features_stage alignments image_features_stage "
     "generative_models annotation embedding preimages evaluation equivalence_stage",
-    "table": "calibration_stage data_profile_stage saved_model_stage table_predictions_stage",
+    "table": "calibration_stage data_profile_stage importance_stage saved_model_stage "
+    "table_predictions_stage",
 }
 METHODS = sorted({module.name for module in method_modules().values()})
 MODULES = {

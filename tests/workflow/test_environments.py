@@ -95,7 +95,7 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
         *(
             packages
             for extra, packages in project["project"]["optional-dependencies"].items()
-            if extra not in ("benchmarks", "boosting", "deep", "encoders", "pretrained")
+            if extra not in ("benchmarks", "boosting", "deep", "encoders", "pretrained", "shap")
         ),
         *project["dependency-groups"].values(),
         project["build-system"]["requires"],

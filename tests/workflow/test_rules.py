@@ -77,7 +77,7 @@ NEEDS_NETWORK = {"introductions"}
 # remove a declared output before it wrote it again.
 WITHOUT_OUTPUT = {"new"}
 # They run only on request.
-ON_REQUEST = {"new", "answer_figures", "predict_rows"}
+ON_REQUEST = {"new", "answer_figures", "importance_figure", "predict_rows"}
 # They show methods that the small run does not have.
 OF_OTHER_METHODS = {"embedding_or_raw", "queue_costs"}
 
@@ -176,6 +176,7 @@ def test_no_import_of_the_library_escapes_the_closure():
 def test_parameters_are_plain_and_stated_one_by_one(first_folder):
     # They show the whole configuration, or all methods.
     blocks = {"manifest", "report", "critical_difference", "overview", "saved_model"}
+    blocks.add("importance")
     for record in records_of_jobs(first_folder):
         for text in record["params"]:
             value = plain(text)

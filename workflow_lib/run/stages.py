@@ -429,13 +429,23 @@ class Stages:
         )
         return sorted({path for method in methods for path in method.named_classes()})
 
-    def saved_methods(self, step: Any) -> dict[str, dict[str, Any]]:
+    def importance(self, step: Any) -> dict[str, Any]:
+        """Return the settings of the importance of inputs."""
+        dataset = self.experiment_of(step).dataset
+        splits = self.settings.splits_of(step.experiment)
+        return {
+            "methods": [self.saved_methods(step, split) for split in splits],
+            "seed": derive_seed(self.settings.run.seed, "importance", dataset),
+            "trusted": self.trusted_classes(step),
+        }
+
+    def saved_methods(self, step: Any, split: int | str = FINAL) -> dict[str, dict[str, Any]]:
         """Return what a saved model needs of each method of an experiment, by method."""
         keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs")
         methods = self.settings.methods_of(step.experiment)
         parts = self.method_fields(methods, *keys, "estimator")
         for method, values in parts.items():
-            last = SimpleNamespace(experiment=step.experiment, split=FINAL, method=method)
+            last = SimpleNamespace(experiment=step.experiment, split=split, method=method)
             artifacts = {name: ARTIFACT_FILES[name](self, last) for name in self.artifacts_of(last)}
             values |= {
                 "module": self.module_of(last).name,

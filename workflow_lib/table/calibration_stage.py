@@ -135,7 +135,7 @@ def run(
     for number, (split_path, features_path, predictions_path) in enumerate(paths):
         partition = read_artifact(split_path, "split")
         items = read_artifact(predictions_path, "predictions")
-        name = _item_name(items, size, chosen, partition, predictions_path)
+        name = item_name(items, size, chosen, partition, predictions_path)
         inputs = read_artifact(features_path, "features")
         scale, novelty = _novelty(inputs, partition, size, derive_seed(seed, "novelty", number))
         split = _TestedSplit.of(data, partition, size, items[name])
@@ -361,8 +361,8 @@ def _read_answer(path: Path) -> dict:
         ) from error
 
 
-def _item_name(
-    items: Mapping, size: int, chosen: Mapping, partition: Mapping, location: Path
+def item_name(
+    items: Mapping, size: int, chosen: Mapping, partition: Mapping, location: str | Path
 ) -> str:
     """Return the name of the item to which the answer refers.
 

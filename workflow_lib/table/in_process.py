@@ -110,9 +110,9 @@ class TableRun:
         return sorted(names, key=lambda name: bool(self.settings.members_of(self.name, name)))
 
     def compare(self) -> None:
-        """Compute the errors of all splits, the answer and the intervals."""
+        """Compute the errors of all splits, the answer, the intervals and the important inputs."""
         from workflow_lib.protocol import evaluation
-        from workflow_lib.table import calibration_stage, leaderboard
+        from workflow_lib.table import calibration_stage, importance_stage, leaderboard
 
         stages, step = self.stages, self.step()
         partitions = self._prefixed(stages.files_of_splits(step, stages.split_file))
@@ -150,12 +150,23 @@ class TableRun:
                 output_with_seconds=self.file(f"results/timings/{self.name}-answer.json"),
                 **stages.leaderboard(step),
             )
+            answer = self.file(results("answer.json"))
+            features = self._prefixed(stages.files_of_splits(step, stages.feature_file))
             calibration_stage.run(
-                answer=self.file(results("answer.json")),
-                features=self._prefixed(stages.files_of_splits(step, stages.feature_file)),
+                answer=answer,
+                features=features,
                 output=self.file(results("calibration.h5")),
                 **common,
                 **stages.calibration(step),
+            )
+            importance_stage.run(
+                answer=answer,
+                dataset=self.dataset_file,
+                splits=partitions,
+                features=features,
+                output=self.file(results("importance.h5")),
+                table=self.file(results("importance.csv")),
+                **stages.importance(step),
             )
 
     def save(self) -> None:
@@ -170,6 +181,7 @@ class TableRun:
             saved_model_stage.run(
                 answer=self.file(f"{results}/answer.json"),
                 calibration=self.file(f"{results}/calibration.h5"),
+                importance=self.file(f"{results}/importance.h5"),
                 dataset=self.dataset_file,
                 split=self.file(self.stages.split_file(last)),
                 features=self.file(self.stages.feature_file(last)),

@@ -118,6 +118,16 @@ class SavedInputs:
         """Whether the inputs of new rows are inner products followed by their squared length."""
         return self.kind == "products"
 
+    def training_rows(self) -> tuple[np.ndarray | csr_array, np.ndarray | None]:
+        """Return the inputs (n, q) of the labelled training rows, and their lagged values (n, k).
+
+        They are as those of `new_rows`, of rows of numbers and of texts.
+        """
+        if self.kind == "texts":
+            lagged = self._tree["lagged"][: self.n_rows] if self.lagged_values == "added" else None
+            return inputs_of({"inputs": self._tree["counts"]})[: self.n_rows], lagged
+        return self._tree["train"], None
+
     def new_rows(
         self,
         inputs: np.ndarray | csr_array,

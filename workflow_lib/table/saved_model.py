@@ -19,6 +19,7 @@ from workflow_lib.inputs.encoded_columns import EncodedColumns
 from workflow_lib.methods.contract.saved_method import SavedMethod
 from workflow_lib.models.class_decoding import nearest_scores
 from workflow_lib.solvers.stored.estimator import trusting
+from workflow_lib.table.input_groups import LIMIT
 from workflow_lib.table.saved_inputs import SavedInputs
 from workflow_lib.tabular.table_file import MISSING_VALUES, Table, read_table
 from workflow_lib.tabular.table_surroundings import DELIMITERS
@@ -253,6 +254,7 @@ class SavedModel:
         self._inputs = SavedInputs(tree["inputs"])
         self._method = SavedMethod(tree["regressor"])
         self._classes = tree.get("classes")
+        self._importance = tree.get("importance")
         self._names = {name: json.loads(text) for name, text in tree["names"].items()}
         if self._classes is not None and self._classes["decoder"] == SCORES:
             self.output_names = self._names["classes"]
@@ -327,6 +329,91 @@ class SavedModel:
                 return found
             regions = RegionsOfRows.of(self.joint_regions, found.outputs, found.novelty)
             return replace(found, joint=regions)
+
+    def explain(
+        self, rows: Any, n_background: int = 50, correlation: float = LIMIT, seed: int = 0
+    ) -> pandas.DataFrame:
+        """Return the inputs that move the predictions of rows, as Shapley values.
+
+        See `workflow_lib.table.shapley`. The contributions of all inputs to a prediction sum to
+        this prediction minus the mean prediction of training rows.
+
+        Parameters
+        ----------
+        rows : as for `predict`
+            Of many rows, explain those of interest: with g inputs each takes 2 g `n_background`
+            predictions.
+        n_background : int, default=50
+            Training rows with which a row is compared; all where the method is linear, or adds up
+            functions of single inputs.
+        correlation : float, default=0.7
+            Columns that correlate at least so strongly in the training rows move together
+            (`workflow_lib.table.input_groups.correlated_groups`); above 1 every column alone.
+        seed : int, default=0
+            Of the training rows and the orders of the inputs that are drawn.
+
+        Returns
+        -------
+        DataFrame
+            ``row``, its number from 1; ``output``, or the class whose probability (or score, where
+            it was not calibrated) is explained; ``input``, a column or a group, with its
+            ``columns``; its ``value`` in the row, "" of groups; ``contribution``; ``prediction``
+            and ``mean_prediction``. Of each row and output the largest contribution comes first.
+
+        Raises
+        ------
+        UserError
+            As `predict`, or if the inputs are no columns that can be exchanged.
+
+        Examples
+        --------
+        >>> model = load_model("results/assay/model.h5")      # doctest: +SKIP
+        >>> model.explain("new_rows.csv").groupby(["row", "output"]).head(3)  # doctest: +SKIP
+        """
+        if self.why_no_columns:
+            raise UserError(
+                location=self._place,
+                found=f"predictions that cannot be explained: {self.why_no_columns}",
+                expected="a model of a table with several input columns",
+                remedy="predict without an explanation",
+            )
+        # Imported here, because only few models are explained.
+        from workflow_lib.table.explanation import explanation_frame
+
+        table = self.as_table(rows)
+        with _named(self._place, "the model cannot explain"):
+            return explanation_frame(self, table, n_background, correlation, seed)
+
+    def explained_outputs(self, encoded: EncodedRows) -> np.ndarray:
+        """Return what `explain` explains: outputs (m, d), or probabilities or scores (m, K)."""
+        outputs = self.predicted_outputs(encoded)
+        if self._classes is None:
+            return outputs
+        scores = self.class_scores(outputs)
+        return scores if self._sets is None else self._sets.probabilities(scores)
+
+    @property
+    def explained_names(self) -> list[str]:
+        """The names of the columns of `explained_outputs`."""
+        return self.output_names if self._classes is None else self._names["classes"]
+
+    def training_rows(self) -> EncodedRows:
+        """Return the encoded inputs of the labelled training rows."""
+        inputs, lagged = self._inputs.training_rows()
+        return EncodedRows(inputs, [], lagged, [], [""] * self.training_size)
+
+    def importance(self) -> pandas.DataFrame:
+        """Return which inputs matter, as `workflow_lib.table.comparison.Answer.importance`.
+
+        Raises
+        ------
+        UserError
+            If the inputs are no columns, or the file was made by a version that did not measure it.
+        """
+        from workflow_lib.protocol.importance_table import importance_frame
+
+        unknown = {"reason": "it was not measured when the model was made"}
+        return importance_frame(self._importance or unknown, self._place)
 
     def as_table(self, table: Any) -> Table:
         """Return `table` of any kind that `predict` takes as a Table."""
@@ -464,19 +551,9 @@ class SavedModel:
             None; the names of their columns; a note for each row; and ``items`` that are not in
             ``inputs``, such as bags.
         """
-        n_rows = encoded.inputs.shape[0]
-        step = max(BLOCK_NUMBERS // self._inputs.n_known, 256)
-        outputs, distances = [], []
-        for begin in range(0, n_rows, step):
-            block = slice(begin, min(begin + step, n_rows))
-            lagged_values = None if encoded.lagged_values is None else encoded.lagged_values[block]
-            items = None if encoded.items is None else encoded.items[block]
-            rows = self._inputs.new_rows(encoded.inputs[block], lagged_values, items)
-            outputs.append(self._method.predict(rows))
-            distances.append(rows.distances())
-        predicted = np.concatenate(outputs)
-        if self._classes is None:
-            predicted = self.ranges.within(predicted)
+        blocks = [(self._method.predict(rows), rows.distances()) for rows in self._blocks(encoded)]
+        outputs, distances = zip(*blocks)
+        predicted = self._within(np.concatenate(outputs))
         novelty = self.novelty_scale.novelty(np.concatenate(distances))
         classes, class_scores = self._named_classes(predicted)
         lower, upper = self._intervals.ends(predicted, novelty)
@@ -494,6 +571,50 @@ class SavedModel:
             *self._sets_of(class_scores),
             self.label,
         )
+
+    def predicted_outputs(self, encoded: EncodedRows) -> np.ndarray:
+        """Return the outputs (m, d) of `predict_inputs` alone, which takes less time."""
+        blocks = [self._method.predict(rows) for rows in self._blocks(encoded)]
+        return self._within(np.concatenate(blocks))
+
+    def _blocks(self, encoded: EncodedRows) -> Iterator[Any]:
+        """Return the rows against the training rows, in blocks that fit into the memory."""
+        n_rows = encoded.inputs.shape[0]
+        step = max(BLOCK_NUMBERS // self._inputs.n_known, 256)
+        for begin in range(0, n_rows, step):
+            block = slice(begin, min(begin + step, n_rows))
+            lagged_values = None if encoded.lagged_values is None else encoded.lagged_values[block]
+            items = None if encoded.items is None else encoded.items[block]
+            yield self._inputs.new_rows(encoded.inputs[block], lagged_values, items)
+
+    def _within(self, outputs: np.ndarray) -> np.ndarray:
+        return outputs if self._classes is not None else self.ranges.within(outputs)
+
+    @property
+    def why_no_columns(self) -> str:
+        """Why inputs cannot be exchanged between rows column by column; "" where they can."""
+        if self._inputs.kind in ("gram", "products"):
+            return "its inputs are values of a kernel between rows"
+        if self._bag is not None or self._encoding is None and "inputs" not in self._names:
+            return "its inputs are no columns of numbers or names"
+        if self._inputs.kind == "rows" and self._inputs.lagged_values != "none":
+            return "its inputs contain earlier outputs"
+        return "" if len(self.positions) > 1 else "the table has one input column"
+
+    @property
+    def positions(self) -> dict[str, tuple[list[int], list[int]]]:
+        """The positions of each column in the inputs and the lagged values of encoded rows."""
+        if self._encoding is None:
+            return {name: ([place], []) for place, name in enumerate(self._names["inputs"])}
+        widths = self._encoders.widths if self._encoders is not None else ()
+        return self._encoding.positions(widths)
+
+    def class_scores(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the scores (m, K) of the classes, given predicted outputs."""
+        decoder = self._classes["decoder"]
+        if decoder == SCORES:
+            return outputs
+        return nearest_scores(outputs, self._classes["vectors"], decoder)
 
     def _is_blank(self, encoded: EncodedRows) -> np.ndarray:
         """Return for each row whether it has no input: no number, no level, no word."""
@@ -536,11 +657,7 @@ class SavedModel:
     def _named_classes(self, outputs: np.ndarray) -> tuple[list[str] | None, np.ndarray | None]:
         if self._classes is None:
             return None, None
-        decoder = self._classes["decoder"]
-        scores = outputs
-        if decoder != SCORES:
-            scores = nearest_scores(outputs, self._classes["vectors"], decoder)
-        names = self._names["classes"]
+        scores, names = self.class_scores(outputs), self._names["classes"]
         return [names[index] for index in scores.argmax(axis=1)], scores
 
     def _sets_of(

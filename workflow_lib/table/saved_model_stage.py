@@ -34,6 +34,8 @@ from workflow_lib.methods.contract.saved_method import SavedMethod
 from workflow_lib.methods.contract.saving import why_not_saved
 from workflow_lib.protocol.regression import split_data
 from workflow_lib.solvers.stored.estimator import trusting
+from workflow_lib.table.calibration_stage import item_name as numbered_item
+from workflow_lib.table.importance import MAY_BE_UNKNOWN
 from workflow_lib.table.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
 from workflow_lib.table.saved_model import SCORES, SavedModel, with_codes
 from workflow_lib.uncertainty.novelty import novelty_scale
@@ -66,6 +68,7 @@ def run(
     title: str,
     options: Mapping | None = None,
     trusted: Sequence[str] = (),
+    importance: Path | None = None,
 ) -> None:
     """Write the "predictor" artifact of the winner: all that is needed to predict new rows.
 
@@ -99,6 +102,8 @@ def run(
     trusted : sequence of str, default=()
         Classes that the configuration names
         (`workflow_lib.table.saved_model.load_model`).
+    importance : path or None, default=None
+        The "importance" artifact, which the model then holds, too.
 
     Raises
     ------
@@ -107,7 +112,7 @@ def run(
         method.
     """
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
-    source = _Source(dataset, split, features, methods, answered)
+    source = Source(dataset, split, features, methods, answered)
     name = answered["winner"]
     reason = why_not_saved(name, methods)
     if reason:
@@ -118,44 +123,23 @@ def run(
             remedy=f"rm {answer} and run the same snakemake command again",
         )
     with trusting(trusted):
-        saved, data = source.tree(name), source.data
-    n_weak = _largest_weak_size(saved)
-    tree: dict = {
+        tree, n_weak = predictor_tree(source, name, answered)
+    saved = tree["regressor"]
+    tree |= {
         "title": title,
-        "method": name,
-        "label": str(answered.get("label", name)),
-        "training_size": source.size,
-        "row_counts": {
-            "labelled": source.size,
-            "weak": n_weak,
-            "unpaired": source.n_unpaired,
-        },
-        "metric": str(answered.get("metric", "")),
-        "names": _names(source, n_weak),
         "dataset_digest": artifact_digest(dataset),
         "versions": json.dumps(_versions(), sort_keys=True),
-        "regressor": saved,
-        "inputs": saved_inputs_tree(data, source.partition, source.features, n_weak),
-        "reading": json.dumps(_reading(data, options or {})),
+        "reading": json.dumps(_reading(source.data, options or {})),
     }
     if answered.get("mean") is not None:
         tree["score"] = float(answered["mean"])
-    if "encoding" in data:
-        tree["encoding"] = data["encoding"]
-    if "bag_columns" in data:
-        tree["bag_columns"] = data["bag_columns"]
-    if "learned_columns" in data:
-        tree["encoders"] = source.encoders
-    if source.of_classes:
-        tree["classes"] = {
-            "vectors": data["classes"]["vectors"],
-            "decoder": _class_decoder(methods[name]),
-        }
     tree |= _calibrated(calibration, name, source)
     tree |= _warning(answered)
+    if importance is not None:
+        tree["importance"] = read_artifact(importance, "importance")
     with trusting(trusted):
         model = SavedModel(tree, str(output))
-    difference = _difference(model, name, source, n_weak)
+    difference = largest_difference(model, name, source, n_weak)
     how = f"with a relative difference of {difference:.1g}" if difference else "exactly"
     print(f"predictions of {name} reproduced {how}")
     if not difference <= MAX_DIFFERENCE:
@@ -167,7 +151,7 @@ def run(
             remedy=f"rm {methods[name]['predictions']} {methods[name]['regression']} and run the "
             "same snakemake command again",
         )
-    inputs = [answer, dataset, split, features, calibration]
+    inputs = [answer, dataset, split, features, calibration, importance]
     for stored in _kept_methods(name, saved):
         kinds = ("regression", "predictions")
         inputs += [methods[stored][kind] for kind in kinds]
@@ -178,16 +162,65 @@ def run(
         tree,
         "predictor",
         inputs=[path for path in inputs if path],
-        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "factors", "limit", "limits"),
+        allow_nan=(*UNKNOWN_INPUTS, *MAY_BE_UNKNOWN, "half_widths", "factors", "limit", "limits"),
     )
+
+
+def predictor_tree(source: Source, name: str, answered: Mapping) -> tuple[dict, int]:
+    """Return the tree of a "predictor" artifact without calibration, and its number of weak rows.
+
+    `source` holds the artifacts of a split, `name` is the method, and `answered` the answer.
+    """
+    saved, data = source.tree(name), source.data
+    n_weak = _largest_weak_size(saved)
+    tree: dict = {
+        "title": "",
+        "method": name,
+        "label": str(answered.get("label", name)),
+        "training_size": source.size,
+        "row_counts": {
+            "labelled": source.size,
+            "weak": n_weak,
+            "unpaired": source.n_unpaired,
+        },
+        "metric": str(answered.get("metric", "")),
+        "names": _names(source, n_weak),
+        "dataset_digest": "",
+        "versions": "{}",
+        "regressor": saved,
+        "inputs": saved_inputs_tree(data, source.partition, source.features, n_weak),
+        "reading": json.dumps(_reading(data, {})),
+        "half_widths": np.full(_n_predicted(source, name), np.inf),
+        "novelty": {"unit": 1.0, "limit": np.inf},
+    }
+    if "encoding" in data:
+        tree["encoding"] = data["encoding"]
+    if "bag_columns" in data:
+        tree["bag_columns"] = data["bag_columns"]
+    if "learned_columns" in data:
+        tree["encoders"] = source.encoders
+    if source.of_classes:
+        tree["classes"] = {
+            "vectors": data["classes"]["vectors"],
+            "decoder": _class_decoder(source.methods[name]),
+        }
+    return tree, n_weak
 
 
 ItemName = Callable[[Mapping], str]
 """Returns the name of the item of a method, from its items by name."""
 
 
-class _Source:
-    """The artifacts that the stage reads, and the trees of the methods made from them.
+class Source:
+    """The artifacts of a split, and the trees of the methods made from them.
+
+    Parameters
+    ----------
+    dataset, split, features : paths
+    methods, answered : mappings
+        As for `run`.
+    is_final : bool, default=True
+        Whether it is the split in which every labelled row trains, or a numbered one.
 
     Attributes
     ----------
@@ -202,7 +235,9 @@ class _Source:
         features: Path,
         methods: Mapping[str, Mapping],
         answered: Mapping,
+        is_final: bool = True,
     ) -> None:
+        self._is_final = is_final
         # Only a few rows of the inputs are read; those of the training rows are in the features.
         self.data = read_artifact(dataset, "dataset", ("inputs", *STREAMED))
         self.partition = read_artifact(split, "split")
@@ -233,9 +268,13 @@ class _Source:
         `item_name` chooses among the items of a member of a stack.
         """
         items = read_artifact(self.methods[name]["regression"], "regression")
-        if item_name is None:
+        if item_name is None and self._is_final:
             return _final_item(items, self.size, self._answered)
-        key = item_name(items)
+        if item_name is not None:
+            key = item_name(items)
+        else:
+            location = self.methods[name]["regression"]
+            key = numbered_item(items, self.size, self._answered, self.partition, location)
         return key, items[key]
 
     def tree(self, name: str, item_name: ItemName | None = None) -> dict:
@@ -350,7 +389,7 @@ def _class_decoder(method: Mapping) -> str:
     return SCORES if method.get("predicts_scores") else method.get("decoder") or "euclidean"
 
 
-def _names(source: _Source, n_weak: int) -> dict[str, str]:
+def _names(source: Source, n_weak: int) -> dict[str, str]:
     """Return the names of outputs, inputs, classes and known rows, each a list as JSON."""
     data = source.data
     d = data["outputs"].shape[1]
@@ -385,7 +424,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
+def _calibrated(calibration: Path | None, name: str, source: Source) -> dict:
     """Return the intervals, or the sets of classes, and the scale of novelty."""
     seed = derive_seed(int(source.methods[name].get("seed") or 0), "novelty")
     scale = novelty_scale(source.prepared, source.features["kernel"], seed)
@@ -437,14 +476,14 @@ def _warning(answered: Mapping) -> dict[str, str]:
     return {}
 
 
-def _n_predicted(source: _Source, name: str) -> int:
+def _n_predicted(source: Source, name: str) -> int:
     """Return the number of outputs that a method predicts, which may be scores of the classes."""
     if source.of_classes and _class_decoder(source.methods[name]) == SCORES:
         return len(source.data["classes"]["vectors"])
     return source.data["outputs"].shape[1]
 
 
-def _difference(model: SavedModel, name: str, source: _Source, n_weak: int) -> float:
+def largest_difference(model: SavedModel, name: str, source: Source, n_weak: int) -> float:
     """Return the largest difference from the stored predictions, in spreads of the outputs."""
     item = source.item_of(name)[0]
     stored = read_artifact(source.methods[name]["predictions"], "predictions")[item]["outputs"]
