@@ -67,6 +67,10 @@ def test_every_number_is_that_of_the_workflow(answers):
     for name in ("scores.csv", "choices.csv", "coordinates.csv"):
         assert (ours / name).read_bytes() == (results / name).read_bytes(), name
     assert answer.content == json.loads((results / "answer.json").read_text())
+    assert (ours / "importance.csv").read_bytes() == (results / "importance.csv").read_bytes()
+    found, expected = (arrays(folder / "importance.h5") for folder in (ours, results))
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
     for split in range(2):
         for method in answer.leaderboard["method"]:
             path = f"split-{split}/{method}/predictions.h5"
@@ -95,7 +99,7 @@ def test_an_answer_is_shown_as_text_and_as_pages(answers, tmp_path):
     assert answer.headline in shown.replace("&#x27;", "'") and shown.count("<img") == 2
     answer.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    for anchor in ("answer", "leaderboard", "intervals", "data-profile"):
+    for anchor in ("answer", "leaderboard", "importance", "intervals", "data-profile"):
         assert f'id="{anchor}"' in page
     assert "snakemake" not in page and page.count("<svg") + page.count("data:image") >= 2
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.protocol.importance_table import importance_frame, main_rows
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
     MINUS,
@@ -30,7 +31,9 @@ from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.results import read_json
 from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
+from workflow_lib.report.run_figures.importance import importance_in_words
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
+from workflow_lib.table.importance_part import CAPTION, importance_section
 from workflow_lib.table.replicates import AGAIN, replicates_remedy, replicates_sentence
 from workflow_lib.table.terminal_summary import HOLDS_ROWS
 from workflow_lib.uncertainty.class_sets import ClassSets
@@ -66,6 +69,7 @@ def answer_part(
     output_names: Sequence[str] = (),
     figures: Mapping[str, Mapping[str, str | Path]] | None = None,
     folder: str | Path = ".",
+    importance: str | Path | None = None,
 ) -> list[Section]:
     """Return the sections of the page: answer, leaderboard, intervals, data profile, what next.
 
@@ -74,13 +78,15 @@ def answer_part(
     section each where they are given, but not a calibration with neither outputs that are numbers
     nor sets of classes; facts that the profile lacks are left out. Outputs without a name have
     numbers from 1. `figures` are the files of `workflow_lib.report.run_figures.answer.run`, and
-    `folder` is that of the page.
+    `folder` is that of the page. The "importance" artifact has a section, too, and a figure where
+    `figures` has its files; not where it says why there is none.
 
     Raises UserError if a file is missing or damaged.
     """
     content = read_json(answer)
     shown = answer_figures(content, figures, folder) if figures else {}
-    sections = [answer_section(content, shown), leaderboard_section(content)]
+    inputs = [] if importance is None else _importance(importance, content, figures, folder, shown)
+    sections = [answer_section(content, shown), leaderboard_section(content), *inputs]
     if calibration is not None:
         tree = read_artifact(calibration, "calibration")
         if np.size(tree["half_widths"]):
@@ -106,6 +112,21 @@ def answer_figures(
         name: figure_part(files[name], folder, alt=alt, caption=caption)
         for name, (caption, alt) in words.items()
     }
+
+
+def _importance(
+    path: str | Path, answer: dict, figures: Mapping | None, folder: str | Path, shown: dict
+) -> list[Section]:
+    """Return the section of the importance of inputs; add its sentence and its figure."""
+    tree = read_artifact(path, "importance")
+    if tree.get("reason"):
+        return []
+    words = importance_in_words(main_rows(importance_frame(tree, str(path))))
+    answer["sentences"] = [*answer["sentences"], words]
+    if figures and "importance" in figures:
+        files = figures["importance"]
+        shown["importance"] = figure_part(files, folder, alt=words, caption=CAPTION)
+    return [importance_section(tree, str(path))]
 
 
 def answer_section(answer: Mapping, figures: Mapping[str, Mapping] | None = None) -> Section:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workflow_lib.table.proposal import Proposal
     from workflow_lib.table.saved_model import SavedModel
 
-FIGURES = ("methods", "outputs", "curve")
+FIGURES = ("methods", "outputs", "curve", "importance")
 
 FRAME = "table.csv"
 """The file of a DataFrame, beside the settings."""
@@ -183,6 +183,39 @@ class Answer:
         given = given.set_axis(list(with_distinct_names(given, predicted.columns)), axis=1)
         return pandas.concat([given, predicted.set_axis(given.index)], axis=1)
 
+    def importance(self) -> pandas.DataFrame:
+        """Return which inputs matter to the winner, by permutation on the test rows of all splits.
+
+        Returns
+        -------
+        DataFrame
+            As of `workflow_lib.protocol.importance_table.importance_frame`: for each output and
+            input the increase of the error, its deviation over splits, and the p value of its test
+            against zero, the most important input first.
+
+        Raises
+        ------
+        UserError
+            If the inputs are no columns, such as kernel values, or there is only one.
+
+        Examples
+        --------
+        >>> answer.importance().query("p_adjusted < 0.05")  # doctest: +SKIP
+        """
+        from workflow_lib.core.artifacts import read_artifact
+        from workflow_lib.protocol.importance_table import importance_frame
+
+        tree = read_artifact(self._importance_file, "importance")
+        return importance_frame(tree, "the importance of inputs")
+
+    def explain(self, rows: Any, **options: Any) -> pandas.DataFrame:
+        """Return the inputs that move the predictions for new rows, as Shapley values.
+
+        `rows` are as for `predict`; `options` and the DataFrame are those of
+        `workflow_lib.table.saved_model.SavedModel.explain`.
+        """
+        return self.model.explain(rows, **options)
+
     def save(self, path: str | Path) -> None:
         """Write the model to a file, which `workflow_lib.load_model` reads.
 
@@ -211,7 +244,7 @@ class Answer:
             f'<img alt="{escape(name)}" style="max-width: 100%" '
             f'src="{data_address(files["svg"], "image/svg+xml")}">'
             for name, files in self._figures.items()
-            if name != "curve"
+            if name not in ("curve", "importance")
         )
         board = self.leaderboard.drop(columns="method").to_html(index=False, border=0)
         return f"<p>{escape(self.headline)}</p>{''.join(pictures)}{board}"
@@ -223,6 +256,10 @@ class Answer:
     @property
     def _model_file(self) -> Path:
         return self._run.file(f"results/{self._run.name}/model.h5")
+
+    @property
+    def _importance_file(self) -> Path:
+        return self._run.file(f"results/{self._run.name}/importance.h5")
 
     @property
     def _predicted(self) -> str:
@@ -243,12 +280,13 @@ class Answer:
             output_names=self.model.output_names,
             figures=self._figures,
             folder=".",
+            importance=self._importance_file,
         )
 
     @cached_property
     def _figures(self) -> dict[str, dict[str, Path]]:
         """Return the files of the figures of the answer, by name and suffix."""
-        from workflow_lib.report.run_figures import answer
+        from workflow_lib.report.run_figures import answer, importance
 
         run, results = self._run, f"results/{self._run.name}"
         files = {
@@ -267,6 +305,11 @@ class Answer:
             methods=run.stages.method_fields(methods, "label", "color", "marker"),
             metric=run.settings.shown_metric_of(run.name),
             files=files,
+        )
+        importance.run(
+            answer=run.file(f"{results}/answer.json"),
+            importance=self._importance_file,
+            files=files["importance"],
         )
         return files
 
