@@ -3,6 +3,7 @@
 ofer check table.csv --outputs y1,y2
 ofer run table.csv --outputs y1,y2
 ofer predict table-model.h5 new_rows.csv
+ofer explain table-model.h5 new_rows.csv
 """
 
 from __future__ import annotations
@@ -78,6 +79,26 @@ def predict(options: argparse.Namespace) -> None:
     )
 
 
+def explain(options: argparse.Namespace) -> None:
+    """Print which inputs matter, or which move the predictions for new rows; write all as CSV."""
+    from workflow_lib.core.result_cells import frame_as_csv
+    from workflow_lib.core.whole_files import write_text
+    from workflow_lib.table.explanation import explanation_lines, importance_lines
+    from workflow_lib.table.saved_model import load_model
+
+    model = load_model(options.model, options.trust)
+    if options.rows is None:
+        frame = model.importance()
+        lines, name = importance_lines(frame), f"{Path(options.model).stem}-importance.csv"
+    else:
+        frame = model.explain(options.rows)
+        lines, name = explanation_lines(frame), f"{Path(options.rows).stem}-explained.csv"
+    target = Path(options.to or name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_text(target, frame_as_csv(frame))
+    print("\n".join([*lines, f"All: {target}"]))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ofer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -104,9 +125,17 @@ def _parser() -> argparse.ArgumentParser:
     predicting.add_argument("--to", help="the CSV or .xlsx (default: ROWS-predictions.csv)")
     predicting.add_argument("--keep", default="", help="columns of ROWS to write, too; '*' for all")
     predicting.add_argument("--joint", action="store_true", help="add boxes of all outputs")
-    predicting.add_argument(
-        "--trust", action="append", default=[], metavar="CLASS", help="a class that it may hold"
-    )
+
+    explaining = commands.add_parser("explain", help="say which inputs matter, to a row or to all")
+    explaining.set_defaults(command=explain)
+    explaining.add_argument("model", help="the file that `ofer run` wrote")
+    explaining.add_argument("rows", nargs="?", help="new rows; left out: to the errors in general")
+    explaining.add_argument("--to", help="the CSV to write (default: named as the rows or model)")
+
+    for command in (predicting, explaining):
+        command.add_argument(
+            "--trust", action="append", default=[], metavar="CLASS", help="a class that it may hold"
+        )
     return parser
 
 
