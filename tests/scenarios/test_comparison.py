@@ -14,6 +14,7 @@ from test_user_table import blend
 
 from workflow_lib import UserError, compare, load_model
 from workflow_lib.table.command_line import main
+from workflow_lib.table.in_process import TableRun
 
 NAME = "blend"
 METHODS = ["m-krr", "wofer-gmm", "ofer-stack", "m-mean"]
@@ -116,6 +117,36 @@ def test_a_table_may_be_a_data_frame():
         predicted[["a", "b", "y (of the row)"]].set_axis(list(new), axis=1), new
     )
     np.testing.assert_allclose(predicted["y"], new["y"], atol=0.05)
+
+
+def test_an_interrupted_comparison_answers_from_what_is_finished(monkeypatch, capsys):
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(random.normal(size=(60, 2)), columns=["a", "b"])
+    table["y"] = table["a"] - table["b"]
+    methods, learn = ["ridge", "m-mean", "m-rf"], TableRun.learn
+
+    def interrupted_after(n_tasks):
+        tasks = iter(range(n_tasks))
+
+        def until(run, *arguments):
+            if next(tasks, None) is None:
+                raise KeyboardInterrupt
+            learn(run, *arguments)
+
+        monkeypatch.setattr(TableRun, "learn", until)
+        return compare(table, "y", methods=methods, splits=4, n_jobs=1, progress=True)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_after(2)
+    capsys.readouterr()
+    few_methods, few_splits = interrupted_after(5), interrupted_after(7)
+    assert "so far: Ridge" in capsys.readouterr().err
+    assert "4 of 4 splits and 2 of 3 methods" in few_methods.notes[-1]
+    assert set(few_methods.leaderboard["method"]) == {"ridge", "m-mean"}
+    assert "3 of 4 splits and 3 of 3 methods" in few_splits.notes[-1]
+    assert set(few_splits.leaderboard["n_splits"]) == {3}
+    monkeypatch.setattr(TableRun, "learn", learn)
+    np.testing.assert_allclose(few_splits.predict(table)["y"], table["y"], atol=0.1)
 
 
 def test_a_fault_names_the_argument_or_the_data_frame():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.table.in_process import TableRun, run_table
+from workflow_lib.table.in_process import Progress, TableRun, run_table
 from workflow_lib.table.table_request import COMMAND
 from workflow_lib.table.terminal_summary import headline_lines
 
@@ -49,6 +50,8 @@ def compare(
     on the training rows of each split alone; errors and intervals are those of the test rows.
 
     Rows without outputs and rows without inputs are used by the methods that can learn from them.
+    After an interruption (Ctrl-C) the answer is that of the splits or of the methods that are
+    finished; `notes` say which.
 
     Parameters
     ----------
@@ -66,7 +69,8 @@ def compare(
         The folder of settings with the files of methods and models, which may be your own; None
         for the one that comes with the library.
     progress : bool or None, default=None
-        Whether a bar shows how much remains; None for where the errors go to a terminal.
+        Whether a bar shows how much remains, and the errors of the quick methods before those of
+        all; None for where the errors of Python go to a terminal.
     request : values by name
         Further keys of the request, as for ``snakemake new``: ``inputs``, ``exclude``, ``classes``,
         ``group``, ``time``, ``same_group``, ``text``, ``methods``, ``splits`` and so on
@@ -100,10 +104,19 @@ def compare(
     configuration = load_configuration(settings, {"name": name, "seed": seed})
     run = TableRun(configuration, name, Path(folder.name))
     shown = sys.stderr.isatty() if progress is None else progress
-    for done, total in run_table(run, n_jobs):
-        if shown:
-            _show_progress(done, total)
-    return Answer(run, proposal.notes, folder)
+    notes, begin = list(proposal.notes), time.monotonic()
+    try:
+        for step in run_table(run, n_jobs):
+            if shown:
+                _show_progress(step, time.monotonic() - begin)
+    except KeyboardInterrupt:
+        finished = run.finished()
+        if finished is None:
+            raise
+        notes.append(_interrupted(run, finished))
+        run = finished
+        run.compare()
+    return Answer(run, notes, folder)
 
 
 class Answer:
@@ -255,7 +268,11 @@ class Answer:
 
     @property
     def _model_file(self) -> Path:
-        return self._run.file(f"results/{self._run.name}/model.h5")
+        file = self._run.file(f"results/{self._run.name}/model.h5")
+        if not file.exists():
+            # An interrupted comparison has no model yet.
+            self._run.save()
+        return file
 
     @property
     def _importance_file(self) -> Path:
@@ -373,9 +390,22 @@ def _file_of(table: Any, folder: Path) -> str:
     return str(path)
 
 
-def _show_progress(done: int, total: int) -> None:
-    width = 30
-    filled = width * done // total
-    end = "\n" if done == total else ""
-    bar = "#" * filled + "-" * (width - filled)
-    print(f"\r[{bar}] {done} of {total} steps", end=end, file=sys.stderr, flush=True)
+def _interrupted(run: TableRun, finished: TableRun) -> str:
+    """Return the note on a comparison that was interrupted."""
+    n_splits, n_methods = len(run.splits()), len(run.in_order())
+    return (
+        f"The comparison was interrupted: it has {len(finished.splits())} of {n_splits} splits and "
+        f"{len(finished.in_order())} of {n_methods} methods."
+    )
+
+
+def _show_progress(step: Progress, seconds: float) -> None:
+    """Show a bar, the time that remains, and the errors of the methods that are done."""
+    width = 20
+    filled = int(width * step.done)
+    remaining = seconds * (1 / step.done - 1)
+    left = f"about {remaining:.0f} s left" if step.done < 1 else f"{seconds:.0f} s"
+    best = [f"{label} {error:.3g}" for label, error in list(step.errors.items())[:3]]
+    so_far = f"   so far: {', '.join(best)}" if best and step.done < 1 else ""
+    line = f"[{'#' * filled}{'-' * (width - filled)}] {left}{so_far}"
+    print(f"\r{line:<98}", end="\n" if step.done == 1 else "", file=sys.stderr, flush=True)

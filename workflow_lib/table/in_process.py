@@ -7,19 +7,31 @@ that they write the same artifacts. Splits are independent, and may be computed 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workflow_lib.core.plugins import STAGES
 from workflow_lib.run.stages import ANNOTATED, FINAL, Stages
+from workflow_lib.table.proposed_methods import STACK
+from workflow_lib.table.run_costs import split_seconds
 
 if TYPE_CHECKING:
     from workflow_lib.run.loading import Configuration
+
+QUICK = 0.08
+"""Largest share of the time of all methods that a method takes whose errors are shown first."""
+
+USUAL_SIZES, USUAL_INPUTS, SECONDS_OF_SPLIT = (20, 50, 100), 50, 0.1
+"""Rows and inputs by which methods are told to be quick; seconds of a split without methods."""
+
+MIN_SPLITS = 3
+"""Splits without which an interrupted comparison rather keeps all splits and fewer methods."""
 
 
 @dataclass(frozen=True)
@@ -109,19 +121,12 @@ class TableRun:
         names = list(self.settings.methods_of(self.name))
         return sorted(names, key=lambda name: bool(self.settings.members_of(self.name, name)))
 
-    def compare(self) -> None:
-        """Compute the errors of all splits, the answer, the intervals and the important inputs."""
+    def score(self) -> None:
+        """Compute the errors of all methods in all splits."""
         from workflow_lib.protocol import evaluation
-        from workflow_lib.table import calibration_stage, importance_stage, leaderboard
 
-        stages, step = self.stages, self.step()
-        partitions = self._prefixed(stages.files_of_splits(step, stages.split_file))
-        methods = list(self.settings.methods_of(self.name))
-        files = stages.files_of_methods(step, stages.prediction_file)
-        predictions = evaluation.by_method(methods, self._prefixed(files))
-        seconds = stages.files_of_methods(step, stages.regression_seconds, stages.preimage_seconds)
+        common = self._predictions()
         results = partial(str.format, "results/{}/{}", self.name)
-        common = {"dataset": self.dataset_file, "splits": partitions, "predictions": predictions}
         dataset = self.settings.experiments[self.name].dataset
         with self._log("compare"):
             evaluation.run_scores(
@@ -133,13 +138,24 @@ class TableRun:
                 dataset_name=dataset,
                 positive_class=self.settings.datasets[dataset].positive_class,
             )
+
+    def compare(self) -> None:
+        """Compute the errors of all splits, the answer, the intervals and the important inputs."""
+        from workflow_lib.protocol import evaluation
+        from workflow_lib.table import calibration_stage, importance_stage, leaderboard
+
+        stages, step, common = self.stages, self.step(), self._predictions()
+        seconds = stages.files_of_methods(step, stages.regression_seconds, stages.preimage_seconds)
+        results = partial(str.format, "results/{}/{}", self.name)
+        self.score()
+        with self._log("compare"):
             evaluation.run_timings(
-                splits=partitions,
-                predictions=predictions,
-                seconds=evaluation.by_method(methods, self._prefixed(seconds)),
+                splits=common["splits"],
+                predictions=common["predictions"],
+                seconds=evaluation.by_method(common["predictions"], self._prefixed(seconds)),
                 output=self.file(f"results/timings/{self.name}.csv"),
                 experiment=self.name,
-                dataset_name=dataset,
+                dataset_name=self.settings.experiments[self.name].dataset,
             )
             leaderboard.run(
                 scores=self.file(results("scores.csv")),
@@ -162,7 +178,7 @@ class TableRun:
             importance_stage.run(
                 answer=answer,
                 dataset=self.dataset_file,
-                splits=partitions,
+                splits=common["splits"],
                 features=features,
                 output=self.file(results("importance.h5")),
                 table=self.file(results("importance.csv")),
@@ -189,6 +205,68 @@ class TableRun:
                 **self.stages.saved_model(last),
             )
 
+    def errors(self) -> dict[str, float]:
+        """Return the mean errors by the labels of methods, once they are scored, the best first."""
+        from workflow_lib.report.labels import method_label
+        from workflow_lib.report.quantities import errors_by_size
+        from workflow_lib.report.results import outside_studies, read_scores
+
+        scores = outside_studies(read_scores(self.file(f"results/{self.name}/scores.csv")))
+        sizes = errors_by_size(scores, self.settings.shown_metric_of(self.name))
+        methods = self.stages.method_fields(self.settings.methods_of(self.name), "label")
+        means = {
+            method_label(variant.method, methods): fmean(by_split.values())
+            for variant, by_split in sizes[max(sizes)].items()
+        }
+        return dict(sorted(means.items(), key=lambda item: item[1]))
+
+    def restricted(
+        self, n_splits: int | None = None, methods: Collection[str] | None = None
+    ) -> TableRun:
+        """Return the run of the first splits, or of some methods; None keeps all."""
+        experiment = self.settings.experiments[self.name]
+        kept = [name for name in experiment.methods if methods is None or name in methods]
+        changes = {"n_splits": n_splits or experiment.n_splits, "methods": tuple(kept)}
+        changed = {self.name: experiment.model_copy(update=changes)}
+        return replace(self, settings=replace(self.settings, experiments=changed))
+
+    def finished(self) -> TableRun | None:
+        """Return the run of what is finished; None where no method is finished in all splits.
+
+        It has the methods that are finished in all splits, or all methods and the splits in which
+        they are finished, if these are at least `MIN_SPLITS`.
+        """
+        stages, splits = self.stages, self.splits()
+
+        def is_done(split: str, method: str) -> bool:
+            return Path(
+                self.folder, stages.prediction_file(self.step(split=split, method=method))
+            ).exists()
+
+        methods = self.settings.methods_of(self.name)
+        complete = [all(is_done(split, method) for method in methods) for split in splits]
+        n_splits = (complete + [False]).index(False)
+        if n_splits >= min(MIN_SPLITS, len(splits)):
+            return self.restricted(n_splits=n_splits)
+        done = {name for name in methods if all(is_done(split, name) for split in splits)}
+        stacks = {
+            name for name in done if not done.issuperset(self.settings.members_of(self.name, name))
+        }
+        return self.restricted(methods=done - stacks) if done - stacks else None
+
+    def _predictions(self) -> dict[str, Any]:
+        """Return the artifacts of the dataset, the splits and the predictions."""
+        from workflow_lib.protocol import evaluation
+
+        stages, step = self.stages, self.step()
+        methods = list(self.settings.methods_of(self.name))
+        files = stages.files_of_methods(step, stages.prediction_file)
+        return {
+            "dataset": self.dataset_file,
+            "splits": self._prefixed(stages.files_of_splits(step, stages.split_file)),
+            "predictions": evaluation.by_method(methods, self._prefixed(files)),
+        }
+
     @property
     def dataset_file(self) -> Path:
         return self.file(self.stages.dataset_file(self.step()))
@@ -212,19 +290,21 @@ class TableRun:
 
         stages, step = self.stages, self.step(split=split)
         rows = {"dataset": self.dataset_file, "split": self.file(stages.split_file(step))}
-        splitting.run(
-            dataset=rows["dataset"],
-            output=rows["split"],
-            experiment=self.name,
-            **stages.splitting(step),
-            **stages.numbered_split(step),
-        )
-        features_stage.run(
-            **rows,
-            output=self.file(stages.feature_file(step)),
-            seed=stages.seed_of(step, "encoders"),
-            **stages.features(step),
-        )
+        if not rows["split"].exists():
+            splitting.run(
+                dataset=rows["dataset"],
+                output=rows["split"],
+                experiment=self.name,
+                **stages.splitting(step),
+                **stages.numbered_split(step),
+            )
+        if not (features := self.file(stages.feature_file(step))).exists():
+            features_stage.run(
+                **rows,
+                output=features,
+                seed=stages.seed_of(step, "encoders"),
+                **stages.features(step),
+            )
         chosen = [self.settings.methods[method] for method in methods]
         annotated = {method.model for method in chosen if method.weak}
         folder = Path(stages.split_file(step)).parent
@@ -326,8 +406,23 @@ class TableRun:
         )
 
 
-def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[tuple[int, int]]:
-    """Run all stages of a table up to the saved model.
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Attributes
+    ----------
+    done : float
+        The share of its expected seconds.
+    errors : dict from str to float
+        The mean errors of the quick methods, once all splits have them.
+    """
+
+    done: float
+    errors: dict[str, float]
+
+
+def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[Progress]:
+    """Run all stages of a table up to the saved model, the quick methods before the others.
 
     Parameters
     ----------
@@ -338,33 +433,55 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[tuple[int, int]]:
 
     Yields
     ------
-    done, total : int
-        Steps that are done: reading, each split, the comparison and the saved model.
+    Progress
+        After each step: reading, the quick methods of each split, the others, the comparison and
+        the saved model.
     """
     from sklearn.utils.parallel import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    splits = table.splits()
-    total = len(splits) + 3
+    splits, methods = table.splits(), table.in_order()
+    quick, others = quick_and_other(methods)
+    seconds = [SECONDS_OF_SPLIT + expected_seconds(names) for names in (quick, others)]
+    once = SECONDS_OF_SPLIT + expected_seconds(methods) / 2
+    total, done, errors = sum(seconds) * len(splits) + 3 * once, once, {}
     with threadpool_limits(1):
         table.read()
-        yield 1, total
-        done = Parallel(n_jobs, return_as="generator_unordered")(
-            delayed(_learn)(table, split) for split in splits
-        )
-        yield from ((number, total) for number, _ in enumerate(done, start=2))
+        yield Progress(done / total, errors)
+        for names, of_split in zip((quick, others), seconds):
+            for _ in Parallel(n_jobs, return_as="generator_unordered")(
+                delayed(_learn)(table, split, names) for split in splits if names
+            ):
+                done += of_split
+                yield Progress(done / total, errors)
+            if names is quick and quick and others:
+                part = table.restricted(methods=quick)
+                part.score()
+                errors = part.errors()
         table.compare()
-        yield total - 1, total
+        yield Progress(1 - once / total, errors)
         table.save()
-        yield total, total
+        yield Progress(1.0, errors)
 
 
-def _learn(table: TableRun, split: str) -> None:
-    """Fit all methods on a split, in a process with one thread of the linear algebra."""
+def quick_and_other(methods: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the methods that take at most `QUICK` of the time of all, and the others."""
+    limit = QUICK * expected_seconds(methods)
+    quick = [name for name in methods if name != STACK and expected_seconds([name]) <= limit]
+    return quick, [name for name in methods if name not in quick]
+
+
+def expected_seconds(methods: Sequence[str]) -> float:
+    """Return the expected CPU seconds of methods on a split of a table of usual size."""
+    return split_seconds(methods, USUAL_SIZES, USUAL_INPUTS)
+
+
+def _learn(table: TableRun, split: str, methods: list[str]) -> None:
+    """Fit methods on a split, in a process with one thread of the linear algebra."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        table.learn(split)
+        table.learn(split, methods)
 
 
 @contextmanager
