@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --durations=30 --dur
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test test-papers test-system faults lint docs bench compare why verify unlock clean
+.PHONY: help env run demo prepare test test-papers test-system faults lint docs bench compare why verify unlock clean
 
 help: ## list these commands
 	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3] [WORKERS=2]"
@@ -36,6 +36,13 @@ $(INSTALLED): requirements.lock pyproject.toml
 run: env ## compute everything that is missing or out of date, up to the report
 	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS)
 	@echo "The report: results/report.html"
+
+demo: env ## predict three properties of wines from a small table, by the three commands
+	@test -e config/tables/datasets/wines.yaml || $(SNAKEMAKE) --cores 1 new --config \
+	  name=wines data=examples/wines.csv splits=3 outputs=flavanoids,color_intensity,proline
+	@$(SNAKEMAKE) --cores $(CORES) answer --config name=wines
+	@$(SNAKEMAKE) --cores $(CORES) predict --config name=wines rows=examples/new_wines.csv \
+	  keep=cultivar
 
 prepare: env ## fetch the data only, for a later run without network
 	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS) prepare

@@ -152,7 +152,7 @@ def walks() -> dict[str, Walk]:
         snakemake = ["-m", "snakemake", "--cores", "1", "--config", "name=assay"]
         new = [*snakemake, "data=assay.csv", "outputs=y1,y2", "--quiet", "all", "--", "new"]
         subprocess.run([sys.executable, *new], cwd=workflow, check=True)
-        path = workflow / "config" / "experiments" / "assay.yaml"
+        path = workflow / "config" / "tables" / "experiments" / "assay.yaml"
         settings = yaml.safe_load(path.read_text()) | {"methods": [METHOD], "n_splits": 2}
         path.write_text(yaml.safe_dump(settings))
         answer = [*snakemake, "--quiet", "all", "--", "answer"]

@@ -27,7 +27,7 @@ from workflow_lib.core.file_digests import SUFFIX
 from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, STAGES, TABLE_KINDS
 from workflow_lib.methods.contract.loading import STORED_SCORES
-from workflow_lib.run.named_settings import SettingsFolder, with_papers
+from workflow_lib.run.named_settings import SettingsFolder, folders_like
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -377,7 +377,7 @@ def copy_project(folder: Path) -> None:
     write_yaml(config / "datasets" / "clusters.yaml", CLUSTERS)
     methods = SettingsFolder(config / "methods")
     kept = {name: methods.keys(name) for name in GRIDS}
-    for path in (path for each in with_papers(config / "methods") for path in each.glob("*.yaml")):
+    for path in (path for each in folders_like(config / "methods") for path in each.glob("*.yaml")):
         path.unlink()
     for name, keys in kept.items():
         keys |= {"grid": GRIDS[name], "in_default": name in DEFAULT_METHODS, "one_example": {}}

@@ -28,7 +28,7 @@ from workflow_lib.report.results import (
     read_scores,
     read_timings,
 )
-from workflow_lib.run.named_settings import SettingsFolder, with_papers
+from workflow_lib.run.named_settings import SettingsFolder, folders_like
 
 COPIED = ("Snakefile", "config", "envs", "profiles", "rules", "scripts", "workflow_lib")
 
@@ -66,7 +66,7 @@ def write_workflow(
             shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, copy)
-    for experiments in with_papers(folder / "config" / "experiments"):
+    for experiments in folders_like(folder / "config" / "experiments"):
         shutil.rmtree(experiments, ignore_errors=True)
     (folder / "config" / "experiments").mkdir()
     chosen = methods if isinstance(methods, str) else list(methods)

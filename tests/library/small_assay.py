@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.run.named_settings import with_papers
+from workflow_lib.run.named_settings import folders_like
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,6 +49,6 @@ def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
 def config_with_methods(folder: Path) -> Path:
     """Make a config folder with only the methods and their models of the project and its papers."""
     for kind in ("methods", "models", "input_models"):
-        for path in filter(Path.is_dir, with_papers(ROOT / "config" / kind)):
+        for path in filter(Path.is_dir, folders_like(ROOT / "config" / kind)):
             shutil.copytree(path, folder / path.relative_to(ROOT / "config"))
     return folder

@@ -210,7 +210,7 @@ def new(folder, capsys, columns, **request):
     config = config_with_methods(folder / "config")
     request |= {"name": "case", "data": str(write_table(folder / "t.csv", columns))}
     run(request, config)
-    text = (config / "datasets" / "case.yaml").read_text(encoding="utf-8")
+    text = (config / "tables" / "datasets" / "case.yaml").read_text(encoding="utf-8")
     return capsys.readouterr().out, yaml.safe_load(text)["options"]
 
 

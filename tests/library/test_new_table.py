@@ -78,7 +78,7 @@ def written(folder, capsys, columns=None, **request):
         request.setdefault("outputs", "y*")
     run({"name": "assay", "data": "assay.csv", **request}, folder)
     texts = [
-        (folder / kind / "assay.yaml").read_text(encoding="utf-8")
+        (folder / "tables" / kind / "assay.yaml").read_text(encoding="utf-8")
         for kind in ("datasets", "experiments")
     ]
     return [yaml.safe_load(text) for text in texts], texts, capsys.readouterr().out
@@ -136,19 +136,19 @@ def test_weak_rows_make_a_run(folder, capsys):
 
 def test_what_exists_is_never_overwritten(folder, capsys):
     written(folder, capsys)
-    path = folder / "experiments" / "assay.yaml"
+    path = folder / "tables/experiments" / "assay.yaml"
     path.write_text("# edited\n")
     for _ in range(2):
         with pytest.raises(UserError, match="exists already.*rm .*or choose another name"):
             run({"name": "assay", "data": "assay.csv", "outputs": "y1"}, folder)
         assert path.read_text() == "# edited\n"
-        (folder / "datasets" / "assay.yaml").unlink(missing_ok=True)
-    assert not (folder / "datasets" / "assay.yaml").exists()
+        (folder / "tables/datasets" / "assay.yaml").unlink(missing_ok=True)
+    assert not (folder / "tables/datasets" / "assay.yaml").exists()
 
 
 def test_a_request_that_was_killed_between_its_files_is_completed(folder, capsys):
     _, _, summary = written(folder, capsys)
-    dataset, experiment = (folder / part / "assay.yaml" for part in ("datasets", "experiments"))
+    dataset, experiment = (folder / part / "assay.yaml" for part in ("tables/datasets", "tables/experiments"))
     texts = [dataset.read_text(), experiment.read_text()]
     experiment.unlink()
     leftover = experiment.with_name(".assay.yaml.abc.tmp")
@@ -167,8 +167,8 @@ def test_a_fault_writes_nothing(folder):
     write_table(folder.parent / "assay.csv", assay_columns())
     with pytest.raises(UserError):
         run({"name": "assay", "data": "assay.csv", "outputs": "colour"}, folder)
-    assert not (folder / "datasets").exists()
-    assert not (folder / "experiments").exists()
+    assert not (folder / "tables/datasets").exists()
+    assert not (folder / "tables/experiments").exists()
 
 
 def test_what_a_run_would_refuse_is_not_kept(folder, monkeypatch):
@@ -205,10 +205,11 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
 
 def test_a_disk_that_refuses_the_second_file_keeps_none(folder):
     write_table(folder.parent / "assay.csv", assay_columns())
-    (folder / "experiments").write_text("a file where the folder should be")
+    (folder / "tables").mkdir()
+    (folder / "tables" / "experiments").write_text("a file where the folder should be")
     with pytest.raises(UserError, match="could not be written"):
         run({"name": "assay", "data": "assay.csv", "outputs": "y1"}, folder)
-    assert not (folder / "datasets" / "assay.yaml").exists()
+    assert not (folder / "tables/datasets" / "assay.yaml").exists()
 
 
 def test_odd_names_are_read_unchanged(folder, capsys):

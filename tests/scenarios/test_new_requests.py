@@ -28,7 +28,7 @@ def test_a_request_reaches_its_job_as_it_was_typed(finished):
     request = ["name=odd", "data=odd.csv", f"outputs={','.join(ODD_NAMES)}", "methods=m-mean"]
     outcome = snakemake(finished, "new", "--config", *request, cores=1)
     assert outcome.status == 0, outcome.text
-    written = yaml.safe_load((finished / "config/datasets/odd.yaml").read_text())
+    written = yaml.safe_load((finished / "config/tables/datasets/odd.yaml").read_text())
     assert written["options"]["outputs"] == ODD_NAMES
     outcome = snakemake(finished, "new", "--config", *request, "outputs=x", cores=1)
     assert outcome.status == 1 and "outputs is given 2 times" in outcome.text

@@ -32,8 +32,8 @@ from workflow_lib.table.terminal_summary import HOLDS_ROWS
 
 CONFIGURATION = "config/own.yaml"
 NAME = "blend"
-DATASET = f"config/datasets/{NAME}.yaml"
-EXPERIMENT = f"config/experiments/{NAME}.yaml"
+DATASET = f"config/tables/datasets/{NAME}.yaml"
+EXPERIMENT = f"config/tables/experiments/{NAME}.yaml"
 MODEL = f"results/{NAME}/model.h5"
 METHODS = ["m-krr", "m-mean"]
 HEADER = "sample,heat,colour,strength,weight"
@@ -209,7 +209,7 @@ def test_a_table_of_ten_thousand_columns_is_taken(requested, fresh):
 def test_what_is_refused_leaves_no_configuration(requested, fresh):
     before, _ = requested
     after = contents(fresh, "config")
-    written = {"config/datasets/wide.yaml", "config/experiments/wide.yaml"}
+    written = {"config/tables/datasets/wide.yaml", "config/tables/experiments/wide.yaml"}
     assert set(after) - set(before) - {DATASET, EXPERIMENT} == written
     assert {name: after[name] for name in before} == before
 
@@ -527,7 +527,7 @@ def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path
     assert "Classes with a single row, which is never a test row: 'single'" in outcome.text
     assert "2 splits (stratified), 10, 20, 26 training rows" in outcome.text
     edit = {"training_sizes": [26], "tables": [], "figures": []}
-    edit_yaml(folder / "config/experiments/kinds.yaml", **edit)
+    edit_yaml(folder / "config/tables/experiments/kinds.yaml", **edit)
     outcome = run(folder, "answer", name="kinds")
     assert outcome.status == 0, outcome.text
     assert "(2 splits, 26 training rows" in " ".join(outcome.text.split())
@@ -561,7 +561,7 @@ def test_rows_without_inputs_teach_the_density_of_outputs_and_nothing_else(fresh
     assert "labelled: 30 rows have inputs and at least one output; unpaired: 20" in outcome.text
     assert "Rows with outputs but no input: 20. ofer-unpaired learns from these" in outcome.text
     assert "2 splits (random), 10, 24 training rows" in outcome.text
-    edit_yaml(folder / "config/experiments/mixed.yaml", training_sizes=[24], tables=[], figures=[])
+    edit_yaml(folder / "config/tables/experiments/mixed.yaml", training_sizes=[24], tables=[], figures=[])
     outcome = run(folder, "answer", name="mixed")
     assert outcome.status == 0, outcome.text
     answer = json.loads((folder / "results/mixed/answer.json").read_text())
@@ -605,7 +605,7 @@ def test_bags_of_rows_get_one_prediction_each_and_unlabelled_ones_are_learned_fr
     assert outcome.status == 0, outcome.text
     assert "labelled: 30 bags have a class; unlabelled: 20" in outcome.text
     assert "2 splits (stratified), 10, 24 training bags" in outcome.text
-    edit_yaml(folder / "config/experiments/cells.yaml", training_sizes=[24], figures=[])
+    edit_yaml(folder / "config/tables/experiments/cells.yaml", training_sizes=[24], figures=[])
     outcome = run(folder, "answer", name="cells")
     assert outcome.status == 0, outcome.text
     page = (folder / "results/cells/report.html").read_text().replace("&nbsp;", " ")

@@ -34,7 +34,7 @@ from test_two_runs import ADVICE, REFUSAL
 from whole_results import assert_none_incomplete, assert_whole
 
 NAME = "blend"
-DATASET, EXPERIMENT = (f"config/{kind}/{NAME}.yaml" for kind in ("datasets", "experiments"))
+DATASET, EXPERIMENT = (f"config/tables/{kind}/{NAME}.yaml" for kind in ("datasets", "experiments"))
 PREDICTIONS = f"results/{NAME}/predictions/rows.csv"
 COMMANDS = {
     "new": "data=blend.csv outputs=strength,weight methods=m-krr,m-mean splits=2".split(),

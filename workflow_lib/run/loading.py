@@ -407,7 +407,7 @@ def _without_request(
             location,
             f"the key {surplus[0]} without the key data",
             expected="data=FILE too: the key describes a table for `snakemake new`",
-            remedy="add data=FILE, or change the settings in config/datasets/NAME.yaml",
+            remedy="add data=FILE, or change the settings in config/tables/datasets/NAME.yaml",
         )
     if "name" in requested:
         return None, {**rest, "name": requested["name"], "experiments": [requested["name"]]}
@@ -479,7 +479,7 @@ def _experiment(
 def _unknown_table(files: ConfigurationFiles, name: str, location: str) -> UserError:
     return UserError(
         f"{location}, key name",
-        f"there is no table named '{name}' ({files.location('dataset', name)} does not exist)",
+        f"there is no table named '{name}' (there is no file config/tables/datasets/{name}.yaml)",
         expected="the name of a table that was set up by `snakemake new`",
         remedy=f"snakemake --cores 1 new --config name={name} data=FILE outputs=COLUMNS",
     )

@@ -18,18 +18,24 @@ VARIANTS = "variants"
 """The key of a file with further settings by name: the keys in which they differ from the file."""
 
 
-def with_papers(folder: Path) -> list[Path]:
-    """Return a folder of ``config/``, such as ``config/methods``, and its like of every paper.
+TABLES = "tables"
+"""The folder of ``config/`` with the settings of user tables."""
 
-    Those of papers are ``config/papers/NAME/methods`` and so on.
+
+def folders_like(folder: Path) -> list[Path]:
+    """Return a folder of ``config/``, such as ``config/datasets``, and others of its kind.
+
+    They are ``config/papers/NAME/datasets`` of every paper, and ``config/tables/datasets`` of user
+    tables.
     """
-    return [folder, *sorted(folder.parent.glob(f"papers/*/{folder.name}"))]
+    papers = sorted(folder.parent.glob(f"papers/*/{folder.name}"))
+    return [folder, *papers, folder.parent / TABLES / folder.name]
 
 
 class SettingsFolder:
     """The settings of one kind by name: each is a file of a folder, or a variant within a file.
 
-    The folders of the kind that papers have count, too (`with_papers`).
+    The folders of the kind that papers and user tables have count, too (`folders_like`).
 
     A file is read at most once, and only on request unless it has variants.
 
@@ -52,7 +58,7 @@ class SettingsFolder:
         self.unread: list[UserError] = []
         self._contents: dict[Path, dict[str, Any]] = {}
         self._files: dict[str, Path] = {}
-        for file in (file for folder in with_papers(path) for file in sorted(folder.glob("*"))):
+        for file in (file for folder in folders_like(path) for file in sorted(folder.glob("*"))):
             if not file.name.startswith(".") and file.suffix.lower() in (".yaml", ".yml"):
                 self._add_file(file)
         for file in tuple(self._files.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from workflow_lib.run.named_settings import with_papers
+from workflow_lib.run.named_settings import folders_like
 
 CONTENTS = "contents"
 """The file that lists the tables and figures of papers; it holds no numbers."""
@@ -17,14 +17,14 @@ def published_tables(folder: str | Path) -> dict[str, Path]:
     That is the name of the file without its ending: the source, and the number of the table there.
     `folder` is that of the configuration; without a folder ``paper_tables`` in it there are none.
     """
-    folders = with_papers(Path(folder, "paper_tables"))
+    folders = folders_like(Path(folder, "paper_tables"))
     found = (path for each in folders for path in sorted(each.glob("*.csv")))
     return {path.stem: path for path in found if path.stem != CONTENTS}
 
 
 def contents_files(folder: str | Path) -> list[Path]:
     """Return the files that list the tables and figures of papers."""
-    folders = with_papers(Path(folder, "paper_tables"))
+    folders = folders_like(Path(folder, "paper_tables"))
     return [path for path in (each / f"{CONTENTS}.csv" for each in folders) if path.is_file()]
 
 

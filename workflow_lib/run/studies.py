@@ -9,7 +9,7 @@ from typing import Any
 from workflow_lib.core.errors import UserError, nearest_name
 from workflow_lib.run.files import place_of_run
 from workflow_lib.run.models import RunSettings
-from workflow_lib.run.named_settings import merged_keys, with_papers
+from workflow_lib.run.named_settings import merged_keys, folders_like
 from workflow_lib.run.yaml_files import read_yaml, shown
 
 STUDY = "study"
@@ -21,7 +21,7 @@ LISTED_BY = "snakemake studies"
 
 def study_files(folder: Path | str) -> dict[str, Path]:
     """Return the files of the studies by name, sorted; `folder` is that of the configuration."""
-    found = (path for each in with_papers(Path(folder, "studies")) for path in each.glob("*.yaml"))
+    found = (path for each in folders_like(Path(folder, "studies")) for path in each.glob("*.yaml"))
     return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
 
 

@@ -324,8 +324,8 @@ def next_section(answer: Mapping, name: str) -> Section:
             f'predictions = load_model("results/{name}/model.h5").predict("new_rows.csv")',
         ),
         (
-            f"After adding rows to the table, or editing config/datasets/{name}.yaml or "
-            f"config/experiments/{name}.yaml:",
+            f"After adding rows to the table, or editing config/tables/datasets/{name}.yaml "
+            f"or config/tables/experiments/{name}.yaml:",
             f"snakemake --cores 2 answer --config name={name}",
         ),
     ]

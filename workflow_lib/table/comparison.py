@@ -365,7 +365,9 @@ def settings_folder(folder: Path, config: str | Path | None = None) -> Path:
             remedy="name it by config=PATH",
         )
     found = folder / "config"
-    own = ("datasets", "experiments")
+    from workflow_lib.run.named_settings import TABLES
+
+    own = ("datasets", "experiments", TABLES)
     for kind in own:
         (found / kind).mkdir(parents=True)
     for path in shared.iterdir():

@@ -44,10 +44,14 @@ def write_settings(request: Mapping[str, Any], config_folder: Path) -> Proposal:
         When a file of this name exists, and for everything in the request or the table that
         prevents an experiment.
     """
+    # Imported here, because pydantic takes longer to load than all else.
+    from workflow_lib.run.named_settings import TABLES
+
     checked = checked_request(request)
     name = checked["name"]
-    targets = [Path(config_folder) / kind / f"{name}.yaml" for kind in ("datasets", "experiments")]
-    _check_variants([path.parent for path in targets], name)
+    folders = [Path(config_folder, kind) for kind in ("datasets", "experiments")]
+    targets = [folder.parent / TABLES / folder.name / f"{name}.yaml" for folder in folders]
+    _check_name_is_free(folders, targets, name)
 
     def read(missing: Sequence[str]) -> Table:
         delimiter, sheet = checked.get("delimiter"), checked.get("sheet")
@@ -83,13 +87,13 @@ def write_settings(request: Mapping[str, Any], config_folder: Path) -> Proposal:
     return proposal
 
 
-def _check_variants(folders: Sequence[Path], name: str) -> None:
-    """Raise an error where a file of a folder has a variant of this name."""
+def _check_name_is_free(folders: Sequence[Path], targets: Sequence[Path], name: str) -> None:
+    """Raise an error where other settings than the targets have this name, also as a variant."""
     # Imported here, because pydantic takes longer to load than all else.
     from workflow_lib.run.named_settings import SettingsFolder
 
-    for folder in map(SettingsFolder, folders):
-        if name in folder and folder.file(name).stem != name:
+    for folder, target in zip(map(SettingsFolder, folders), targets):
+        if name in folder and folder.file(name) != target:
             raise UserError(
                 location=f"{COMMAND}, key name",
                 found=f"{folder.location(name)} exists already",

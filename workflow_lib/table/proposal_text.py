@@ -53,7 +53,7 @@ _SPECIAL = re.compile(r"([*?\[])")
 
 
 def dataset_text(proposal: Proposal) -> str:
-    """Return the text of ``config/datasets/NAME.yaml``."""
+    """Return the text of ``config/tables/datasets/NAME.yaml``."""
     options, facts = proposal.options, proposal.facts
     outputs = {} if proposal.task == "classes" else facts["outputs"]
     return _rendered(
@@ -75,7 +75,7 @@ def dataset_text(proposal: Proposal) -> str:
 
 
 def experiment_text(proposal: Proposal) -> str:
-    """Return the text of ``config/experiments/NAME.yaml``."""
+    """Return the text of ``config/tables/experiments/NAME.yaml``."""
     return _rendered(
         "experiment.yaml",
         proposal,
