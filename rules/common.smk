@@ -16,7 +16,7 @@ from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.requests import decoded, encoded, typed_values
 from workflow_lib.run.stages import ANNOTATED, FINAL, Stages, plain
 from workflow_lib.run.studies import study_of, with_study
-from workflow_lib.run.yaml_files import shown
+from workflow_lib.core.yaml_files import shown
 
 CONDA = "../envs/workflow.yaml"
 

@@ -6,8 +6,8 @@ import pytest
 from configuration_example import DATASET, write, write_example
 
 from workflow_lib.core.errors import UserError
+from workflow_lib.core.yaml_files import read_yaml
 from workflow_lib.run.files import ConfigurationFiles
-from workflow_lib.run.yaml_files import read_yaml
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from each_case import each_case
 
+from workflow_lib.core.yaml_files import read_yaml
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.run import reference
 from workflow_lib.run.files import SETTINGS_OF_KIND
@@ -21,7 +22,6 @@ from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.models import RunSettings
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.studies import study_files, with_study
-from workflow_lib.run.yaml_files import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
 FOLDERS = {model: SettingsFolder(CONFIG / f"{kind}s") for kind, model in SETTINGS_OF_KIND.items()}

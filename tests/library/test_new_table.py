@@ -11,9 +11,9 @@ import yaml
 from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib.core.errors import UserError
+from workflow_lib.core.yaml_files import YamlLoader
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.run.loading import load_configuration
-from workflow_lib.run.yaml_files import YamlLoader
 from workflow_lib.table import new_table
 from workflow_lib.table.new_table import run
 from workflow_lib.table.proposal_text import MAX_PATTERNS, comment, patterns_for, quoted, shown

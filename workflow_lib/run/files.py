@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from workflow_lib.core.errors import UserError, key_place, nearest_name, unknown_name
 from workflow_lib.core.plugins import READERS
 from workflow_lib.core.settings import Settings
+from workflow_lib.core.yaml_files import YamlLoader, read_yaml, shown
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
 from workflow_lib.run.input_model import InputModelSettings
@@ -22,7 +23,6 @@ from workflow_lib.run.models import (
 )
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.problems import settings_errors, written
-from workflow_lib.run.yaml_files import YamlLoader, read_yaml, shown
 
 SETTINGS_OF_KIND: dict[str, type[Settings]] = {
     "dataset": DatasetSettings,

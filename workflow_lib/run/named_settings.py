@@ -8,8 +8,8 @@ from typing import Any
 
 from workflow_lib.core.errors import UserError, key_place, unknown_name
 from workflow_lib.core.values import MAX_NAME_LENGTH, NAME, PATTERNS_IN_WORDS
+from workflow_lib.core.yaml_files import read_yaml, shown
 from workflow_lib.run.problems import written
-from workflow_lib.run.yaml_files import read_yaml, shown
 
 LIKE = "like"
 """The key that names other settings of the same kind, whose keys count where there is no own."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.errors import UserError, nearest_name
+from workflow_lib.core.yaml_files import read_yaml, shown
 from workflow_lib.run.files import place_of_run
 from workflow_lib.run.models import RunSettings
-from workflow_lib.run.named_settings import merged_keys, folders_like
-from workflow_lib.run.yaml_files import read_yaml, shown
+from workflow_lib.run.named_settings import folders_like, merged_keys
 
 STUDY = "study"
 """The key of a run that names a study."""

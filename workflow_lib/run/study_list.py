@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from workflow_lib.core.errors import UserError
+from workflow_lib.core.yaml_files import read_yaml
 from workflow_lib.run.models import DatasetSettings, StudyDescription
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.needed_data import (
@@ -21,7 +22,6 @@ from workflow_lib.run.needed_data import (
 from workflow_lib.run.paper_runs import paper_runs
 from workflow_lib.run.published import contents_files
 from workflow_lib.run.studies import study_files
-from workflow_lib.run.yaml_files import read_yaml
 
 DEFAULT = "(default)"
 """How the run of ``config.yaml`` is listed, which is no study."""
