@@ -6,9 +6,9 @@ import numpy as np
 from each_case import each_case
 from small_data import clustered_outputs, fitted_model
 
+from workflow_lib.fitting import output_embeddings as stage
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.output_scaling import fit_output_scaling
-from workflow_lib.protocol import embedding as stage
 
 
 @each_case("form", ["reduced", "full"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.fitting import row_features
 from workflow_lib.fitting.group_weights import MAX_ROWS, heldout_error_of
 from workflow_lib.inputs.column_origins import ColumnOrigins
 from workflow_lib.protocol import features_stage, splitting
@@ -101,5 +102,5 @@ def test_of_many_rows_some_of_every_fold_are_compared():
     known_by_fold = {fold: (X, folds != fold, origins) for fold in range(3)}
     known_by_fold[None] = X, np.ones(n, dtype=bool), origins
     for equal_groups, outputs in ((True, targets), (False, X[:, :60] @ np.ones((60, 2)))):
-        found = features_stage._have_equal_weights(known_by_fold, outputs, folds, "arrmse")
+        found = row_features.have_equal_weights(known_by_fold, outputs, folds, "arrmse")
         assert found == equal_groups

@@ -7,6 +7,8 @@ every row can train every method; errors count the observed outputs only
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from workflow_lib.measures.metrics import means_of_observed
@@ -31,3 +33,15 @@ def impute_mean(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndar
 def impute_mean_from(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:
     """Return outputs (n, d) whose missing values are the means of other, training outputs."""
     return np.where(np.isnan(outputs), means_of_observed(training_outputs), outputs)
+
+
+def outputs_by_fold(
+    outputs: np.ndarray, folds: np.ndarray
+) -> Iterator[tuple[int | None, np.ndarray]]:
+    """Yield each fold with the outputs (l, d) that it learns from, missing ones filled.
+
+    The fold None stands for all rows.
+    """
+    yield None, impute_mean(outputs)
+    for fold in range(folds.max() + 1):
+        yield fold, impute_mean(outputs[folds != fold])

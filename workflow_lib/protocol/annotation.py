@@ -31,14 +31,10 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.missing_outputs import impute_mean, impute_mean_from
+from workflow_lib.fitting.output_models import aligned_models
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.group_names import fold_group, size_group
-from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
-from workflow_lib.models.storage import (
-    model_from_tree,
-    model_to_tree,
-    scaling_from_tree,
-)
+from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 
 
 def run(
@@ -149,30 +145,14 @@ def _labels_of_annotator(
 ) -> tuple[dict, dict]:
     """Return the mixtures and the weak labels of a simulated annotator."""
     train, weak = outputs[training_output_rows(partition)], outputs[partition["weak"]]
-    aligned: dict = {}
+    aligned = aligned_models(train, partition, fitted)
     labels: dict = {}
     for size in partition["sizes"]:
         group = size_group(size)
-        folds = partition["folds"][group]
-        known = impute_mean(train[:size])
         hidden = impute_mean_from(weak, train[:size])
-        for components, by_fold in fitted[group].items():
-            annotated = model_from_tree(by_fold[fold_group(None)])
-            units = scaling_from_tree(by_fold[fold_group(None)])
-            responsibilities = annotated.responsibilities(units.apply(known))
-            trees = {fold_group(None): by_fold[fold_group(None)]}
-            for fold in range(folds.max() + 1):
-                kept = folds != fold
-                model = GaussianMixtureModel(
-                    n_components=annotated.n_components_,
-                    covariance_type=annotated.covariance_type,
-                    variance_floor=annotated.variance_floor,
-                )
-                scaling = scaling_from_tree(by_fold[fold_group(fold)])
-                rows = scaling.apply(impute_mean(train[:size][kept]))
-                model.fit_from_responsibilities(rows, responsibilities[kept])
-                trees[fold_group(fold)] = model_to_tree(model, scaling)
-            aligned.setdefault(group, {})[components] = trees
+        for components, by_fold in aligned[group].items():
+            stored = by_fold[fold_group(None)]
+            annotated, units = model_from_tree(stored), scaling_from_tree(stored)
             generator = np.random.default_rng(derive_seed(seed, int(size), components))
             labels.setdefault(group, {})[components] = _labels(
                 annotated.responsibilities(units.apply(hidden)), label_kind, generator

@@ -17,9 +17,10 @@ import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
+from workflow_lib.fitting.row_features import known_rows, row_features, rows_by_role
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.inputs.column_origins import ColumnOrigins, column_origins
-from workflow_lib.inputs.preparation import fit_preparation, preparation_learns
+from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.inputs.term_scores import fit_terms, inner_products
 from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.items.scales import MARKOV_SCALE, PRODUCTS_SCALE, TEXT_SCALES
@@ -77,7 +78,7 @@ def run(
     lagged = _lagged_values(tree, lagged_values, dataset)
     features: dict = {"scale": scale, "kernel": kernel}
     if lagged_values != "none":
-        features["lagged_values"] = _rows_by_role(lagged, partition)
+        features["lagged_values"] = rows_by_role(lagged, partition)
     added = lagged if lagged_values == "added" else None
     origins = column_origins(tree)
     if scale in TEXT_SCALES:
@@ -94,7 +95,7 @@ def run(
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
         learned = _learned_codes(tree, partition, seed)
-        features |= _row_features(inputs, partition, scale, origins, learned, tree)
+        features |= row_features(inputs, partition, scale, origins, learned, tree)
         if "items" in tree:
             features["items"] = tree["items"]
     write_artifact(
@@ -152,81 +153,6 @@ def _lagged_values(tree: Mapping, lagged_values: str, location: Path) -> np.ndar
     return tree["lagged_values"]["values"]
 
 
-def _rows_by_role(values, partition: Mapping) -> dict:
-    return {role: values[partition[role]] for role in ("train", "weak", "test")}
-
-
-def _row_features(
-    inputs: np.ndarray,
-    partition: Mapping,
-    scale: str,
-    origins: ColumnOrigins | None,
-    learned: _LearnedColumns | _LearnedWords | None,
-    data: Mapping,
-) -> dict:
-    """Return the raw rows and the preparations of every training size and fold."""
-    tree: dict = {"inputs": _rows_by_role(inputs, partition)}
-    train, weak = tree["inputs"]["train"], tree["inputs"]["weak"]
-    for size in partition["sizes"]:
-        folds = partition["folds"][size_group(size)]
-        # Missing inputs of weak rows are filled from the fold's training rows, so that these rows
-        # can differ by fold as well.
-        learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
-        learns |= learned is not None
-        tree[size_group(size)] = {"learns": learns}
-        known_by_fold = {}
-        for fold, rows in _known_rows(folds):
-            values, stored, of_fold = train[:size], {}, origins
-            if learned is not None:
-                stored, of_fold = learned.codes_and_origins(folds, fold, origins)
-                values = np.hstack([values, stored["codes"]["train"]])
-            known_by_fold[fold] = values, rows, of_fold
-            tree[size_group(size)][fold_group(fold)] = stored
-        equal_groups = False
-        if scale == "standard" and of_fold is not None and of_fold.has_groups:
-            targets, metric = _targets(data, partition)
-            equal_groups = _have_equal_weights(known_by_fold, targets[:size], folds, metric)
-        for fold, (values, rows, of_fold) in known_by_fold.items():
-            preparation = fit_preparation(values[rows], scale, of_fold, equal_groups)
-            tree[size_group(size)][fold_group(fold)] |= preparation.tree()
-    return tree
-
-
-def _have_equal_weights(
-    known_by_fold: Mapping, targets: np.ndarray, folds: np.ndarray, metric: str
-) -> bool:
-    """Return whether groups of inputs with equal weights have a lower error of held-out rows."""
-    from workflow_lib.fitting.group_weights import MAX_ROWS, MIN_GAIN, heldout_error_of
-
-    # Evenly spaced, as consecutive rows can be of one fold.
-    compared = np.arange(0, len(folds), -(-len(folds) // MAX_ROWS))
-    present, folds = np.unique(folds[compared], return_inverse=True)
-    errors = {}
-    for equal_groups in (False, True):
-        rows_by_fold = []
-        for fold in present:
-            values, rows, origins = known_by_fold[fold]
-            prepare = fit_preparation(values[rows], "standard", origins, equal_groups).apply
-            known, others = compared[rows[compared]], compared[~rows[compared]]
-            rows_by_fold.append((prepare(values[known]), prepare(values[others])))
-        errors[equal_groups] = heldout_error_of(rows_by_fold, targets[compared], folds, metric)
-    is_better = errors[True] < errors[False] * (1.0 - MIN_GAIN)
-    print(
-        f"{len(known_by_fold[0][1])} training rows: {'equal' if is_better else 'no equal'} weights "
-        f"of groups of inputs (error {errors[True]:.3f}, without {errors[False]:.3f})"
-    )
-    return is_better
-
-
-def _targets(data: Mapping, partition: Mapping) -> tuple[np.ndarray, str]:
-    """Return the outputs (n, d) of the training rows, or 0 and 1 for classes; their error."""
-    rows = training_output_rows(partition)
-    if "classes" not in data:
-        return np.asarray(data["outputs"])[rows], "arrmse"
-    labels = data["classes"]["labels"][rows]
-    return (labels[:, None] == np.unique(labels[labels >= 0])).astype(float), "rrmse"
-
-
 def _learned_codes(
     data: Mapping, partition: Mapping, seed: int
 ) -> _LearnedColumns | _LearnedWords | None:
@@ -246,7 +172,7 @@ class _LearnedColumns:
         learned = data["learned_columns"]
         self._columns = from_json_bytes(learned["described"])
         n_weak = max(partition["weak_sizes"], default=0)
-        self._codes = _rows_by_role(
+        self._codes = rows_by_role(
             learned["codes"], {**partition, "weak": partition["weak"][:n_weak]}
         )
         # No other outputs are needed, or may be known.
@@ -342,7 +268,7 @@ def _text_features(
         folds = partition["folds"][size_group(size)]
         known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
         group = tree.setdefault(size_group(size), {"learns": True})
-        for fold, rows in _known_rows(folds):
+        for fold, rows in known_rows(folds):
             others = partition["test"] if fold is None else partition["test"][:0]
             fitted = partition["train"][:size][rows]
             group[fold_group(fold)] = _text_products(
@@ -387,10 +313,3 @@ def _product_features(products: np.ndarray, partition: Mapping) -> dict:
         "squared_lengths": products[rows, rows],
     }
     return tree | {size_group(size): {"learns": False} for size in partition["sizes"]}
-
-
-def _known_rows(folds: np.ndarray):
-    """Yield each fold with the mask of the rows it learns from; None stands for all rows."""
-    yield None, np.ones(len(folds), dtype=bool)
-    for fold in range(folds.max() + 1):
-        yield fold, folds != fold

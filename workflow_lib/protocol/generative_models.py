@@ -10,15 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.core.plugins import OUTPUT_MODELS
-from workflow_lib.core.seeds import derive_seed
-from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.fitting.output_models import ModelSettings, fitted_models
 from workflow_lib.fitting.wrong_labels import training_output_rows
-from workflow_lib.items.group_names import components_group, fold_group, size_group
-from workflow_lib.models.kinds.base import ModelArguments
-from workflow_lib.models.mixtures.mixture import BATCH_SIZE, BATCHES_FROM
-from workflow_lib.models.output_scaling import fit_output_scaling
-from workflow_lib.models.storage import model_to_tree
 
 
 def run(
@@ -42,25 +35,10 @@ def run(
     outputs, n_channels = data["outputs"], int(data["names"].get("series_channels", 1))
     partition = read_artifact(split, "split")
     train = outputs[training_output_rows(partition)]
-    tree: dict = {}
+    settings = ModelSettings(
+        kind, covariance_type, variance_floor, n_init, component_counts, output_scale, n_channels
+    )
+    tree = fitted_models(train, partition, settings, seed)
     for size in partition["sizes"]:
-        folds = partition["folds"][size_group(size)]
-        by_components = tree.setdefault(size_group(size), {})
-        for n_components in component_counts:
-            by_fold = by_components.setdefault(components_group(n_components), {})
-            for fold in [None, *range(folds.max() + 1)]:
-                rows = impute_mean(train[:size] if fold is None else train[:size][folds != fold])
-                arguments = ModelArguments(
-                    covariance_type,
-                    variance_floor,
-                    n_components,
-                    n_init,
-                    random_state=derive_seed(seed, int(size), n_components, fold_group(fold)),
-                    n_channels=n_channels,
-                    batch_size=BATCH_SIZE if size >= BATCHES_FROM else None,
-                )
-                model = OUTPUT_MODELS.load(kind).new(arguments)
-                scaling = fit_output_scaling(rows, output_scale)
-                by_fold[fold_group(fold)] = model_to_tree(model.fit(scaling.apply(rows)), scaling)
         print(f"{size} training rows: {len(component_counts)} component counts fitted")
     write_artifact(output, tree, "models", seed=seed, inputs=[dataset, split])
