@@ -35,8 +35,10 @@ STREAMED = (
 class SplitData:
     """The artifacts of one split that a method reads, each when it is first asked for.
 
-    Where the largest training set has more rows than a Gram matrix allows, the inputs of training
-    and weak rows stay in their file (`workflow_lib.core.stored_rows.StoredRows`), for every size.
+    Artifacts that are in memory are given as trees, so that a method learns from arrays as it does
+    from files. Where the largest training set has more rows than a Gram matrix allows, the inputs
+    of training and weak rows stay in their file (`workflow_lib.core.stored_rows.StoredRows`), for
+    every size.
 
     Parameters
     ----------
@@ -45,6 +47,8 @@ class SplitData:
         least. Those that the method does without are missing, or None.
     max_gram_rows : int or None, default=None
         Most training rows of a Gram matrix; None for any number.
+    trees : mapping or None, default=None
+        Trees of the artifacts in memory, by the same names, whose files are not read.
 
     Attributes
     ----------
@@ -61,9 +65,11 @@ class SplitData:
         self,
         paths: Mapping[str, Path | Sequence[Path] | None],
         max_gram_rows: int | None = None,
+        trees: Mapping[str, Mapping] | None = None,
     ) -> None:
         self.paths = {name: path for name, path in paths.items() if path}
-        self.partition = read_artifact(self.paths["split"], "split")
+        self._trees = dict(trees or {})
+        self.partition = self._read("split")
         self.sizes = [int(size) for size in self.partition["sizes"]]
         self.weak_sizes = [int(size) for size in self.partition["weak_sizes"]]
         self.unpaired_sizes = [int(size) for size in self.partition.get("unpaired_sizes", ())]
@@ -76,13 +82,13 @@ class SplitData:
     def dataset(self) -> dict:
         """Tree of the "dataset" artifact, of which methods use the outputs."""
         streamed = ("inputs",) if self._is_large else ()
-        return read_artifact(self.paths["dataset"], "dataset", (*streamed, *STREAMED))
+        return self._read("dataset", (*streamed, *STREAMED))
 
     @cached_property
     def features(self) -> dict:
         """Tree of the "features" artifact."""
         stored = ("inputs/train", "inputs/weak") if self._is_large else ()
-        return read_artifact(self.paths["features"], "features", stored)
+        return self._read("features", stored)
 
     @cached_property
     def train(self) -> np.ndarray:
@@ -136,8 +142,10 @@ class SplitData:
         """Tree of the "weak_labels" artifact; None where nothing is known of weak rows."""
         return self._read("weak_labels")
 
-    def _read(self, kind: str) -> dict | None:
-        return read_artifact(self.paths[kind], kind) if kind in self.paths else None
+    def _read(self, kind: str, stored: Sequence[str] = ()) -> dict | None:
+        if kind in self._trees:
+            return self._trees[kind]
+        return read_artifact(self.paths[kind], kind, stored) if kind in self.paths else None
 
     def once(self, name: str, key: Hashable, make: Callable[[], Any]) -> tuple[Any, float]:
         """Return what `make` returns, called once for fits that share it, and the seconds spared.

@@ -55,7 +55,7 @@ class Method(base.Method):
             If a member's artifacts lack the item, or the predictions of its training rows are not
             scores of the classes.
         """
-        members = stored_members(self.members, data, self.member_item)
+        members = data.members or stored_members(self.members, data, self.member_item)
         scores = [_scores_of(name, members[name], data) for name in self.members]
         calibrations = [Calibration.fit(each, data.labels) for each in scores]
         probabilities = [

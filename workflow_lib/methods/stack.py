@@ -88,7 +88,7 @@ class Method(base.Method):
         present = [name for name in self.members if data.size >= self.member_sizes.get(name, 0)]
         if not present:
             raise _without_members(data.size, self.member_sizes)
-        members = stored_members(self.members, data, self.member_item)
+        members = data.members or stored_members(self.members, data, self.member_item)
         heldout = [members[name].heldout_outputs() for name in present]
         weights = output_weights(heldout, data.outputs, self.seed)
         heldout_outputs = combined(weights, heldout)

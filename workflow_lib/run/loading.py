@@ -18,6 +18,7 @@ from workflow_lib.core.result_columns import OF_ROWS
 from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.core.values import ALL
 from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
+from workflow_lib.methods.contract import file_settings
 from workflow_lib.methods.contract.line_styles import with_line_styles
 from workflow_lib.methods.contract.method_file import MethodFile
 from workflow_lib.run import capabilities
@@ -168,15 +169,10 @@ class Configuration:
     def projections_of(self, experiment: str, method: str) -> list[bool]:
         """Return whether predicted memberships are projected on the simplex; two if it is selected.
 
-        The task says whether they may be. The gradient pre-image starts at the projected closed
-        form, so it is scored by it.
+        The task says whether they may be.
         """
-        settings, projects = self.methods[method], self.task_of(experiment).projects_memberships
-        if not projects or settings.preimage == "closed_form":
-            return [False]
-        if projections := settings.grid_values("projection"):
-            return [projection == "simplex" for projection in projections]
-        return [True]
+        projects = self.task_of(experiment).projects_memberships
+        return file_settings.projections(self.methods[method]) if projects else [False]
 
     def kernels_of(self, experiment: str, method: str) -> list[str] | None:
         """Return the candidate kernels of a method on the inputs of an experiment.
@@ -208,10 +204,6 @@ class Configuration:
             "weak_weight": [] if settings.weak_outputs else list(studies.weak_weight),
             "weak_noise": list(studies.weak_noise) if settings.model else [],
         }
-
-    def one_example_of(self, method: str) -> dict[str, Any]:
-        """Return the values of a method's grid, by key, where nothing can be selected."""
-        return self.methods[method].one_example_values()
 
     def landmarks_of(self, experiment: str) -> dict[str, int] | None:
         """Return the training rows above which landmarks are used, and their number, or None.
@@ -270,8 +262,7 @@ class Configuration:
         """Return the numbers of components compared under a label of :meth:`components_of`."""
         if components != "selected":
             return (int(components),)
-        settings = self.methods[method]
-        return settings.grid_values("n_components") or settings.grid_values("state_dim") or (1,)
+        return file_settings.component_counts(self.methods[method])
 
     def component_counts(self, experiment: str, model: str) -> tuple[int, ...]:
         """Return every number of components that a model is fitted with in an experiment."""

@@ -17,6 +17,7 @@ from workflow_lib.core.plugins import METHODS
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.settings import Settings
 from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.methods.contract.file_settings import file_settings
 
 if TYPE_CHECKING:
     from workflow_lib.methods.contract.base import MethodModule
@@ -282,13 +283,11 @@ class Stages:
     def method_settings(self, step: Any) -> dict[str, Any]:
         """Return the settings that a method's module takes, by their names."""
         method = self.method_of(step)
-        taken = {
-            name: (
-                SETTINGS_OF_METHODS[name](self, step)
-                if name in SETTINGS_OF_METHODS
-                else getattr(method, name)
-            )
-            for name in self.module_of(step).settings
+        names = self.module_of(step).settings
+        taken = file_settings(method, names) | {
+            name: SETTINGS_OF_METHODS[name](self, step)
+            for name in names
+            if name in SETTINGS_OF_METHODS
         }
         if method.feature_learner:
             more = {
@@ -493,42 +492,23 @@ ARTIFACT_FILES: dict[str, Callable[[Stages, Any], str | list[str]]] = {
 """The paths of the artifacts that a method may read."""
 
 
-def _grid_values(key: str) -> Callable[[Stages, Any], list]:
-    return lambda stages, step: list(stages.method_of(step).grid_values(key))
-
-
 SETTINGS_OF_METHODS: dict[str, Callable[[Stages, Any], Any]] = {
-    "block_weights": _grid_values("block_weight"),
-    "component_counts": lambda stages, step: list(
-        stages.settings.component_candidates(step.method, "selected")
-    ),
     "components": Stages.components,
-    "grid": lambda stages, step: stages.method_of(step).plain_grid(),
     "kernel": lambda stages, step: stages.experiment_of(step).kernel,
     "kernels": lambda stages, step: stages.settings.kernels_of(step.experiment, step.method),
     "landmarks": Stages.landmarks,
-    "laplacian_weights": _grid_values("laplacian_weight"),
-    "max_features": _grid_values("max_features"),
     "members": lambda stages, step: list(stages.settings.members_of(step.experiment, step.method)),
     "metric": lambda stages, step: stages.settings.selection_metric_of(step.experiment),
     "method_file": Stages.method_file,
-    "n_trees": lambda stages, step: stages.method_of(step).grid_values("n_trees")[0],
-    "neighbours": _grid_values("neighbours"),
-    "one_example": lambda stages, step: stages.settings.one_example_of(step.method),
     "output_scale": lambda stages, step: stages.settings.dataset_of(step.experiment).outputs.scale,
-    "output_widths": _grid_values("output_width"),
-    "alphas": _grid_values("alpha"),
     "precision": lambda stages, step: stages.settings.run.selection_precision,
     "projections": lambda stages, step: stages.settings.projections_of(
         step.experiment, step.method
     ),
-    "ranks": _grid_values("rank"),
     "seed": lambda stages, step: stages.seed_of(step, "training", step.method),
     "studies": lambda stages, step: stages.settings.studies_of(step.experiment, step.method),
-    "weak_weights": _grid_values("weak_weight"),
-    "widths": _grid_values("width"),
 }
-"""The settings of a method's module that are no keys of the method's file."""
+"""The settings of a method's module that the method's file does not decide."""
 
 
 def plain(values: Settings, *keys: str) -> dict[str, Any]:
