@@ -150,15 +150,8 @@ class OutputKernel:
         return self._alignments["grams"][f"sigma-{cached[0]}"][np.ix_(rows, rows)]
 
 
-def read_output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputKernel:
-    """Return the output kernel on all rows of a dataset.
-
-    Parameters
-    ----------
-    name : str
-    dataset : path
-    alignments : path or None
-        Artifact of the output kernels ``dtw`` and ``gak``; None for the others.
+def read_output_kernel(name: str, dataset: Path, alignments: Path) -> OutputKernel:
+    """Return an output kernel with stored alignments, ``dtw`` or ``gak``, on a dataset's rows.
 
     Raises
     ------
@@ -166,8 +159,6 @@ def read_output_kernel(name: str, dataset: Path, alignments: Path | None) -> Out
         If the artifact of alignments is of another output kernel.
     """
     tree = read_artifact(dataset, "dataset")
-    if alignments is None:
-        return OutputKernel(name, tree["outputs"])
     cached = read_artifact(alignments, "alignments")
     if cached["kernel"] != name:
         raise UserError(

@@ -132,9 +132,11 @@ class Method(base.Method):
         return Fitted(dual, intercept, kernel, decoder, self.preimage)
 
     def _kernel_of_outputs(self, data: FitData) -> OutputKernel:
-        paths = data.split.paths
-        arguments = self.output_kernel, paths["dataset"], paths.get("alignments")
-        return data.split.once("output kernel", None, lambda: read_output_kernel(*arguments))[0]
+        split, paths = data.split, data.split.paths
+        if "alignments" not in paths:
+            return OutputKernel(self.output_kernel, split.dataset["outputs"])
+        arguments = self.output_kernel, paths["dataset"], paths["alignments"]
+        return split.once("output kernel", None, lambda: read_output_kernel(*arguments))[0]
 
 
 class Fitted(base.Fitted):
