@@ -23,9 +23,14 @@ from workflow_lib import (
     GaussianMixtureModel,
     GaussianModel,
     IOKRegressor,
+    KernelRidgeClassifierCV,
     KernelRidgeRegressor,
+    KernelRidgeRegressorCV,
     OnlineGaussianMixtureModel,
     OutputFisherRegressor,
+    OutputFisherRegressorCV,
+    StackClassifier,
+    StackRegressor,
     StateSpaceModel,
 )
 
@@ -37,6 +42,9 @@ EMBEDDED = FisherEmbedding(MIXTURE).transform(Y)
 
 OF_ROWS = ("fit", "score_samples", "responsibilities")
 OFER = OutputFisherRegressor(MIXTURE, alpha={"pi": 1.0, "mu": 1.0})
+
+LABELS = np.where(Y[:, 0] > np.median(Y[:, 0]), "high", "low")
+GRID = {"kernels": ["rbf"], "widths": [1.0], "alphas": [1e-3, 1e-2]}
 
 OF_PAPERS = paper_modules("samples/calls.py")
 
@@ -51,14 +59,22 @@ CASES = {
     "kernel ridge": (KernelRidgeRegressor(), X, ("fit", "predict", "score")),
     "iokr": (IOKRegressor(), X, ("fit", "predict", "predict_weights")),
     "ofer": (OFER, X, ("fit", "predict", "predict_embedding")),
+    "kernel ridge, chosen": (KernelRidgeRegressorCV(**GRID), X, ("fit", "predict", "score")),
+    "ofer, chosen": (OutputFisherRegressorCV(2, n_init=1, **GRID), X, ("fit", "predict")),
+    "stack": (StackRegressor(["ridge"]), X, ("fit", "predict", "transform")),
+    "classes, chosen": (KernelRidgeClassifierCV(**GRID), X, ("fit", "predict")),
+    "stack of classes": (StackClassifier(["class-krr"]), X, ("fit", "predict", "predict_proba")),
     **{name: case for module in OF_PAPERS for name, case in module.CASES.items()},
 }
 """Name -> an estimator, the items that it takes, and the methods that take them."""
 
 REGRESSORS = ("kernel ridge", "iokr", "ofer")
+CHOSEN = ("kernel ridge, chosen", "ofer, chosen", "stack")
+OF_CLASSES = ("classes, chosen", "stack of classes")
 CLASSIFIERS = {name: labels for module in OF_PAPERS for name, labels in module.CLASSIFIERS.items()}
+CLASSIFIERS |= dict.fromkeys(OF_CLASSES, LABELS)
 """Name of a case -> the classes of its items."""
-TARGETS = CLASSIFIERS | dict.fromkeys(REGRESSORS, Y)
+TARGETS = CLASSIFIERS | dict.fromkeys(REGRESSORS + CHOSEN, Y)
 """Name of a case -> what it learns from beside its items."""
 WITH_TARGET = {"fit", "partial_fit", "score", "objective"}
 
@@ -108,6 +124,7 @@ ALLOWED = {
     ("series", "masked"): "missing",
     ("series", "other width"): "series of other lengths",
     ("pre-image", "no rows"): "no embeddings have no outputs",
+    **dict.fromkeys([(name, "masked") for name in CHOSEN + OF_CLASSES], "missing"),
     **{case: reason for module in OF_PAPERS for case, reason in module.ALLOWED.items()},
 }
 
@@ -126,7 +143,8 @@ def test_arrays_of_other_kinds_are_refused(fitted, name, fault):
         if fault == "other width" and method == "fit" and not isinstance(items, list):
             continue
         # scikit-learn's own checks of inputs.
-        errors = (ValueError, TypeError) if name in REGRESSORS else ValueError
+        is_checked = name in REGRESSORS + CHOSEN + OF_CLASSES
+        errors = (ValueError, TypeError) if is_checked else ValueError
         with pytest.raises(errors):
             call(fitted, name, method, wrong)
 
@@ -135,6 +153,7 @@ WEAK = (X[:2], np.array([[1.0, 0.0], [0.5, 0.5]]))
 SHARES = Y / Y.sum(axis=1, keepdims=True)
 SECOND = {
     "outputs": [(CASES[name][0], lambda model, Y: model.fit(X, Y), Y) for name in REGRESSORS],
+    "outputs with gaps": [(CASES[name][0], lambda model, Y: model.fit(X, Y), Y) for name in CHOSEN],
     "scored outputs": [(KernelRidgeRegressor().fit(X, Y), lambda model, Y: model.score(X, Y), Y)],
     "candidates": [(IOKRegressor().fit(X, Y), lambda model, Y: model.predict(X, Y), Y)],
     "weak inputs": [(OFER, lambda model, X_weak: model.fit(X, Y, X_weak, WEAK[1]), WEAK[0])],
@@ -162,6 +181,7 @@ SECOND_FAULTS = {
 SECOND_ALLOWED = {
     *((name, "negative") for name in ("outputs", "scored outputs", "candidates", "weak inputs")),
     ("outputs without inputs", "negative"),
+    *(("outputs with gaps", fault) for fault in ("NaN", "masked", "negative")),
     ("candidates", "other number of rows"),
     ("outputs without inputs", "other number of rows"),
 }
@@ -231,6 +251,7 @@ ODD = {
     "None": None,
 }
 ANY_VALUE = {"random_state": {"None"}, "tol": {"negative"}}
+ANY_VALUE |= dict.fromkeys(("alphas", "widths", "weak_weights"), {"list", "array"})
 """Odd values that mean something, for parameters beside those whose default they are like."""
 NUMBERS = {"fraction", "whole as fraction"}
 CLASSES_CHECKED = {

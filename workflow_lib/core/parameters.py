@@ -126,6 +126,8 @@ def random_generator(random_state) -> np.random.Generator:
 
 KINDS: dict[str, tuple[type, str, str, Callable[[Any], bool]]] = {
     "whole": (Integral, "be a whole number", "be at least 1", lambda value: value >= 1),
+    "folds": (Integral, "be a whole number", "be at least 2", lambda value: value >= 2),
+    "jobs": (Integral, "be a whole number", "not be 0", lambda value: value != 0),
     "count": (Integral, "be a whole number", "be at least 0", lambda value: value >= 0),
     "number": (Real, "be a number", "be a number", lambda value: value == value),
     "positive": (Real, "be positive", "be positive", lambda value: 0 < value < np.inf),
@@ -149,6 +151,16 @@ def check_kind(kind: str, name: str, value: Any) -> None:
         raise ValueError(f"{name} must {must}; found {value!r}.")
 
 
+def check_each(check: Callable[[str, Any], None], name: str, values: Any) -> None:
+    """Raise ValueError unless `values` are None, or several that each pass a check."""
+    if values is None:
+        return
+    if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+        raise ValueError(f"{name} must be a list of values, or None; found {values!r}.")
+    for value in values:
+        check(name, value)
+
+
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     """Raise ValueError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
@@ -159,7 +171,8 @@ def checks(**parameters: str | tuple[str, ...]) -> dict[str, Callable[[str, Any]
     """Return the checks of parameters for `ParameterMixin.allowed`.
 
     A tuple is the choices of the parameter that is its key. A text names parameters of the kind
-    that is its key: one of `KINDS`, ``seed``, or a kind with ``_or_none``.
+    that is its key: one of `KINDS`, ``seed``, a kind with ``_or_none``, or with ``each_`` where
+    several values compete, or None.
 
     Examples
     --------
@@ -171,9 +184,11 @@ def checks(**parameters: str | tuple[str, ...]) -> dict[str, Callable[[str, Any]
         if isinstance(value, tuple):
             found[key] = partial(check_choice, choices=value)
             continue
-        kind = key.removesuffix("_or_none")
+        kind = key.removesuffix("_or_none").removeprefix("each_")
         check = _check_seed if kind == "seed" else partial(check_kind, kind)
-        check = check if kind == key else partial(_check_unless_none, check)
+        if key.startswith("each_"):
+            check = partial(check_each, check)
+        check = partial(_check_unless_none, check) if key.endswith("_or_none") else check
         found |= dict.fromkeys(value.split(), check)
     return found
 
