@@ -81,13 +81,20 @@ def final_split(
     return run
 
 
-def assert_same_as_stages(run: TableRun, method: str, estimator, X, y) -> None:
+def item_of(path: Path, kind: str) -> dict:
+    """Return what an artifact holds of the fit that is no study."""
+    items = read_artifact(path, kind)
+    (name,) = [name for name in items if not name.endswith("unpaired_size=0")][:1]
+    return items[name]
+
+
+def assert_same_as_stages(run: TableRun, method: str, estimator, X, y, **more) -> None:
     """Assert that an estimator chose, and predicts, what the stages did, bit for bit."""
     folder = run.file("results/table/split-final")
     split = read_artifact(folder / "split.h5", "split")
-    (item,) = read_artifact(folder / method / "regression.h5", "regression").values()
-    (predicted,) = read_artifact(folder / method / "predictions.h5", "predictions").values()
-    estimator.fit(X, y)
+    item = item_of(folder / method / "regression.h5", "regression")
+    predicted = item_of(folder / method / "predictions.h5", "predictions")
+    estimator.fit(X, y, **more)
     found = estimator.heldout_predictions_[split["train"]]
     np.testing.assert_array_equal(found, item["heldout_outputs"])
     assert estimator.cv_error_ == item["score"]
@@ -133,6 +140,19 @@ def test_classifiers_are_what_the_stages_run(tmp_path):
             "class-stack": StackClassifier(members),
         }.items():
             assert_same_as_stages(run, method, estimator, X, LABELS)
+
+
+def test_outputs_without_inputs_join_as_in_the_stages(tmp_path):
+    more = regression_data(60)[1][40:]
+    frame = pandas.DataFrame(np.hstack([X, Y]), columns=[*"abcd", "y0", "y1", "y2"])
+    unpaired = pandas.DataFrame(more, columns=["y0", "y1", "y2"])
+    frame = pandas.concat([frame, unpaired], ignore_index=True)
+    members = ["m-krr", "ofer-gmm", "ofer-unpaired", "back-translation"]
+    with threadpool_limits(1):
+        run = final_split(tmp_path, frame, [*members, "ofer-stack"], outputs="y*")
+        stack = StackRegressor(members)
+        assert_same_as_stages(run, "ofer-stack", stack, X, Y, Y_unpaired=more)
+    assert stack.weights_.shape == (4, 3)
 
 
 def test_weak_rows_join_a_numbered_split_as_in_the_stages(tmp_path):
@@ -355,3 +375,11 @@ def test_a_splitter_may_make_the_folds():
         plain.fit(prepared.apply(X[train]), Y[train])
         expected = plain.predict(prepared.apply(X[test]))
         np.testing.assert_allclose(model.heldout_predictions_[test], expected, atol=1e-6)
+
+
+def test_of_many_rows_landmarks_stand_for_the_gram_matrix(monkeypatch):
+    monkeypatch.setattr(array_run, "default_max_gram_rows", lambda: 30)
+    model = KernelRidgeRegressorCV(**QUICK).fit(X, Y)
+    assert model._method.choices[0]["n_landmarks"] > 0 and model.score(X, Y) > 0.5
+    with pytest.raises(ArgumentError, match="40 labelled and 3 weak rows.*at most 30 rows"):
+        OFER.fit(X, Y, *WEAK)

@@ -26,7 +26,7 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.output_embeddings import embedded_outputs
 from workflow_lib.fitting.output_models import ModelSettings, aligned_models, fitted_models
 from workflow_lib.fitting.row_features import row_features
-from workflow_lib.fitting.training_folds import split_all_rows
+from workflow_lib.fitting.training_folds import split_all_rows, unpaired_rows
 from workflow_lib.items.group_names import SELECTED, components_group, fold_group, size_group
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.file_settings import file_settings
@@ -57,7 +57,7 @@ def method_keys(name: str) -> dict[str, Any]:
     """
     known = [path.stem for path in (SETTINGS / "methods").glob("*.yaml")]
     if name not in known:
-        raise _as_argument_error(unknown_name("members", "method", str(name), known))
+        raise _as_argument_error(unknown_name("argument members", "method", str(name), known))
     keys = read_yaml(SETTINGS / "methods" / f"{name}.yaml")
     keys.pop("variants", None)
     return keys
@@ -126,6 +126,7 @@ class ArrayRun:
         The rows in the order of the run.
     n_rows : int
     memberships : array (w, C) or None
+    unpaired : array (m, d) or None
     """
 
     def __init__(
@@ -144,17 +145,15 @@ class ArrayRun:
     ) -> None:
         self._seed, self._metric, self.memberships = seed, metric, memberships
         n, n_weak = len(X), 0 if X_weak is None else len(X_weak)
-        self.n_rows, self._unpaired = n, unpaired
+        self.n_rows, self.unpaired, seed = n, unpaired, self.seed_of("split")
         if np.ndim(cv) == 0:
-            split = split_all_rows(n, min(int(cv), n), self.seed_of("split"), labels, groups)
+            split = split_all_rows(n, min(int(cv), n), seed, labels, groups)
         else:
             split = {"train": np.arange(n), "sizes": np.array([n]), "folds": {size_group(n): cv}}
             if labels is not None:
                 split["examples"] = np.array([np.bincount(labels).max()])
-        sizes = {"weak_sizes": [n_weak] if n_weak else []}
-        if unpaired is not None:
-            sizes |= {"unpaired_sizes": [len(unpaired)], "unpaired": np.arange(len(unpaired))}
-        split |= {"test": np.arange(0), "weak": np.arange(n, n + n_weak), **sizes}
+        split |= {"test": np.arange(0), "weak": np.arange(n, n + n_weak)}
+        split |= {"weak_sizes": [n_weak] if n_weak else []}
         inputs = X if X_weak is None else np.concatenate([X, X_weak])
         hidden = np.full((n_weak, outputs.shape[1]), np.nan)
         dataset: dict[str, Any] = {"outputs": np.concatenate([outputs, hidden]), "names": {}}
@@ -162,6 +161,7 @@ class ArrayRun:
             dataset["classes"] = {"labels": labels, "vectors": np.eye(outputs.shape[1])}
         if unpaired is not None:
             dataset["unpaired"] = {"outputs": unpaired}
+            split |= unpaired_rows(dataset["unpaired"], split["test"], [len(unpaired)], seed)
         features = {"scale": scale, "kernel": "rbf"}
         features |= row_features(inputs, split, scale, None, None, dataset)
         self._trees = {"dataset": dataset, "split": split, "features": features}
@@ -185,6 +185,7 @@ class ArrayRun:
         keys: Mapping[str, Any],
         model: ModelSettings | None = None,
         members: Mapping[str, FittedMethod] | None = None,
+        unpaired: np.ndarray | None = None,
     ) -> FittedMethod:
         """Select and fit a method.
 
@@ -198,6 +199,8 @@ class ArrayRun:
             Of its generative model; None for that of the file that the keys name.
         members : mapping from names to fitted methods, or None, default=None
             Those that a stack combines.
+        unpaired : array (m, d) or None, default=None
+            Outputs without inputs from which the generative model learns too.
 
         Raises
         ------
@@ -206,9 +209,16 @@ class ArrayRun:
         """
         file = parameters_of(keys.get("regressor", "kernel_ridge"))(**keys)
         module = method_modules()[file.regressor]
-        trees = dict(self._trees)
+        trees, limit = dict(self._trees), default_max_gram_rows()
+        if file.weak and self.n_rows + len(self.memberships) > limit:
+            raise ArgumentError(
+                "argument X_weak",
+                f"{self.n_rows} labelled and {len(self.memberships)} weak rows",
+                expected=f"at most {limit} rows, of which a Gram matrix fits in memory",
+                remedy="pass fewer weak rows",
+            )
         if file.model:
-            trees |= self._models(file, model or _model_settings(file))
+            trees |= self._models(file, model or _model_settings(file), unpaired)
         method = method_of(module.name, self._settings(name, file, module.settings))
         split = SplitData({}, trees=trees)
         try:
@@ -252,13 +262,14 @@ class ArrayRun:
         task = method_modules()[keys["regressor"]].tasks[0]
         sizes = keys.pop("member_sizes", {})
         if members is None:
+            # The density of the outputs is the only member that has a smallest size.
+            left_out = [each for each, fewest in sizes.items() if self.n_rows < fewest]
+            left_out = list(sizes) if self.n_rows > MAX_ROWS_OF_DENSITY else left_out
             members = [
                 each
                 for each in keys["members"]
-                if self.n_rows >= sizes.get(each, 0) and not self._reason_against(each, task)
+                if each not in left_out and not self._reason_against(each, task)
             ]
-            is_slow = self.n_rows > MAX_ROWS_OF_DENSITY
-            members = [each for each in members if not (is_slow and each in sizes)]
         for each in members:
             if reason := self._reason_against(each, task):
                 raise ArgumentError(
@@ -281,7 +292,7 @@ class ArrayRun:
             return f"is no single method for {task}"
         if task == "classes" and file.decoder not in (None, "one_hot"):
             return "needs vectors of the classes"
-        if self._unpaired is None and NEEDS_UNPAIRED_OUTPUTS in file.needs_of_data:
+        if self.unpaired is None and NEEDS_UNPAIRED_OUTPUTS in file.needs_of_data:
             return "learns from outputs without inputs, and there are none"
         if file.weak or file.feature_learner or file.score_space:
             return "learns from other rows or inputs than an estimator takes"
@@ -304,12 +315,14 @@ class ArrayRun:
         }
         return file_settings(file, names) | {key: of_run[key] for key in names if key in of_run}
 
-    def _models(self, file: MethodFile, settings: ModelSettings) -> dict[str, Any]:
+    def _models(
+        self, file: MethodFile, settings: ModelSettings, unpaired: np.ndarray | None
+    ) -> dict[str, Any]:
         """Return the artifacts of a method with a generative model, as trees."""
         split = self._trees["split"]
         train = self._trees["dataset"]["outputs"][split["train"]]
         seed = self.seed_of("training", file.model)
-        models = fitted_models(train, split, settings, seed, self._unpaired)
+        models = fitted_models(train, split, settings, seed, unpaired)
         found: dict[str, Any] = {"models": models}
         if file.weak:
             found["models"] = models = aligned_models(train, split, models)

@@ -430,4 +430,4 @@ class OutputFisherRegressorCV(OfKernels, MethodRegressor):
         keys |= {"combine": self.combine, "penalty": self.penalty, "preimage": self.preimage}
         of_mixture = self.covariance_type, self.variance_floor, self.n_init
         model = ModelSettings("gaussian_mixture", *of_mixture, tuple(counts), OUTPUT_SCALE)
-        return run.fitted(name, keys, model)
+        return run.fitted(name, keys, model, unpaired=run.unpaired)

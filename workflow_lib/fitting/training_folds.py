@@ -5,9 +5,15 @@ The model for new rows is made from this split, and so are the estimators that l
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from workflow_lib.core.seeds import derive_seed
 from workflow_lib.items.group_names import size_group
+
+ALL_ROWS = "all"
+"""The kind of split in which all labelled rows train, and the same rows are predicted."""
 
 
 def split_all_rows(
@@ -26,7 +32,7 @@ def split_all_rows(
     Parameters
     ----------
     n_rows, n_folds, seed
-        As of `split_rows`.
+        As of `workflow_lib.protocol.splitting.split_rows`.
     labels : int array (n_rows,) or None, default=None
         Class of every row. The folds then hold out about as many rows of every class, and
         ``examples`` is the number of rows of the largest class: 1 where nothing can be selected.
@@ -120,3 +126,47 @@ def _folds_of_groups(
         folds[group] = np.lexsort((in_folds.sum(axis=1), overlaps.round(12)))[0]
         in_folds[folds[group]] += counts[group]
     return folds
+
+
+def unpaired_rows(
+    unpaired: Mapping[str, np.ndarray],
+    test: np.ndarray,
+    sizes: Sequence[int],
+    seed: int,
+    kind: str = "random",
+    order: Mapping[str, np.ndarray] | None = None,
+    groups: np.ndarray | None = None,
+    **_others,
+) -> dict[str, np.ndarray]:
+    """Return the unpaired pool of a dataset that has rows without inputs, and its sizes.
+
+    Parameters
+    ----------
+    unpaired : mapping
+        ``outputs`` (m, d) of these rows, and their ``group`` or ``time`` (m,) where rows have them.
+    test : int array
+        Test rows of the split.
+    sizes : sequence of int
+        Increasing.
+    seed : int
+    kind : str, default="random"
+        Of the split. Rows of a test group, and rows that were not known before the test rows, are
+        left out, unless it is ``all``.
+    order, groups
+        As of `workflow_lib.protocol.splitting.split_rows`.
+
+    Returns
+    -------
+    dict
+        ``unpaired``, the numbers of the rows among the m, in random order; and
+        ``unpaired_sizes``, at most m and the same in every split, though the pool may hold fewer.
+    """
+    n_rows = len(unpaired["outputs"])
+    generator = np.random.default_rng(derive_seed(seed, "rows without inputs"))
+    pool = generator.permutation(n_rows)
+    if order is not None and kind != ALL_ROWS:
+        pool = pool[unpaired["time"][pool] < order["time"][test].min()]
+    elif groups is not None and kind != ALL_ROWS:
+        pool = pool[~np.isin(unpaired["group"][pool], groups[test])]
+    kept = sorted({min(size, n_rows) for size in sizes})
+    return {"unpaired": pool, "unpaired_sizes": np.array(kept, dtype=int)}

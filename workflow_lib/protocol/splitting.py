@@ -20,7 +20,12 @@ import numpy as np
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.seeds import derive_seed
-from workflow_lib.fitting.training_folds import fold_numbers, split_all_rows
+from workflow_lib.fitting.training_folds import (
+    ALL_ROWS,
+    fold_numbers,
+    split_all_rows,
+    unpaired_rows,
+)
 from workflow_lib.fitting.wrong_labels import swapped_rows
 from workflow_lib.items.group_names import size_group
 from workflow_lib.tabular.row_roles import classes_in_groups, most_test_rows, row_key
@@ -46,9 +51,6 @@ K_FOLD = "k_fold"
 
 # The training size of all rows that may train; as in `core.values`, which no stage imports.
 ALL = "all"
-
-# The kind of split in which all labelled rows train, and the same rows are predicted.
-ALL_ROWS = "all"
 
 
 def split_rows(
@@ -561,50 +563,6 @@ def split_labelled_rows(
     tree["weak_sizes_asked"] = np.array(list(kept.values()), dtype=int)
     tree["n_weak_left_out"] = len(unlabelled) - len(added)
     return tree
-
-
-def unpaired_rows(
-    unpaired: Mapping[str, np.ndarray],
-    test: np.ndarray,
-    sizes: Sequence[int],
-    seed: int,
-    kind: str = "random",
-    order: Mapping[str, np.ndarray] | None = None,
-    groups: np.ndarray | None = None,
-    **_others,
-) -> dict[str, np.ndarray]:
-    """Return the unpaired pool of a dataset that has rows without inputs, and its sizes.
-
-    Parameters
-    ----------
-    unpaired : mapping
-        ``outputs`` (m, d) of these rows, and their ``group`` or ``time`` (m,) where rows have them.
-    test : int array
-        Test rows of the split.
-    sizes : sequence of int
-        Increasing.
-    seed : int
-    kind : str, default="random"
-        As of `run`. Rows of a test group, and rows that were not known before the test rows, are
-        left out, unless it is ``all``.
-    order, groups
-        As of `split_rows`.
-
-    Returns
-    -------
-    dict
-        ``unpaired``, the numbers of the rows among the m, in random order; and
-        ``unpaired_sizes``, at most m and the same in every split, though the pool may hold fewer.
-    """
-    n_rows = len(unpaired["outputs"])
-    generator = np.random.default_rng(derive_seed(seed, "rows without inputs"))
-    pool = generator.permutation(n_rows)
-    if order is not None and kind != ALL_ROWS:
-        pool = pool[unpaired["time"][pool] < order["time"][test].min()]
-    elif groups is not None and kind != ALL_ROWS:
-        pool = pool[~np.isin(unpaired["group"][pool], groups[test])]
-    kept = sorted({min(size, n_rows) for size in sizes})
-    return {"unpaired": pool, "unpaired_sizes": np.array(kept, dtype=int)}
 
 
 def repeats_of_test_rows(outputs: np.ndarray, test: np.ndarray) -> np.ndarray:
