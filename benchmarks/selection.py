@@ -77,14 +77,7 @@ BLOCK_GRID = "OFER-GMM selection, a penalty per block"
 PEER_MIXTURE_GRID = "GridSearchCV(OutputFisherRegressor)"
 
 FIGURES = {
-    "Kernel ridge regression": (
-        UNIT,
-        UNITS,
-        GRID,
-        UNCENTRED_GRID,
-        PEER_GRID,
-        "one Gram matrix",
-    ),
+    "Kernel ridge regression": (UNIT, UNITS, GRID, UNCENTRED_GRID, PEER_GRID, "one Gram matrix"),
     "OFER with a Gaussian mixture": (
         MIXTURE_GRID,
         BLOCK_GRID,
@@ -323,16 +316,7 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
     cost = at_most(LARGE_COST if n >= LARGE else SMALL_COST)
     return [
         row(n, N_OUTPUTS, UNIT, decomposition, "one Cholesky factorisation", chol),
-        row(
-            n,
-            N_OUTPUTS,
-            GRID,
-            timings["grid"],
-            UNITS,
-            units,
-            cost,
-            note="Gram matrices included",
-        ),
+        row(n, N_OUTPUTS, GRID, timings["grid"], UNITS, units, cost, note="Gram matrices included"),
         row(
             n,
             N_OUTPUTS,

@@ -21,13 +21,7 @@ from workflow_lib.models.state_spaces.state_space import StateSpaceModel, engine
 TITLE = "EM for state-space models"
 
 # Series, steps, states and numbers per step.
-SIZES = [
-    (500, 5, 2, 1),
-    (500, 10, 3, 2),
-    (2000, 10, 3, 2),
-    (1000, 10, 3, 5),
-    (2000, 50, 4, 5),
-]
+SIZES = [(500, 5, 2, 1), (500, 10, 3, 2), (2000, 10, 3, 2), (1000, 10, 3, 5), (2000, 50, 4, 5)]
 METHODS = {
     "moments": "one moment matrix",
     "recursion": "recursion of all series at once",
@@ -105,8 +99,7 @@ def simulated(
     series = model.sample(n, steps, random_state=1)[0]
     # EM starts away from the truth, so that it can improve the likelihood.
     start = parameters._replace(
-        transition=0.5 * parameters.transition,
-        observation_covariance=1.5 * np.eye(numbers),
+        transition=0.5 * parameters.transition, observation_covariance=1.5 * np.eye(numbers)
     )
     return start, series
 

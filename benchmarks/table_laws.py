@@ -185,11 +185,7 @@ def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
         ]
     )
     deviations = np.column_stack(
-        [
-            0.2 + 0.4 * np.abs(x[:, 0]),
-            0.3 * np.exp(0.5 * x[:, 1]),
-            np.where(x[:, 2] > 0, 0.8, 0.3),
-        ]
+        [0.2 + 0.4 * np.abs(x[:, 0]), 0.3 * np.exp(0.5 * x[:, 1]), np.where(x[:, 2] > 0, 0.8, 0.3)]
     )
     inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
     return Rows(inputs, means, means + deviations * generator.standard_normal((n, 3)))

@@ -5,7 +5,4 @@ from adapter import job
 with job(snakemake):
     from workflow_lib.table import new_table
 
-    new_table.run(
-        request=snakemake.params.request,
-        config_folder=snakemake.params.folder,
-    )
+    new_table.run(request=snakemake.params.request, config_folder=snakemake.params.folder)

@@ -59,7 +59,7 @@ RUN = {
     "splits_per_job": 2,
     "n_folds": 3,
     "experiments": [
-        *("clusters", "measurements", "digits", "calls", "levers", "objects", "assay", "sequences"),
+        *("clusters", "measurements", "digits", "calls", "levers", "objects", "assay", "sequences")
     ],
     "report": {"title": "A small run", "author": "The tests"},
 }
@@ -186,14 +186,7 @@ EXPERIMENTS["objects"] = {
             "name": "right",
             "kind": "error",
             "caption": "Objects that are right.",
-            "errors": [
-                "accuracy",
-                "auc",
-                "median_rfp",
-                "roc50",
-                "equal_error_rate",
-                "top_3",
-            ],
+            "errors": ["accuracy", "auc", "median_rfp", "roc50", "equal_error_rate", "top_3"],
         },
         {"name": "named", "kind": "component_names", "caption": "Components of objects."},
     ],
@@ -215,9 +208,7 @@ EXPERIMENTS["sequences"] = {
     "test_size": 20,
     "n_splits": 1,
     "tables": [{"name": "right", "kind": "error", "caption": "Sequences that are right."}],
-    "figures": [
-        {"name": "states", "kind": "score_over_states", "caption": "Scores over states."},
-    ],
+    "figures": [{"name": "states", "kind": "score_over_states", "caption": "Scores over states."}],
 }
 
 EXPERIMENTS["assay"] = {

@@ -30,11 +30,7 @@ EMBEDDED = RIDGE | {
     "penalty": "per_block",
     "grid": {"alpha": [0.1, float("inf")], "width": [1], "n_components": [1, 2, 4]},
 }
-WEAK = EMBEDDED | {
-    "label": "Weak",
-    "weak": True,
-    "grid": EMBEDDED["grid"] | {"weak_weight": [1.0]},
-}
+WEAK = EMBEDDED | {"label": "Weak", "weak": True, "grid": EMBEDDED["grid"] | {"weak_weight": [1.0]}}
 FOREST = RIDGE | {
     "label": "Forest",
     "regressor": "random_forest",

@@ -44,9 +44,7 @@ BAGS = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])]
 
 SAMPLES = {
     "bags": ItemSample(
-        (BAGS,),
-        BAGS,
-        (change("bags", "begins", 1, to=0), change("bags", "begins", 2, to=2)),
+        (BAGS,), BAGS, (change("bags", "begins", 1, to=0), change("bags", "begins", 2, to=2))
     ),
     "counts": ItemSample(
         (COUNTS, 2),
@@ -54,9 +52,7 @@ SAMPLES = {
         (change("inputs", (0, 1), to=-1.0), change("items", "n_words", to=3)),
     ),
     "graphs": ItemSample(
-        (GRAPHS,),
-        GRAPHS,
-        (change("inputs", (0, 0), to=0.0), change("inputs", (0, 5), to=7.0)),
+        (GRAPHS,), GRAPHS, (change("inputs", (0, 0), to=0.0), change("inputs", (0, 5), to=7.0))
     ),
     "letters": ItemSample(
         (["ACXT", "G"], "ACGT"),
@@ -70,8 +66,6 @@ SAMPLES = {
         (change("term_states", to=np.array([0, 1])), change("inputs", to=csr_array(-COUNTS))),
     ),
     "vectors": ItemSample(
-        (VECTORS,),
-        VECTORS,
-        (change("inputs", (0, 0), to=0.0), change("inputs", (0, 0), to=9.0)),
+        (VECTORS,), VECTORS, (change("inputs", (0, 0), to=0.0), change("inputs", (0, 0), to=9.0))
     ),
 }

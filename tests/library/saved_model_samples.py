@@ -122,12 +122,7 @@ class Final:
 
     def of_outputs(self, name: str, regressor: str, **more_settings) -> None:
         """Add a method that predicts outputs without an embedding."""
-        grid = {
-            "kernel": self.kernel,
-            "widths": [0.3, 3.0],
-            "alphas": [1e-4, 1e-2],
-            "center": True,
-        }
+        grid = {"kernel": self.kernel, "widths": [0.3, 3.0], "alphas": [1e-4, 1e-2], "center": True}
         more = {
             "training_mean": {},
             "least_squares": {},

@@ -14,11 +14,7 @@ COVARIANCE_TYPES = ("spherical", "tied_spherical", "diag", "full")
 
 
 def clustered_outputs(
-    n_rows: int = 60,
-    dimension: int = 3,
-    n_clusters: int = 3,
-    spread: float = 3.0,
-    seed: int = 0,
+    n_rows: int = 60, dimension: int = 3, n_clusters: int = 3, spread: float = 3.0, seed: int = 0
 ) -> np.ndarray:
     """Return outputs (n, d): unit Gaussians around centres of the given spread."""
     generator = np.random.default_rng(seed)

@@ -111,11 +111,7 @@ class Stages:
                 self.seed,
             )
         embedding.run(
-            *source,
-            self._models(),
-            self.path("embeddings"),
-            self.form,
-            self.covariance_block,
+            *source, self._models(), self.path("embeddings"), self.form, self.covariance_block
         )
         return self
 

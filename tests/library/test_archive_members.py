@@ -12,11 +12,7 @@ from each_case import each_case
 from small_archives import write_archive
 
 from workflow_lib.core import archive_members
-from workflow_lib.core.archive_members import (
-    matching_members,
-    members_digest,
-    path_from_pattern,
-)
+from workflow_lib.core.archive_members import matching_members, members_digest, path_from_pattern
 from workflow_lib.core.errors import UserError
 
 PATTERN = "data/*/text.txt"

@@ -15,9 +15,7 @@ import pytest
 from each_case import each_case
 from sklearn.gaussian_process.kernels import RBF
 
-from benchmarks import (
-    __main__ as command,
-)
+from benchmarks import __main__ as command
 from benchmarks import (
     box_search,
     fisher_scores,
@@ -111,10 +109,7 @@ def test_the_error_of_random_features_falls_towards_that_of_all_landmarks():
     problem = smooth_problem(300)
     train, test = (
         (problem.inputs[:200], problem.outputs[:200]),
-        (
-            problem.inputs[200:],
-            problem.outputs[200:],
-        ),
+        (problem.inputs[200:], problem.outputs[200:]),
     )
     exact = random_features.error(
         random_features.fitted(random_features.of_landmarks(train[0], 200), *train), *test
@@ -254,10 +249,7 @@ def test_every_measurement_names_a_function_and_its_arguments(name, quick, monke
 
 
 def test_a_run_measures_in_another_process_and_writes_table_and_page(tmp_path, monkeypatch, capsys):
-    wanted = [
-        Measurement("one_box", {"n": 8}),
-        Measurement("no_such_function", {}),
-    ]
+    wanted = [Measurement("one_box", {"n": 8}), Measurement("no_such_function", {})]
     monkeypatch.setattr(box_search, "measurements", lambda quick: wanted)
     assert command.main(["box_search", "--quick", "--folder", str(tmp_path)]) == 1
     printed = capsys.readouterr()

@@ -313,10 +313,7 @@ def test_tools_of_scikit_learn_take_every_class(fitted, name):
 def assert_searched(model, grid: dict, items) -> None:
     """Assert that the search of scikit-learn chooses the parameters of a model by likelihood."""
     search = GridSearchCV(
-        model,
-        grid,
-        cv=2,
-        scoring=lambda model, items, y=None: model.score_samples(items).mean(),
+        model, grid, cv=2, scoring=lambda model, items, y=None: model.score_samples(items).mean()
     )
     assert search.fit(items).best_params_.keys() == grid.keys()
 

@@ -11,12 +11,7 @@ from saved_model_samples import N_ROWS, Final, small_table, table_dataset
 from scipy.optimize import nnls
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.data.class_losses import (
-    path_lengths,
-    read_costs,
-    read_tree,
-    with_class_losses,
-)
+from workflow_lib.data.class_losses import path_lengths, read_costs, read_tree, with_class_losses
 from workflow_lib.measures.base import Predictions
 from workflow_lib.measures.found import values_of
 from workflow_lib.models.class_decoding import least_loss_scores, on_simplex

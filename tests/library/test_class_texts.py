@@ -37,10 +37,7 @@ def test_texts_of_a_folder_come_in_the_order_of_the_classes(tmp_path):
     (folder / "notes.md").write_text("not a text")
     (folder / "._ant.txt").write_bytes(b"\xff")
     texts, missing = read_class_texts(folder, ["sea+horse", "bee", "ant"])
-    assert list(texts.items()) == [
-        ("sea+horse", "Ein Pferd, größer."),
-        ("ant", "An ant is small."),
-    ]
+    assert list(texts.items()) == [("sea+horse", "Ein Pferd, größer."), ("ant", "An ant is small.")]
     assert missing == ["bee"]
 
 
@@ -65,10 +62,7 @@ def test_texts_lists_of_sentences_and_kept_pages_are_all_read(tmp_path):
 
 def test_a_blank_text_is_a_missing_text(tmp_path):
     folder = write_folder(tmp_path, ant="", bee=" \n", cat="It purrs.")
-    assert read_class_texts(folder, ["ant", "bee", "cat"]) == (
-        {"cat": "It purrs."},
-        ["ant", "bee"],
-    )
+    assert read_class_texts(folder, ["ant", "bee", "cat"]) == ({"cat": "It purrs."}, ["ant", "bee"])
     assert read_class_texts(write_json(tmp_path, {"ant": []}), ["ant"]) == ({}, ["ant"])
 
 

@@ -66,11 +66,7 @@ ESTIMATOR |= {"model": "mixture", "form": "reduced", "preimage": "projected"}
 ESTIMATOR |= {"grid": {"n_components": [2], "weak_weight": [1.0]}}
 PROJECTION = EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}
 JOINT_GRID = {"n_components": [2], "joint_alpha": [0.1], "variance_floor": [0.05]}
-JOINT = RIDGE | {
-    "regressor": "joint_ridge",
-    "model": "mixture",
-    "grid": RIDGE["grid"] | JOINT_GRID,
-}
+JOINT = RIDGE | {"regressor": "joint_ridge", "model": "mixture", "grid": RIDGE["grid"] | JOINT_GRID}
 LAGGED = RIDGE | {"regressor": "least_squares", "grid": {}}
 BACK = RIDGE | {
     "regressor": "back_translation",

@@ -105,8 +105,7 @@ def test_names_are_sorted_file_stems(folder):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["people.yml", "other.YAML", "People.yaml", "my people.yaml", f"{'x' * 61}.yaml"],
+    "name", ["people.yml", "other.YAML", "People.yaml", "my people.yaml", f"{'x' * 61}.yaml"]
 )
 def test_names_that_clash_or_would_be_overlooked_are_refused(folder, name):
     (folder / "datasets" / name).write_text("title: x\n")

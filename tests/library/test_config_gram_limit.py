@@ -8,8 +8,7 @@ from workflow_lib.core.gram_limit import MAX_ROWS, default_max_gram_rows
 
 
 @pytest.mark.parametrize(
-    ("gigabytes", "rows"),
-    [(0.0, 0), (0.96, 3162), (2.4, 5000), (24.0, MAX_ROWS), (1e3, MAX_ROWS)],
+    ("gigabytes", "rows"), [(0.0, 0), (0.96, 3162), (2.4, 5000), (24.0, MAX_ROWS), (1e3, MAX_ROWS)]
 )
 def test_three_gram_matrices_fit_into_a_quarter_of_the_memory(gigabytes, rows):
     assert default_max_gram_rows(gigabytes * 1e9) == rows

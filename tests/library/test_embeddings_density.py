@@ -9,12 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from small_data import regression_data
 
-from workflow_lib import (
-    FisherEmbedding,
-    GaussianMixtureModel,
-    IOKRegressor,
-    KernelRidgeRegressor,
-)
+from workflow_lib import FisherEmbedding, GaussianMixtureModel, IOKRegressor, KernelRidgeRegressor
 from workflow_lib.models import density
 from workflow_lib.models.density import mean_shift
 from workflow_lib.models.simplex import project_on_simplex

@@ -17,11 +17,7 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.readers.table import Options, read
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
-from workflow_lib.inputs.encoded_columns import (
-    EncodedColumns,
-    TrainingColumn,
-    inner_folds,
-)
+from workflow_lib.inputs.encoded_columns import EncodedColumns, TrainingColumn, inner_folds
 from workflow_lib.inputs.encoder_names import encoder_module, encoder_names
 from workflow_lib.inputs.encoders import gamma_poisson
 from workflow_lib.inputs.encoders.gamma_poisson import SCALE, SHAPE, activations, n_grams_of

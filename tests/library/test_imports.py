@@ -148,11 +148,7 @@ def imported_by_each() -> dict[str, dict]:
         loaded = sorted(allowed_packages(stage) & {"scipy", "pydantic"})
         groups.setdefault(tuple(loaded), set()).add(module)
     others = groups.setdefault((), set())
-    others |= {
-        "workflow_lib.estimators.output_fisher",
-        "workflow_lib.data.reading",
-        *CONTRACTS,
-    }
+    others |= {"workflow_lib.estimators.output_fisher", "workflow_lib.data.reading", *CONTRACTS}
     others |= {f"workflow_lib.{module}" for module in READERS.modules.values()}
     lines = printed_by(f"HEAVY, GROUPS = {HEAVY!r}, {list(groups.items())!r}\n{OF_EACH}")
     found = map(json.loads, lines.splitlines())

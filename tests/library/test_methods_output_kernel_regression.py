@@ -442,11 +442,7 @@ def test_predictions_pass_through_the_preimage_stage_with_what_was_chosen(tmp_pa
         np.testing.assert_array_equal(item["outputs"], tree[key]["test_targets"])
         names = {"outputs", "training_size", "weak_size", "components", "score", "alpha_rest"}
         assert item.keys() - {"edges"} == names | {"kernel", "training_outputs", "heldout_outputs"}
-        assert seconds[key].keys() == {
-            "selection_seconds",
-            "fit_seconds",
-            "prediction_seconds",
-        }
+        assert seconds[key].keys() == {"selection_seconds", "fit_seconds", "prediction_seconds"}
         assert min(seconds[key].values()) > 0
 
 

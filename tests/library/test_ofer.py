@@ -95,8 +95,7 @@ def test_penalty_per_block_is_a_ridge_per_block():
         single = OutputFisherRegressor(alpha=alpha).fit(X, Y)
         columns = both.embedding_.blocks[name]
         np.testing.assert_array_equal(
-            both.predict_embedding(X_test)[:, columns],
-            single.predict_embedding(X_test)[:, columns],
+            both.predict_embedding(X_test)[:, columns], single.predict_embedding(X_test)[:, columns]
         )
 
 

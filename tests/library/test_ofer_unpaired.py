@@ -9,12 +9,7 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 from small_data import regression_data
 
-from workflow_lib import (
-    GaussianMixtureModel,
-    GaussianModel,
-    OutputFisherRegressor,
-    StateSpaceModel,
-)
+from workflow_lib import GaussianMixtureModel, GaussianModel, OutputFisherRegressor, StateSpaceModel
 from workflow_lib.core.errors import UserError
 from workflow_lib.models.posterior_noise import FACTORS, choose_noise
 from workflow_lib.solvers.gram import gram_matrix

@@ -18,11 +18,7 @@ from saved_model_samples import Final, small_table, table_dataset
 from workflow_lib.core.errors import UserError
 from workflow_lib.methods.keys.estimator import Parameters
 from workflow_lib.solvers.pretrained import PretrainedRegressor
-from workflow_lib.solvers.stored.estimator import (
-    estimator_bytes,
-    estimator_from_bytes,
-    trusting,
-)
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes, trusting
 from workflow_lib.table.saved_model import load_model
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"

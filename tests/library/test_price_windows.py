@@ -201,11 +201,7 @@ def test_columns_are_found_by_their_names():
         ("close", "price", "there is no column 'close'. Expected one of the columns: date, open"),
         ("date", "day", "there is no column 'date'"),
         ("Name", "name", "there is no column 'Name'"),
-        (
-            "2015-01-05",
-            "2015-01-02",
-            "line 4: the date 2015-01-02. Expected a later date",
-        ),
+        ("2015-01-05", "2015-01-02", "line 4: the date 2015-01-02. Expected a later date"),
         ("2015-01-05", "2014-12-31", "line 4: the date 2014-12-31. Expected a later "),
         ("2015-01-05", "2015-02-30", "line 4: '2015-02-30' is not a date"),
         ("2015-01-05", "20150105", "line 4: '20150105' is not a date"),

@@ -51,10 +51,7 @@ def defaults(name):
                 "center": True,
             },
         ),
-        (
-            "KernelRidgeRegressor",
-            {"kernel": "rbf", "gamma": None, "alpha": 1.0, "center": True},
-        ),
+        ("KernelRidgeRegressor", {"kernel": "rbf", "gamma": None, "alpha": 1.0, "center": True}),
     ],
 )
 def test_defaults(name, expected):

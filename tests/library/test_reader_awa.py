@@ -28,11 +28,7 @@ AWA = {
     "wolf/wolf_0010.txt": "7 8 9",
     "wolf/wolf_0002.txt": "1 1 1\n",
 }
-AWA_IN_LATIN_1 = {
-    "bobcat/caf\udce9": "1 2 3",
-    "wolf/b": "4 5 6",
-    "grizzly+bear/c": "7 8 9",
-}
+AWA_IN_LATIN_1 = {"bobcat/caf\udce9": "1 2 3", "wolf/b": "4 5 6", "grizzly+bear/c": "7 8 9"}
 AWA_ROWS = {
     "bobcat/bobcat_0001": [4, 5, 6],
     "grizzly+bear/grizzly+bear_0001": [1.5, 2, 3],

@@ -15,12 +15,7 @@ from reader_samples import CATALOGUE, acquired, catalogue, refusal
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.readers.synthetic_mixture import PRESETS, Options, effective_options
-from workflow_lib.data.reading import (
-    checked_options,
-    kind_of_inputs,
-    options_model,
-    read_dataset,
-)
+from workflow_lib.data.reading import checked_options, kind_of_inputs, options_model, read_dataset
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.tabular.tables import dataset_tree
 
@@ -131,12 +126,7 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
         tree["inputs"], [[1.5, 1, 0, 0], [np.nan, 0, 1, 0], [3, np.nan, np.nan, np.nan]]
     )
     np.testing.assert_array_equal(tree["outputs"], [[2, 10], [0, -25], [1, 30]])
-    assert names(tree, "inputs") == [
-        "the width",
-        "colour=red",
-        "colour=dark, blue",
-        "colour=it's",
-    ]
+    assert names(tree, "inputs") == ["the width", "colour=red", "colour=dark, blue", "colour=it's"]
     assert names(tree, "outputs") == ["state", "price"]
     assert tree["report"] == {
         "rows_read": 4,

@@ -34,11 +34,7 @@ from small_pipeline import assert_same_tree
 from workflow_lib.core import plugins
 from workflow_lib.core.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.data.reading import (
-    checked_options,
-    options_model,
-    read_dataset,
-)
+from workflow_lib.data.reading import checked_options, options_model, read_dataset
 from workflow_lib.items.sparse_inputs import inputs_of
 
 

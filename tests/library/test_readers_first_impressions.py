@@ -317,17 +317,9 @@ def test_faults_of_the_pickle(folder):
     [
         ("neuroticism", "nervousness", "line 1: there is no column named 'neuroticism'"),
         ("video", "clip", "line 1: there is no column named 'video'"),
-        (
-            "clip01.003.mp4",
-            "clip00.003",
-            "line 3: the video 'clip00.003' is repeated",
-        ),
+        ("clip01.003.mp4", "clip00.003", "line 3: the video 'clip00.003' is repeated"),
         ("clip01.003.mp4", "", "line 3: no video"),
-        (
-            "clip01.003.mp4,",
-            "clip01.003.mp4,?",
-            "line 3, column 'extraversion'",
-        ),
+        ("clip01.003.mp4,", "clip01.003.mp4,?", "line 3, column 'extraversion'"),
         ("clip01.003.mp4,", "clip01.003.mp4,0.5,", "line 3: 7 cells"),
     ],
 )

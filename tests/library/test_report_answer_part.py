@@ -102,10 +102,7 @@ def write_calibration(tmp_path, half_widths, coverage, n_test=8, with_errors=Tru
             "novelty": np.linspace(0.0, 4.0, n_test),
         }
         if with_errors:
-            group |= {
-                "errors": np.full(d, 0.25 * n_test),
-                "reference": np.full(d, float(n_test)),
-            }
+            group |= {"errors": np.full(d, 0.25 * n_test), "reference": np.full(d, float(n_test))}
         tree[f"split-{split}"] = group
     path = tmp_path / "calibration.h5"
     write_artifact(

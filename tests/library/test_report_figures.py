@@ -271,13 +271,7 @@ def pixels_of(figure):
 
 def test_completion_shows_truth_input_and_predictions(images):
     dataset, split, paths, inputs, outputs = images
-    figure = completion.draw(
-        dataset,
-        split,
-        paths,
-        **GIVEN | {"weak_size": 300},
-        n_images=3,
-    )
+    figure = completion.draw(dataset, split, paths, **GIVEN | {"weak_size": 300}, n_images=3)
     pixels = pixels_of(figure)
     assert len(pixels) == 4 * 3
     np.testing.assert_array_equal(pixels[1], [inputs[1], outputs[1]])

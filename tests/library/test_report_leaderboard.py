@@ -304,9 +304,7 @@ def test_every_other_method_may_be_worse(tmp_path):
 @pytest.mark.parametrize("rounding", [1e-13, -1e-13])
 def test_of_methods_equal_up_to_rounding_the_reference_wins(tmp_path, rounding):
     rows = rows_of(
-        ofer_gmm=lambda n, s: base_error(n, s) * (1 + rounding),
-        m_krr=base_error,
-        m_rf=worse_error,
+        ofer_gmm=lambda n, s: base_error(n, s) * (1 + rounding), m_krr=base_error, m_rf=worse_error
     )
     board = board_of(tmp_path, rows)
     assert board.winner.variant.method == "m-krr"

@@ -20,12 +20,7 @@ from scipy import stats
 
 from workflow_lib.protocol.statistics import detectable_difference
 from workflow_lib.report.labels import format_signed
-from workflow_lib.report.overview import (
-    best_of,
-    findings,
-    overview,
-    shared_methods,
-)
+from workflow_lib.report.overview import best_of, findings, overview, shared_methods
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures.overview import (
     MIDDLE,

@@ -21,11 +21,7 @@ from report_samples import (
 )
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.page.paper_comparison import (
-    COLUMNS,
-    COLUMNS_OF_OTHERS,
-    paper_comparison_section,
-)
+from workflow_lib.page.paper_comparison import COLUMNS, COLUMNS_OF_OTHERS, paper_comparison_section
 from workflow_lib.report.agreement import comparisons, count_within
 from workflow_lib.report.paper_contents import PaperItem, read_contents
 from workflow_lib.report.published_tables import PAPER
@@ -210,11 +206,7 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
     scores = read_scores(write_scores(tmp_path / "one.csv", ROWS, n_splits=1))
     published = write_published(tmp_path, 1, line.format(round(mean + 0.02, 4)))
     cells = table_cells(
-        "error",
-        scores,
-        methods=METHODS,
-        published_paths=published.values(),
-        is_comparable=True,
+        "error", scores, methods=METHODS, published_paths=published.values(), is_comparable=True
     )
     reproductions = reproductions_on(OWN, published, cells)
     why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]

@@ -6,13 +6,7 @@ import math
 
 import pytest
 from each_case import each_case
-from report_samples import (
-    base_error,
-    write_choices,
-    write_coordinates,
-    write_scores,
-    write_timings,
-)
+from report_samples import base_error, write_choices, write_coordinates, write_scores, write_timings
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.report.results import (

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-from report_samples import (
-    METHODS,
-    base_error,
-    better_error,
-    noisy_error,
-    worse_error,
-    write_scores,
-)
+from report_samples import METHODS, base_error, better_error, noisy_error, worse_error, write_scores
 
 from workflow_lib.page.assembly import comparison_rows
 from workflow_lib.report.results import read_scores

@@ -44,10 +44,7 @@ RIDGES = {
     "best": {"counts": [1, 3], "alphas": [1e-3]},
     "gaussian, full": {"kind": "gaussian", "form": "full", "preimage": "gradient"},
     "units": {"output_scale": "standard", "counts": [2]},
-    "landmarks": {
-        "kind": None,
-        "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3},
-    },
+    "landmarks": {"kind": None, "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3}},
     "random features": {
         "kind": None,
         "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3},

@@ -34,11 +34,7 @@ from workflow_lib.core.named_class import imported_class
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.solvers.pretrained import PretrainedRegressor
 from workflow_lib.solvers.stored.classes import is_allowed_object
-from workflow_lib.solvers.stored.estimator import (
-    estimator_bytes,
-    estimator_from_bytes,
-    trusting,
-)
+from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes, trusting
 from workflow_lib.solvers.stored.structure import check_structure
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,12 +9,7 @@ import pytest
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.data.table_encoding import (
-    MAX_TERMS,
-    N_BITS,
-    STRING_COLUMNS,
-    TableEncoding,
-)
+from workflow_lib.data.table_encoding import MAX_TERMS, N_BITS, STRING_COLUMNS, TableEncoding
 from workflow_lib.inputs.column_origins import channel_groups
 from workflow_lib.tabular.table_file import Table, read_table
 
@@ -81,11 +76,7 @@ def test_levels_that_were_never_seen_are_zero_and_noted():
     later = table_of(colour=["mauve", "red", ""], state=["on", None, "off"], other=[1, 2, 3])
     rows = fitted("categories").encode(later)
     np.testing.assert_array_equal(rows.inputs, [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
-    assert rows.notes == [
-        "colour: 'mauve' was never seen",
-        "state: was never missing before",
-        "",
-    ]
+    assert rows.notes == ["colour: 'mauve' was never seen", "state: was never missing before", ""]
     both = table_of(colour=["mauve"], state=["?"])
     assert fitted("categories").encode(both).notes[0].count("; ") == 1
 

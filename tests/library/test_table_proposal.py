@@ -272,10 +272,7 @@ def test_outputs_of_rows_without_inputs_are_used_alone(proposed):
 
 @pytest.mark.parametrize(
     ("request_", "what"),
-    [
-        ({"methods": "m-krr,m-mean"}, "outputs"),
-        ({"classes": "kind", "exclude": "y*"}, "a class"),
-    ],
+    [({"methods": "m-krr,m-mean"}, "outputs"), ({"classes": "kind", "exclude": "y*"}, "a class")],
 )
 def test_rows_without_inputs_are_not_used_where_no_method_can(proposed, request_, what):
     columns = without_inputs(25, kind=["a", "b"] * 30)

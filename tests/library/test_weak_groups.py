@@ -23,11 +23,7 @@ from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.protocol.annotation import memberships_of_groups
-from workflow_lib.protocol.splitting import (
-    split_all_rows,
-    split_labelled_rows,
-    split_rows,
-)
+from workflow_lib.protocol.splitting import split_all_rows, split_labelled_rows, split_rows
 
 N_LABELLED, N_WEAK = 60, 40
 SIZES, WEAK_SIZES = (10, 23, 40), (5, 20)

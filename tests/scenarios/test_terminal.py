@@ -180,13 +180,7 @@ def test_the_remaining_time_follows_from_finished_jobs(terminal):
     # Two at once.
     assert terminal.seconds_left(pending, spent, elapsed=3.5) == pytest.approx(expected / 2)
     assert terminal.seconds_left({"fit": 3}, {}, elapsed=1.0) == 0.0
-    words = {
-        3: "10 s",
-        42: "40 s",
-        56: "1 min",
-        150: "2 min",
-        3599: "1 h 00 min",
-    }
+    words = {3: "10 s", 42: "40 s", 56: "1 min", 150: "2 min", 3599: "1 h 00 min"}
     assert {seconds: terminal.about(seconds) for seconds in words} == words
 
 

@@ -16,15 +16,7 @@ from random import Random
 import numpy as np
 import pytest
 from browser import needs_browser, page_in_browser
-from small_run import (
-    Outcome,
-    contents,
-    copy_folder,
-    edit_yaml,
-    jobs_to_run,
-    snakemake,
-    write_yaml,
-)
+from small_run import Outcome, contents, copy_folder, edit_yaml, jobs_to_run, snakemake, write_yaml
 
 from workflow_lib.table.saved_model import load_model
 from workflow_lib.table.table_predictions_stage import rounded
@@ -260,10 +252,7 @@ MISTAKES = {
         delete_table,
         [f"{DATASET}, key options.file: there is no file 'blend.csv'", "write 'blends.csv'"],
     ),
-    "renamed column": (
-        rename_column,
-        ["blend.csv, option numbers", "no column 'heat'", "warmth"],
-    ),
+    "renamed column": (rename_column, ["blend.csv, option numbers", "no column 'heat'", "warmth"]),
     "wrong key": (
         edit_dataset("numbers:", "nubmers:"),
         [f"{DATASET}, key options.nubmers", "write 'numbers'"],

@@ -14,16 +14,7 @@ from typing import NamedTuple
 
 import pytest
 import smoke
-from damages import (
-    Damage,
-    another_file,
-    cut_off,
-    damage,
-    empty,
-    flip_bit,
-    make_unreadable,
-    replace,
-)
+from damages import Damage, another_file, cut_off, damage, empty, flip_bit, make_unreadable, replace
 from finished_jobs import Job, batches_of_files, finished_jobs, readers_of
 from small_run import ROOT, Outcome, files_below
 from unprivileged import unprivileged

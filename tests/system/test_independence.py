@@ -163,12 +163,7 @@ def run_otherwise(way: Way, fresh: Path, undisturbed: Path, location: Path) -> R
             for name in ("LANG", "LANGUAGE", "LC_CTYPE"):
                 environment.pop(name, None)
         done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            umask=way.umask,
-            capture_output=True,
-            timeout=600,
+            command, cwd=folder, env=environment, umask=way.umask, capture_output=True, timeout=600
         )
         text = (done.stdout + done.stderr).decode(errors="replace")
         assert done.returncode == 0, text

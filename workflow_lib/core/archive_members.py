@@ -17,13 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from workflow_lib.core.archives import (
-    MAX_MEMBER,
-    content_of,
-    members_of,
-    opened_tar,
-    readable,
-)
+from workflow_lib.core.archives import MAX_MEMBER, content_of, members_of, opened_tar, readable
 from workflow_lib.core.errors import UserError
 
 

@@ -116,10 +116,7 @@ def write_artifact(
         header["seed"] = int(seed)
     header["content_digest"] = _content_digest(header, entries)
 
-    with (
-        whole_file(path) as target,
-        h5py.File(target, "w", libver=_FORMAT, locking=False) as file,
-    ):
+    with whole_file(path) as target, h5py.File(target, "w", libver=_FORMAT, locking=False) as file:
         for name in sorted(header):
             _store_attribute(file, name, header[name])
         for name in sorted(entries):

@@ -27,9 +27,7 @@ from workflow_lib.tabular.tables import read_text, wrong_source
 
 
 def read_class_texts(
-    path: str | Path,
-    class_names: Sequence[str],
-    aliases: Mapping[str, str] | None = None,
+    path: str | Path, class_names: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> tuple[dict[str, str], list[str]]:
     """Return the text of every class that has one, and the names of the classes without.
 
@@ -109,10 +107,7 @@ def _by_normalised_name(names: Iterable[str], location: str, kind: str) -> dict[
 
 
 def _aliased(
-    aliases: Mapping[str, str],
-    classes: Mapping[str, str],
-    texts: Mapping[str, str],
-    path: Path,
+    aliases: Mapping[str, str], classes: Mapping[str, str], texts: Mapping[str, str], path: Path
 ) -> dict[str, str]:
     """Return the normalised names of `aliases`, after a check that both ends exist."""
     for name, other in aliases.items():

@@ -54,10 +54,7 @@ Opener = Callable[..., Any]
 
 
 def write_introductions(
-    titles: Mapping[str, str],
-    cache: str | Path,
-    output: str | Path,
-    opener: Opener = open_address,
+    titles: Mapping[str, str], cache: str | Path, output: str | Path, opener: Opener = open_address
 ) -> None:
     """Fetch the introductions into `cache`, copy them to `output`, and log the missing ones.
 

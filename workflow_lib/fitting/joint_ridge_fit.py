@@ -170,11 +170,7 @@ class JointRidgeFit(KernelRidgeFit):
     """
 
     def __init__(
-        self,
-        data: FitData,
-        grid: KernelRidgeGrid,
-        alphas: Sequence[float],
-        floors: Sequence[float],
+        self, data: FitData, grid: KernelRidgeGrid, alphas: Sequence[float], floors: Sequence[float]
     ) -> None:
         self._alphas, self._floors = alphas, floors
         super().__init__(data, grid)

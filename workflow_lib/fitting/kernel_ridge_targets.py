@@ -42,10 +42,7 @@ class KernelRidgeTargets:
     """
 
     def __init__(
-        self,
-        data: FitData,
-        weak_outputs: str | None,
-        neighbour_kernel: InputKernel,
+        self, data: FitData, weak_outputs: str | None, neighbour_kernel: InputKernel
     ) -> None:
         self._data, self._split, self._spec = data, data.split, data.spec
         self._weak_outputs, self._neighbour_kernel = weak_outputs, neighbour_kernel

@@ -19,11 +19,7 @@ from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.fitting.selection import Choice
 from workflow_lib.fitting.streamed_selection import select_each_streamed
 from workflow_lib.items.group_names import fold_group
-from workflow_lib.solvers.feature_ridge import (
-    FeatureBlocks,
-    FeatureRidge,
-    SeparateFeatureRidges,
-)
+from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge, SeparateFeatureRidges
 from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
 from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 

@@ -13,10 +13,7 @@ import numpy as np
 
 from workflow_lib.core.stored_rows import StoredRows
 from workflow_lib.inputs.preparation import InputPreparation
-from workflow_lib.inputs.principal_coordinates import (
-    principal_coordinates,
-    principal_directions,
-)
+from workflow_lib.inputs.principal_coordinates import principal_coordinates, principal_directions
 from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.solvers.gram import (

@@ -239,9 +239,7 @@ class ValidationCurves:
     """
 
     def __init__(
-        self,
-        unit: Callable[[InputKernel], float],
-        count_of: Callable[[Hashable], int | None],
+        self, unit: Callable[[InputKernel], float], count_of: Callable[[Hashable], int | None]
     ) -> None:
         self._unit, self._count_of = unit, count_of
         self._columns: list[_Column] = []

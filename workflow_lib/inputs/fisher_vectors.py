@@ -113,9 +113,7 @@ class FisherVectors:
         self._weights = np.outer([1.0, np.sqrt(0.5)], 1.0 / np.sqrt(model.weights_))
 
     def transform(
-        self,
-        sets: Sequence[np.ndarray],
-        positions: Sequence[np.ndarray] | None = None,
+        self, sets: Sequence[np.ndarray], positions: Sequence[np.ndarray] | None = None
     ) -> np.ndarray:
         """Return the improved Fisher vectors (n, n_features) of `sets`.
 

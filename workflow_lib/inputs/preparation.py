@@ -74,10 +74,7 @@ class InputPreparation:
 
 
 def fit_preparation(
-    X: np.ndarray,
-    scale: str,
-    origins: ColumnOrigins | None = None,
-    equal_groups: bool = False,
+    X: np.ndarray, scale: str, origins: ColumnOrigins | None = None, equal_groups: bool = False
 ) -> InputPreparation:
     """Fit a preparation to training rows `X` (n, q), NaN where missing.
 

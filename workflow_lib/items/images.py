@@ -98,9 +98,7 @@ class _Member(NamedTuple):
 
 
 def image_entries(
-    path: Path,
-    left_out_classes: Sequence[str] = LEFT_OUT_CLASSES,
-    members: str | None = None,
+    path: Path, left_out_classes: Sequence[str] = LEFT_OUT_CLASSES, members: str | None = None
 ) -> list[ImageEntry]:
     """Return the images of the collection `path`, sorted by class and name.
 

@@ -29,11 +29,7 @@ from workflow_lib.fitting.point_selection import single_values
 from workflow_lib.fitting.split_models import class_mixture
 from workflow_lib.items.group_names import SELECTED, item_kernel
 from workflow_lib.methods.contract import base
-from workflow_lib.models.class_decoders import (
-    BLOCK_DECODERS,
-    CLASS_DECODERS,
-    MIXTURE_DECODERS,
-)
+from workflow_lib.models.class_decoders import BLOCK_DECODERS, CLASS_DECODERS, MIXTURE_DECODERS
 from workflow_lib.models.class_decoding import decoded_scores
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.solvers.output_kernels import output_gram, output_unit

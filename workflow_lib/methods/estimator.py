@@ -26,12 +26,7 @@ from workflow_lib.core.named_class import (
 from workflow_lib.fitting.class_selection import error_rate, scaled_squared_error
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData, SplitData
-from workflow_lib.fitting.fit_spec import (
-    FitSpec,
-    counts_by_setting,
-    counts_of_size,
-    fit_specs,
-)
+from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, counts_of_size, fit_specs
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
 from workflow_lib.items.group_names import SELECTED

@@ -279,11 +279,7 @@ def heldout_predictions(
 
 
 def heldout_weights(
-    inputs: PreparedInputs,
-    kernel: str,
-    width: float | None,
-    alphas: Sequence[float],
-    center: bool,
+    inputs: PreparedInputs, kernel: str, width: float | None, alphas: Sequence[float], center: bool
 ) -> list[np.ndarray]:
     """Return, for each fold, the weights (n_penalties, h, l) of its training rows.
 

@@ -83,11 +83,7 @@ class FisherEmbedding(ForwardEmbedding, ParameterMixin):
         return self.transform(Y)
 
     def inverse_transform(
-        self,
-        H,
-        preimage: str = "closed_form",
-        start: str = "closed_form",
-        noise_covariance=None,
+        self, H, preimage: str = "closed_form", start: str = "closed_form", noise_covariance=None
     ) -> np.ndarray:
         """Return the outputs (n, d) whose embeddings are `H` (n, m), or nearest to it.
 

@@ -184,11 +184,7 @@ class _LearnedColumns:
     ) -> tuple[dict, ColumnOrigins]:
         """Return ``codes`` (and ``encoders``) of a fold, and the origins of inputs and codes."""
         from workflow_lib.core.seeds import derive_seed
-        from workflow_lib.inputs.encoded_columns import (
-            EncodedColumns,
-            TrainingColumn,
-            inner_folds,
-        )
+        from workflow_lib.inputs.encoded_columns import EncodedColumns, TrainingColumn, inner_folds
 
         size, kept = len(folds), np.arange(len(folds))
         kept = kept if fold is None else kept[folds != fold]

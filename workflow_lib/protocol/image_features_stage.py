@@ -409,11 +409,7 @@ def _check_codebook_classes(
 
 
 def _learned_codebook(
-    source: Path,
-    entries: Sequence[ImageEntry],
-    classes: Sequence[str],
-    seed: int,
-    is_of_all: bool,
+    source: Path, entries: Sequence[ImageEntry], classes: Sequence[str], seed: int, is_of_all: bool
 ) -> dict[str, np.ndarray]:
     """Return the principal components and the Gaussians of descriptors of images of `classes`.
 

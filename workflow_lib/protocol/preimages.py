@@ -7,10 +7,7 @@ from pathlib import Path
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.stage_timings import write_timings
-from workflow_lib.fitting.embedding_decoding import (
-    decoders_of,
-    mean_outputs,
-)
+from workflow_lib.fitting.embedding_decoding import decoders_of, mean_outputs
 from workflow_lib.items.group_names import (
     TRAINING_TARGETS,
     chosen_entries,

@@ -70,10 +70,7 @@ def rows_used(
 
 
 def _with_rows(
-    kind: str,
-    without: Variant,
-    column: Mapping[Variant, Mapping],
-    methods: Mapping[str, Mapping],
+    kind: str, without: Variant, column: Mapping[Variant, Mapping], methods: Mapping[str, Mapping]
 ) -> Variant | None:
     """Return the variant of the same method with all rows of a kind; None for other variants."""
     if without.setting != WITHOUT.get(kind, ""):

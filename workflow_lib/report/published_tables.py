@@ -56,8 +56,7 @@ def beside(layout: Layout, published: Sequence[Layout]) -> tuple[Layout, list[La
         if table.heads == layout.heads and rows == found.keys():
             blocks = [
                 replace(
-                    block,
-                    rows=[row._replace(published=found[row.label]) for row in block.all_rows],
+                    block, rows=[row._replace(published=found[row.label]) for row in block.all_rows]
                 )
                 for block in layout.blocks
             ]

@@ -17,14 +17,7 @@ import pandas as pd
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_cells import frame_as_csv, text_of
-from workflow_lib.core.result_columns import (
-    CHOICES,
-    COORDINATES,
-    FIT,
-    SCORES,
-    SECONDS,
-    TIMINGS,
-)
+from workflow_lib.core.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.tasks.found import all_measures

@@ -11,12 +11,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_lib.report.agreement import format_spreads
-from workflow_lib.report.labels import (
-    MISSING,
-    format_published_error,
-    table_title,
-    variant_label,
-)
+from workflow_lib.report.labels import MISSING, format_published_error, table_title, variant_label
 from workflow_lib.report.quantities import QUANTITIES, Quantity, errors_shown
 from workflow_lib.report.results import Published
 from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row

@@ -440,9 +440,7 @@ def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
 
 
 def check_method(
-    method: MethodFile,
-    model: ModelSettings | None,
-    input_model: InputModelSettings | None = None,
+    method: MethodFile, model: ModelSettings | None, input_model: InputModelSettings | None = None
 ) -> list[str]:
     """Return the reasons why the method can run in no experiment; none when it can run in some."""
     return _unmet(_of_method(method), method_facts(method, model, input_model))
@@ -482,9 +480,7 @@ def blocks(method: MethodFile, model: ModelSettings | None) -> tuple[str, ...]:
 
 
 def method_facts(
-    method: MethodFile,
-    model: ModelSettings | None,
-    input_model: InputModelSettings | None = None,
+    method: MethodFile, model: ModelSettings | None, input_model: InputModelSettings | None = None
 ) -> dict[str, Any]:
     """Return the facts of a method and its models for the requirements.
 

@@ -22,12 +22,7 @@ from workflow_lib.methods.contract import file_settings
 from workflow_lib.methods.contract.line_styles import with_line_styles
 from workflow_lib.methods.contract.method_file import MethodFile
 from workflow_lib.run import capabilities
-from workflow_lib.run.files import (
-    ConfigurationFiles,
-    check_run_files,
-    place_of_run,
-    validated,
-)
+from workflow_lib.run.files import ConfigurationFiles, check_run_files, place_of_run, validated
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     FIGURES,
@@ -780,10 +775,7 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
     ]
     of_inputs = [] if reasons or of_inputs is None else of_inputs.faults()
     files.errors += [
-        UserError(
-            key_place(files.location("input_model", method.score_space.models), key),
-            *fault,
-        )
+        UserError(key_place(files.location("input_model", method.score_space.models), key), *fault)
         for key, *fault in of_inputs
     ]
     return not (reasons or faults or of_inputs)

@@ -349,13 +349,7 @@ class InputSettings(Settings):
     """How the inputs of a dataset are prepared and compared."""
 
     scale: Literal[
-        "none",
-        "standard",
-        "tf-idf",
-        "multinomial",
-        "dirichlet-multinomial",
-        "markov",
-        "products",
+        "none", "standard", "tf-idf", "multinomial", "dirichlet-multinomial", "markov", "products"
     ] = "standard"
     """`standard`: each input gets mean 0 and variance 1 on the training rows of its fold, so that
     no input has more weight because of its unit; `none`: not scaled; `tf-idf`: for texts, counts

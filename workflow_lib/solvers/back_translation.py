@@ -34,10 +34,7 @@ MIN_RELATIVE_EIGENVALUE = 1e-10
 
 
 def drawn_inputs(
-    inputs: np.ndarray,
-    outputs: np.ndarray,
-    unpaired: np.ndarray,
-    generator: np.random.Generator,
+    inputs: np.ndarray, outputs: np.ndarray, unpaired: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
     """Return inputs (u, q), each drawn from the distribution of inputs given an output.
 

@@ -109,11 +109,7 @@ def fit_forest_classifier(
     seed : int
     """
     forest = RandomForestClassifier(
-        n_estimators=n_trees,
-        max_features=max_features,
-        oob_score=True,
-        random_state=seed,
-        n_jobs=1,
+        n_estimators=n_trees, max_features=max_features, oob_score=True, random_state=seed, n_jobs=1
     )
     with warnings.catch_warnings():
         # `out_of_bag_probabilities` handles rows that are in every bootstrap sample.

@@ -106,10 +106,7 @@ class FeatureRidge:
     """
 
     def __init__(
-        self,
-        blocks: Iterable[tuple[slice, np.ndarray]],
-        folds: np.ndarray,
-        center: bool = True,
+        self, blocks: Iterable[tuple[slice, np.ndarray]], folds: np.ndarray, center: bool = True
     ) -> None:
         if iter(blocks) is blocks:
             raise ValueError("blocks must start anew for every pass; found an iterator.")

@@ -416,19 +416,13 @@ class SeparateGrams:
     """
 
     def __init__(
-        self,
-        grams: Sequence[tuple[np.ndarray, np.ndarray]],
-        folds: np.ndarray,
-        center: bool = True,
+        self, grams: Sequence[tuple[np.ndarray, np.ndarray]], folds: np.ndarray, center: bool = True
     ) -> None:
         self.heldout = fold_rows(folds)
         self.center = center
         # Centred, a kernel that is nearly constant keeps the digits of what varies.
         self._grams = [
-            (
-                Decomposition(K, center=center),
-                K_heldout - K.mean(axis=0) if center else K_heldout,
-            )
+            (Decomposition(K, center=center), K_heldout - K.mean(axis=0) if center else K_heldout)
             for K, K_heldout in grams
         ]
 

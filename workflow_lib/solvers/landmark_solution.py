@@ -20,12 +20,7 @@ import numpy as np
 
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.parameters import random_generator
-from workflow_lib.solvers.feature_ridge import (
-    BLOCK_NUMBERS,
-    FeatureBlocks,
-    FeatureRidge,
-    Targets,
-)
+from workflow_lib.solvers.feature_ridge import BLOCK_NUMBERS, FeatureBlocks, FeatureRidge, Targets
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
 

@@ -42,11 +42,7 @@ def nearest_candidates(
 
 
 def minimise_rbf_distance(
-    weights: np.ndarray,
-    outputs: np.ndarray,
-    gamma: float,
-    start: np.ndarray,
-    max_iter: int = 200,
+    weights: np.ndarray, outputs: np.ndarray, gamma: float, start: np.ndarray, max_iter: int = 200
 ) -> np.ndarray:
     """Return local maximisers (n, d) of sum_i a_i exp(-gamma ||y - y_i||^2), started at `start`.
 

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.tabular.dates import (
-    DAY_FIRST,
-    MONTH_FIRST,
-    date_orders,
-    has_short_year,
-    moment,
-)
+from workflow_lib.tabular.dates import DAY_FIRST, MONTH_FIRST, date_orders, has_short_year, moment
 
 if TYPE_CHECKING:
     from workflow_lib.tabular.user_table import Table

@@ -20,18 +20,8 @@ from workflow_lib.tabular.tables import (
     listed,
     no_table,
 )
-from workflow_lib.tabular.typed_columns import (
-    checked_names,
-    cleaned,
-    column_of,
-    without_marks,
-)
-from workflow_lib.tabular.written_numbers import (
-    NumberFormat,
-    formats_of,
-    is_limit,
-    shown_number,
-)
+from workflow_lib.tabular.typed_columns import checked_names, cleaned, column_of, without_marks
+from workflow_lib.tabular.written_numbers import NumberFormat, formats_of, is_limit, shown_number
 
 
 class Table:

@@ -12,7 +12,4 @@ def mean_recall(k: int, rows) -> float:
     return np.mean(np.where(rows.predictions == rows.truth, 1.0, drawn))
 
 
-FORMULAS = {
-    "top_3": lambda rows: mean_recall(3, rows),
-    "top_5": lambda rows: mean_recall(5, rows),
-}
+FORMULAS = {"top_3": lambda rows: mean_recall(3, rows), "top_5": lambda rows: mean_recall(5, rows)}

@@ -24,10 +24,7 @@ JOINT_KERNEL = RIDGE | {
     "regressor": "joint_kernel_ridge",
     "grid": RIDGE["grid"] | {"coupling": [0.0, 1.0]},
 }
-STRUCTURED = RIDGE | {
-    "regressor": "structured_svm",
-    "grid": {"cost": [1.0], "width": [1.0]},
-}
+STRUCTURED = RIDGE | {"regressor": "structured_svm", "grid": {"cost": [1.0], "width": [1.0]}}
 BOXES = RIDGE | {"regressor": "box_machine", "grid": {"cost": [1]}}
 PASTED = {
     "task": "boxes",

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 from report_samples import METHODS, base_accuracy, table_cells, write_accuracies
 from test_paper_runs import tables_of_studies
-from test_report_paper_comparison import (
-    CONFIG,
-    OTHER,
-    contents_of,
-    others_of,
-    settings_of,
-    text_of,
-)
+from test_report_paper_comparison import CONFIG, OTHER, contents_of, others_of, settings_of, text_of
 
 from workflow_lib.page.paper_comparison import paper_comparison_section
 from workflow_lib.report.published_tables import published_layouts

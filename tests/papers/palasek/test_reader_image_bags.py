@@ -110,7 +110,7 @@ PSEUDO = {"grid": SETTINGS["grid"] | {"pseudo_weight": [0.3]}}
 def test_networks_classify_bags_with_and_without_unlabelled_ones(tmp_path, training):
     tree, labels, split, bags = fitted(tmp_path / "run", **training)
     assert sorted({(item["training_size"], item["weak_size"]) for item in tree.values()}) == [
-        *((9, 0), (9, 12), (15, 0), (15, 12)),
+        *((9, 0), (9, 12), (15, 0), (15, 12))
     ]
     for item in tree.values():
         assert (item["test_targets"].argmax(axis=1) == labels[split["test"]]).mean() > 0.8

@@ -85,11 +85,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    from workflow_lib.tabular.kernel_table import (
-        ROUNDING,
-        symmetric,
-        without_negative_eigenvalues,
-    )
+    from workflow_lib.tabular.kernel_table import ROUNDING, symmetric, without_negative_eigenvalues
 
     matrix_path, labels_path = _files(options.folder, sources)
     names, labels = _labels(labels_path)

@@ -105,10 +105,7 @@ class Options(Settings):
 
 
 def read(
-    options: Options,
-    sources: Sequence[Path],
-    seed: int,
-    features: Mapping[str, Path] | None = None,
+    options: Options, sources: Sequence[Path], seed: int, features: Mapping[str, Path] | None = None
 ) -> dict[str, Any]:
     """Return one row per image, in the order of the features; `seed` is not used.
 

@@ -113,11 +113,7 @@ class Vgg19Features:
     """
 
     def __init__(
-        self,
-        weights: Path | None,
-        device: str | None = None,
-        batch_size: int = 32,
-        seed: int = 0,
+        self, weights: Path | None, device: str | None = None, batch_size: int = 32, seed: int = 0
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1; found {batch_size}.")

@@ -198,10 +198,7 @@ class Features(NamedTuple):
 
 
 def learned_features(
-    transformer: Any,
-    X: np.ndarray,
-    preparation: InputPreparation,
-    n_labelled: int,
+    transformer: Any, X: np.ndarray, preparation: InputPreparation, n_labelled: int
 ) -> Features:
     """Return the features that a transformer learns from raw inputs.
 

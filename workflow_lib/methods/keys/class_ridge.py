@@ -106,9 +106,7 @@ class Parameters(ModelMethod, ChoosesKernel, AveragesRows, WeaklySupervised):
     )
     needs_of_data = (
         Requirement(
-            {},
-            {"task": {"classes"}},
-            "the decoder {decoder} finds a class, and the task is {task}",
+            {}, {"task": {"classes"}}, "the decoder {decoder} finds a class, and the task is {task}"
         ),
         Requirement(
             {"decoder": {"least_loss"}},

@@ -8,13 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from workflow_lib.core.grids import CombinesCounts, WeaklySupervised
-from workflow_lib.core.named_class import (
-    DOTTED,
-    NamedClass,
-    Point,
-    combinations,
-    imported_class,
-)
+from workflow_lib.core.named_class import DOTTED, NamedClass, Point, combinations, imported_class
 from workflow_lib.core.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.methods.contract.method_file import EmbeddingMethod
 from workflow_lib.solvers.estimator_arguments import (

@@ -223,10 +223,7 @@ class OnlineGaussianMixtureModel(GaussianMixtureModel):
         if self.update == "gradient":
             optimiser = {"optimiser": self.optimiser, **self._steps.state}
             return tree | {"coordinates": self._coordinates._asdict(), "steps": optimiser}
-        return tree | {
-            "parameters": self._parameters._asdict(),
-            "running": self._running._asdict(),
-        }
+        return tree | {"parameters": self._parameters._asdict(), "running": self._running._asdict()}
 
     def with_state(self, tree: Mapping[str, Any]) -> OnlineGaussianMixtureModel:
         """Take over the `state` of a model with the same settings; return this model.

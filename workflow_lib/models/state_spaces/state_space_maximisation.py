@@ -106,9 +106,7 @@ class Restrictions(NamedTuple):
 
 
 def maximise(
-    statistics: ExpectedStatistics,
-    current: LinearGaussianParameters,
-    restrictions: Restrictions,
+    statistics: ExpectedStatistics, current: LinearGaussianParameters, restrictions: Restrictions
 ) -> LinearGaussianParameters:
     """Return the parameters that maximise the expected log density plus the log prior.
 

@@ -148,11 +148,7 @@ def projected_outputs(
 
 
 def spectral_gain(
-    s: np.ndarray,
-    T: np.ndarray,
-    T_permuted: np.ndarray,
-    ridge: float,
-    bases: Sequence[np.ndarray],
+    s: np.ndarray, T: np.ndarray, T_permuted: np.ndarray, ridge: float, bases: Sequence[np.ndarray]
 ) -> list[float]:
     """Return how far the correlations are from those of permuted rows, for each basis.
 

@@ -444,11 +444,7 @@ class FisherVectorNetwork(ParameterMixin):
         loss = float(np.mean(losses)) if losses else float("nan")
         self._n_updates += len(scores)
         self.history_.append(
-            {
-                "loss": loss,
-                "log_likelihood": float(np.mean(bounds)),
-                "updates": self._n_updates,
-            }
+            {"loss": loss, "log_likelihood": float(np.mean(bounds)), "updates": self._n_updates}
         )
 
     def _signs(self, y) -> np.ndarray:
@@ -461,9 +457,7 @@ class FisherVectorNetwork(ParameterMixin):
         alpha, means, deviations = self._coordinates
         mixture = GaussianMixtureModel(len(alpha), "diag", FLOOR)
         mixture._set_parameters(
-            softmax(alpha),
-            means * self._unit + self._centre,
-            (deviations * self._unit) ** 2,
+            softmax(alpha), means * self._unit + self._centre, (deviations * self._unit) ** 2
         )
         self.mixture_ = mixture
 
@@ -481,11 +475,7 @@ def first_mixture(
         model = GaussianMixtureModel(n_components, "diag", FLOOR, n_init=1, random_state=generator)
         return model.fit(rows)
     return OnlineGaussianMixtureModel(
-        n_components,
-        update="gradient",
-        m_steps=0,
-        variance_floor=FLOOR,
-        random_state=generator,
+        n_components, update="gradient", m_steps=0, variance_floor=FLOOR, random_state=generator
     ).partial_fit(rows)
 
 

@@ -23,10 +23,7 @@ from workflow_lib.inputs.images.vgg19 import (
 )
 
 PUBLISHED = Published(
-    "VGG16",
-    "https://download.pytorch.org/models/vgg16-397923af.pth",
-    553_433_881,
-    "397923af",
+    "VGG16", "https://download.pytorch.org/models/vgg16-397923af.pth", 553_433_881, "397923af"
 )
 """torchvision: VGG16_Weights.IMAGENET1K_V1."""
 

@@ -7,12 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from workflow_lib.core.parameters import ParameterMixin, check_parameters, checks
-from workflow_lib.inputs.score_spaces.base import (
-    LEVELS,
-    PARAMETRIZATIONS,
-    POSTERIORS,
-    ScoreTerms,
-)
+from workflow_lib.inputs.score_spaces.base import LEVELS, PARAMETRIZATIONS, POSTERIORS, ScoreTerms
 from workflow_lib.inputs.score_spaces.found import terms_module
 
 KINDS = ("free_energy", "fisher", "top", "expected_counts", "log_likelihood")

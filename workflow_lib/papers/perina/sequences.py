@@ -75,9 +75,7 @@ class Layout(NamedTuple):
 
 
 def arrange(
-    sequences: Sequences,
-    subsets: Sequence[np.ndarray] | None = None,
-    padded: bool = False,
+    sequences: Sequences, subsets: Sequence[np.ndarray] | None = None, padded: bool = False
 ) -> Layout:
     """Return the layout of the sequences that each of M models has.
 

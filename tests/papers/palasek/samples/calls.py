@@ -15,5 +15,5 @@ CLASSIFIERS = {"network": CLASSES}
 ALLOWED = {}
 NETWORK = FisherVectorNetwork(2, n_epochs=0)
 SECOND = {
-    "weights": [(NETWORK, lambda model, w: model.fit(BAGS, CLASSES, sample_weight=w), np.ones(20))],
+    "weights": [(NETWORK, lambda model, w: model.fit(BAGS, CLASSES, sample_weight=w), np.ones(20))]
 }

@@ -13,12 +13,10 @@ def of_image_bags(folder: Path) -> Sample:
     return Sample(test_reader_image_bags.OPTIONS, (path,), (path,), is_drawn=True)
 
 
-SAMPLES = {
-    "image_bags": of_image_bags,
-}
+SAMPLES = {"image_bags": of_image_bags}
 OF_FILES = tuple(SAMPLES)
 IMPOSSIBLE = {
     "image_bags": [
-        *({"local_features": "sift"}, {"patches_per_image": 0}, {"patch": 1}, {"longer_side": 4}),
-    ],
+        *({"local_features": "sift"}, {"patches_per_image": 0}, {"patch": 1}, {"longer_side": 4})
+    ]
 }

@@ -13,5 +13,5 @@ EXCEPTIONS_OF = {
             *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
         ),
         "gives rows of zeros, which are bags without a word and are refused",
-    ),
+    )
 }

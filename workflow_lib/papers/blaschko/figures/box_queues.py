@@ -12,13 +12,7 @@ import numpy as np
 
 from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
 from workflow_lib.report.labels import count_of, method_label, range_in_words
-from workflow_lib.report.style import (
-    ACCENT_COLOR,
-    BASE_COLOR,
-    WIDTH,
-    applied_style,
-    write_title,
-)
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, WIDTH, applied_style, write_title
 
 SHOWS = (
     "how many sets of boxes the search for ten detections takes from a queue that is reset or "

@@ -9,12 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, Strict
 
 from workflow_lib.core.settings import Settings
-from workflow_lib.tabular.tables import (
-    dataset_tree,
-    exclusion_report,
-    only_source,
-    wrong_source,
-)
+from workflow_lib.tabular.tables import dataset_tree, exclusion_report, only_source, wrong_source
 
 MISSING_OUTPUT = "no value of an output"
 REPEATED = "the structure of an earlier row"

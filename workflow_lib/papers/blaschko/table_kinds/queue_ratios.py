@@ -33,13 +33,7 @@ EXPLAINED = "Numbers are the sets that the others take, divided by those of the 
 
 def cells(queue_costs: str | Path, options: TableOptions) -> pd.DataFrame:
     """Return the statistics over the splits, by grid of cells and overlap."""
-    return queue_cells(
-        queue_costs,
-        (
-            ALWAYS,
-            NEVER,
-        ),
-    )
+    return queue_cells(queue_costs, (ALWAYS, NEVER))
 
 
 def layout(cells: pd.DataFrame, options: TableOptions) -> Layout:

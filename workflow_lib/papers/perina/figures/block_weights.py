@@ -144,10 +144,7 @@ def _draw_shares(axis, shares: Shares, color: str) -> None:
 
 
 def _shares(
-    data: Mapping[str, Any],
-    partitions: Sequence[Mapping],
-    paths,
-    space: Mapping[str, Any],
+    data: Mapping[str, Any], partitions: Sequence[Mapping], paths, space: Mapping[str, Any]
 ) -> Shares:
     """Return the shares of the blocks in all splits."""
     arguments = {key: value for key, value in space.items() if value is not None}

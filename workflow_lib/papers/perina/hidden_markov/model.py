@@ -22,10 +22,7 @@ from workflow_lib.papers.perina.hidden_markov.posterior import exact_posterior
 from workflow_lib.papers.perina.sequences import Sequences, arrange, blocks_by_length
 
 EMISSIONS = ("categorical", "gaussian")
-ENGINES = {
-    "batched": recursion.expected_counts,
-    "hmmlearn": hmmlearn.expected_counts,
-}
+ENGINES = {"batched": recursion.expected_counts, "hmmlearn": hmmlearn.expected_counts}
 
 # Objectives that differ by less, relative to their size, are equal but for rounding.
 EQUAL = 1e-10
@@ -242,9 +239,7 @@ class HiddenMarkovModel(ParameterMixin):
 
 
 def fit_models(
-    models: Sequence[HiddenMarkovModel],
-    sequences,
-    subsets: Sequence[np.ndarray] | None = None,
+    models: Sequence[HiddenMarkovModel], sequences, subsets: Sequence[np.ndarray] | None = None
 ) -> list[HiddenMarkovModel]:
     """Fit several models to sequences of their own, in as few recursions as possible.
 

@@ -174,10 +174,7 @@ def expected_counts(
     first = states[:, :, layout.at(0)]
     _leave_out(first, layout.own[0])
     return Expectations(
-        first.sum(axis=2),
-        outer * transitions,
-        states,
-        log_scales(scales, likelihoods).sum(axis=1),
+        first.sum(axis=2), outer * transitions, states, log_scales(scales, likelihoods).sum(axis=1)
     )
 
 

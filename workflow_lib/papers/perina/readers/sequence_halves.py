@@ -82,11 +82,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    from workflow_lib.data.sequence_records import (
-        letter_dataset,
-        records_of_lines,
-        usable_records,
-    )
+    from workflow_lib.data.sequence_records import letter_dataset, records_of_lines, usable_records
 
     check_sources(sources, "sequence_halves", "the file of the sequences")
     location, known = str(sources[0]), (options.letters, options.least_letters)

@@ -47,10 +47,7 @@ MODEL = "workflow_lib.papers.perina.hidden_markov.model.HiddenMarkovModel"
 ITEMS = ("letters", "vectors")
 
 EMISSION_SCORES = {"categorical": LetterScores, "gaussian": VectorScores}
-EMISSION_NAMES = {
-    "categorical": CategoricalEmissions.names,
-    "gaussian": GaussianEmissions.names,
-}
+EMISSION_NAMES = {"categorical": CategoricalEmissions.names, "gaussian": GaussianEmissions.names}
 POSTERIOR_OF = {"exact": exact_posterior, "mean_field": mean_field_posterior}
 
 # Numbers of an array with an axis of states, at most; sequences beyond follow in blocks.

@@ -16,10 +16,7 @@ import numpy as np
 from scipy.special import psi
 
 from workflow_lib.inputs.score_spaces.base import ScoreTerms
-from workflow_lib.papers.perina.hidden_markov_emissions import (
-    probability_scores,
-    times_log,
-)
+from workflow_lib.papers.perina.hidden_markov_emissions import probability_scores, times_log
 from workflow_lib.papers.perina.topic_model import (
     TopicModel,
     TopicPosterior,

@@ -6,14 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, Strict
 
-from workflow_lib.core.grids import (
-    WIDTHS,
-    AnyPositive,
-    Grid,
-    OneExample,
-    Ranks,
-    SomePositive,
-)
+from workflow_lib.core.grids import WIDTHS, AnyPositive, Grid, OneExample, Ranks, SomePositive
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.values import Flag, Positive, without_repeats
 from workflow_lib.methods.contract.method_file import MethodFile
