@@ -6,8 +6,6 @@
 Run from the top of the checkout. Without names all benchmarks run.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import sys

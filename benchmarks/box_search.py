@@ -5,8 +5,6 @@ that are found must be equal. Besides the time, the sets of boxes taken from the
 their mean per detection, as a share of all boxes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.measuring import (

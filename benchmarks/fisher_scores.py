@@ -14,8 +14,6 @@ block changes sign, and the rest is scaled to unit length. Both take signed squa
 ("improved").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -32,8 +32,6 @@ over tables: the half width of one table is a quantile of its own few rows, and 
 with them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import tempfile

@@ -7,8 +7,6 @@ functions, so the coefficients need not agree. `MultiTaskElasticNet` may stop at
 before its gap is that small.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The machine and the libraries with which the benchmarks ran."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

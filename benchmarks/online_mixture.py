@@ -6,8 +6,6 @@ same ascents by automatic differentiation of torch through its rows, and the lay
 backward with torch's.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The synthetic problems of the benchmarks; the same seed always gives the same problem."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

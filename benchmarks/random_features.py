@@ -4,8 +4,6 @@ Ridge regression on features of landmarks is fitted first; then, on as few rando
 its error on other rows. Both sides draw, make the features of all rows block by block, and solve.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_most, compared, each

@@ -9,8 +9,6 @@ scikit-learn's KernelRidge has no intercept, so ours has none either where they 
 ``alpha`` is 2 l lambda_0, with l the training rows of a fold, of which there are equally many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ is the engine that `StateSpaceModel(engine="batched")` takes for complete series
 own included, are its peers (`state_space_engines`). Loops over series are timed on the first few.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, compared, is_installed

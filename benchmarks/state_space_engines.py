@@ -12,8 +12,6 @@ used. They get only the first few series. dynamax has EM for batches of series; 
 E-step and M-step are compiled together once, whereas its `fit_em` compiles them in every call.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.state_spaces.kalman_moments import moments_by_length

@@ -3,8 +3,6 @@
 The rows of a drawn problem have normal classes in groups of five.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.measuring import Measurement, compared, each

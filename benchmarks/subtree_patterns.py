@@ -3,8 +3,6 @@
 Both compute the matrix of kernel values, not normalised, of drawn graphs; the values are equal.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, compared, each, where_installed

@@ -1,7 +1,5 @@
 """Laws (distributions) from which users' tables are drawn, unknown to the library; real tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmarks and their titles: the modules of this package with a literal ``TITLE``."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

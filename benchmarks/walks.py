@@ -12,8 +12,6 @@ open many files to follow it. `new` and the answer of one method are run; nothin
 - **figure**: the job of one figure.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 Where no browser is installed, these tests are skipped, or fail if BROWSER_TESTS is "required".
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

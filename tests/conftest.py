@@ -10,8 +10,6 @@ A test of a fault is marked with its kind, and with how often it is tried::
 were tried, and which failed. It counts in one process, so the run must be without `-n`.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil

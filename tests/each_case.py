@@ -1,7 +1,5 @@
 """A test of many cases that reports every case which fails."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

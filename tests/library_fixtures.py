@@ -1,7 +1,5 @@
 """Fixtures that tests of the library and of papers share."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

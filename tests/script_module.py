@@ -1,7 +1,5 @@
 """A script of a rule as a module, so that a test can call its functions."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """A copy of the project with a small run, and functions by which tests inspect it."""
 
-from __future__ import annotations
-
 import ast
 import fcntl
 import hashlib

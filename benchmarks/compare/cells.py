@@ -4,8 +4,6 @@ A result depends on the rows of its split and on the code of its peer, and holds
 Where one of them has changed, it is computed again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing

@@ -5,8 +5,6 @@
 Run from the top of the checkout. Existing results that are not out of date are kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

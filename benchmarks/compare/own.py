@@ -5,8 +5,6 @@ no harm and the results of other runs are not changed. Snakemake computes what i
 date there: after a new method, only that method.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

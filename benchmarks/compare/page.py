@@ -1,7 +1,5 @@
 """The page of the comparison, in Markdown, with its diagram of ranks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A cell is a table at a training size; its error is the mean over the splits. The
 in ``scores.csv``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The tables on which methods are compared: all tables of numbers of the catalogue."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

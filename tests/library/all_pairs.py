@@ -1,7 +1,5 @@
 """The ranking that is the solution of the quadratic programme of all pairs of items."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize
 

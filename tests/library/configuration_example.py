@@ -1,7 +1,5 @@
 """A small config/ folder for the tests of the configuration."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

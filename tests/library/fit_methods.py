@@ -1,7 +1,5 @@
 """Methods that run on the files of a folder, by the names of their settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

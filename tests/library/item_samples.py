@@ -1,7 +1,5 @@
 """Samples of item kinds, for the tests of every kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

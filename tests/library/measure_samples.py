@@ -1,7 +1,5 @@
 """Samples of every kind of outputs, and their scores, as the workflow writes them."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from pathlib import Path

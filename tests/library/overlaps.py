@@ -1,7 +1,5 @@
 """Overlapping text and marks of a figure, found in what Matplotlib draws."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

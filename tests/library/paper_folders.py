@@ -1,7 +1,5 @@
 """What tests of what all share take from the folders of papers, each of which may be removed."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Functions that the tests of several readers share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 None of the numbers is a result.
 """
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

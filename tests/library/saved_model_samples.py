@@ -1,7 +1,5 @@
 """A split in which every row is a training and a test row, its methods, and their saved models."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field

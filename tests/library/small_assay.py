@@ -1,7 +1,5 @@
 """A small table with every kind of column, like a user's table, for the tests of `new`."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from collections.abc import Mapping, Sequence

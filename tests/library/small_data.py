@@ -1,7 +1,5 @@
 """Small seeded data, fitted models and tiny artifacts that several tests share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

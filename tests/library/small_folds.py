@@ -1,7 +1,5 @@
 """Thirty rows in four folds, and the solvers of held-out predictions over them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.solvers.gram import gram_matrix

@@ -1,7 +1,5 @@
 """Files arrive complete and correct, or a message says what to do."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

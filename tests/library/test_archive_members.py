@@ -1,7 +1,5 @@
 """The members of an archive are found and recognised, whatever else it holds."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Archives are read from their beginning to their end, within limits."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

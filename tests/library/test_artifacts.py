@@ -1,7 +1,5 @@
 """Artifacts are read exactly as they were written, or refused."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import hashlib

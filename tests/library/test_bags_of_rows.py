@@ -1,7 +1,5 @@
 """Bags of rows in a user table: from the request to predictions for new bags."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """How forests are selected where outputs are missing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import regression_data

@@ -1,7 +1,5 @@
 """Output kernel regression: its weights, its distances to candidates and its pre-images."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import numerical_jacobian, regression_data

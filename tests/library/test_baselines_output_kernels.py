@@ -1,7 +1,5 @@
 """The search for many pre-images at once never lowers its score, and ends at the exact optimum."""
 
-from __future__ import annotations
-
 import numpy as np
 from each_case import each_case
 from small_data import regression_data

@@ -1,7 +1,5 @@
 """Stored forests predict what scikit-learn's do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

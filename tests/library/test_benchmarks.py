@@ -3,8 +3,6 @@
 Nothing here depends on measured times.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The calibration artifact holds intervals, their coverage and novelty of the best method."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Calls of the public classes with arrays and parameters of other kinds than they take."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

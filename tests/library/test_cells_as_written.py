@@ -1,7 +1,5 @@
 """Cells as people write them: numbers, truth values, letters, dates, missing values."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import unicodedata

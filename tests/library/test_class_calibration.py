@@ -1,7 +1,5 @@
 """Scores become calibrated probabilities, and pools have the weights of the least log loss."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """Decoders of classes agree with explicit searches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Losses between classes: trees and tables of costs, and the class of the least expected loss."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The criterion of class scores, and the out-of-fold scores that it is applied to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

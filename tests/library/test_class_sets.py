@@ -1,7 +1,5 @@
 """Sets of classes contain the class with their level, and probabilities are calibrated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import softmax

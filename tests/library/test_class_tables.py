@@ -1,7 +1,5 @@
 """Tables of classes hold one vector per class, and name faulty classes."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

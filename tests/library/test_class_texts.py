@@ -1,7 +1,5 @@
 """Texts of classes are found by their names, in every file format."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

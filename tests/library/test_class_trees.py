@@ -1,7 +1,5 @@
 """Trees of classes: covariances and path lengths."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

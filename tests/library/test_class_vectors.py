@@ -1,7 +1,5 @@
 """Class vectors are the documented weighted means and coordinates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.decomposition import TruncatedSVD

@@ -1,7 +1,5 @@
 """The classifiers: what they minimise, and classes without training rows."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kind of a column follows from its cells, and from its name where they allow two kinds."""
 
-from __future__ import annotations
-
 import pytest
 from each_case import each_case
 

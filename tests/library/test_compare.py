@@ -1,7 +1,5 @@
 """The comparison with other libraries: its tables, the data that peers use, and its counts."""
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.machinery import ModuleSpec

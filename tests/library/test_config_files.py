@@ -1,7 +1,5 @@
 """Reading YAML files: what is refused, and the messages."""
 
-from __future__ import annotations
-
 import pytest
 from configuration_example import DATASET, write, write_example
 

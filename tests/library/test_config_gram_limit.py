@@ -1,7 +1,5 @@
 """The largest Gram matrix follows from the memory."""
 
-from __future__ import annotations
-
 import pytest
 
 from workflow_lib.core.gram_limit import MAX_ROWS, default_max_gram_rows

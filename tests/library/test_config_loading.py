@@ -1,7 +1,5 @@
 """From files to a configuration: what is resolved, and how each fault is reported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

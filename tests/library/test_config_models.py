@@ -1,7 +1,5 @@
 """The settings classes accept what they should, and refuse the rest."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

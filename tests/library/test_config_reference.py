@@ -1,7 +1,5 @@
 """The shipped files agree with the settings classes, the schema and each other."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Requests on the command line for a user's table, and their effect on a run."""
 
-from __future__ import annotations
-
 import pytest
 from configuration_example import RUN, write_example
 

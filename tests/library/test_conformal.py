@@ -1,7 +1,5 @@
 """Intervals have the coverage of their level, and are no wider than necessary."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

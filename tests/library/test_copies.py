@@ -1,7 +1,5 @@
 """Which of rows that are copies are left."""
 
-from __future__ import annotations
-
 from workflow_lib.core.copies import without_copies
 
 

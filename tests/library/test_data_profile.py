@@ -1,7 +1,5 @@
 """The facts about a table are those counted by hand."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

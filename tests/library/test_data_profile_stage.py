@@ -1,7 +1,5 @@
 """The stage of the data profile writes the facts, and finds the groups of the outputs."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

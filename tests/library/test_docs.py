@@ -1,7 +1,5 @@
 """The documentation is complete and agrees with the code."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

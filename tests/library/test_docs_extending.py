@@ -1,7 +1,5 @@
 """The examples on adding datasets, methods, tables and figures work when they are copied."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The graphs of the documentation show every rule and every part of the library."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

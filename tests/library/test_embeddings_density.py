@@ -1,7 +1,5 @@
 """OFER with every training output as a component: its weights, its mean and its mean shift."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """The posterior pre-image: its limits, linear shrinkage, and numerical integration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

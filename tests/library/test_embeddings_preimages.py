@@ -1,7 +1,5 @@
 """Pre-images: exact on exact embeddings, and minimisers of eq. (3) on predicted ones."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Jacobians are the derivatives of the Fisher scores; blocks and forms of embeddings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

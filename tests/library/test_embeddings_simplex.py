@@ -1,7 +1,5 @@
 """The projection on the simplex is the nearest probability vector."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """The Fisher embedding of series: exact round trips, Algorithm 1, and the identity with m-KRR."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Codes of columns of names that folds learn: formulas, leaks, unusual columns, saved models."""
 
-from __future__ import annotations
-
 import csv
 import sys
 

@@ -1,7 +1,5 @@
 """Methods that are kernel ridge regression by algebra are so on given rows; others differ."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

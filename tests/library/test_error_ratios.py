@@ -1,7 +1,5 @@
 """Errors relative to those of the training mean: units, missing outputs, and selection by them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from measure_samples import Rows, sample, with_gaps

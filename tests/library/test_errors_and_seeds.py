@@ -1,7 +1,5 @@
 """Messages name place, fault and remedy; seeds depend on their axes and on nothing else."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """scikit-learn's own checks of estimators, and searches over the parameters of the parts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """The alignments stage: which values it precomputes, of which series, and for which widths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The embeddings stage gives every row its embedding, however many rows there are."""
 
-from __future__ import annotations
-
 import numpy as np
 from each_case import each_case
 from small_data import clustered_outputs, fitted_model

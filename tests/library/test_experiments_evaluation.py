@@ -1,7 +1,5 @@
 """The evaluation stage: scores by hand, one row per item, the same text every time."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """The stages of a kernel ridge method, end to end, equal the estimators with the same choices."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Selection and fit on landmarks: with all rows as landmarks, the exact solution."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case, in_turn

@@ -1,7 +1,5 @@
 """Nothing that was fitted without some rows changes when those rows change."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import regression_data

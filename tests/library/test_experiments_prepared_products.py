@@ -1,7 +1,5 @@
 """Inputs known by their inner products give the same Gram matrices as the rows themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import regression_data

@@ -1,7 +1,5 @@
 """The whole nested selection equals scikit-learn's grid search with every part refitted."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Classes by regression of their vectors: one example without selection, and the nearest class."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

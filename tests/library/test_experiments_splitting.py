@@ -1,7 +1,5 @@
 """Splits: disjoint, nested, seeded, and refused where the rows do not suffice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import regression_data, write_dataset

@@ -1,7 +1,5 @@
 """Weak labels: those of the annotator, their errors, and other methods that use them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import regression_data

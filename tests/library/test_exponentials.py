@@ -1,7 +1,5 @@
 """Exponentials of relative log probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.exponentials import MIN_LOG, exp_in_place

@@ -1,7 +1,5 @@
 """Preparation of inputs: what it fills, scales, drops and clips, fitted to training rows only."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.impute import SimpleImputer

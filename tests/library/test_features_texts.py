@@ -1,7 +1,5 @@
 """Texts: term weights, products of every fold, and the Gram matrices and vectors made of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reader_samples import stored_terms

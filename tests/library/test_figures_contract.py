@@ -3,8 +3,6 @@
 `tests/scenarios/test_figures_of_processes.py` draws every kind, by the functions here.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """A file is accepted as its job wrote it, and refused in every other state."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Files of instruments, offices and other programs: what is read, passed over, and refused."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import re

@@ -1,7 +1,5 @@
 """Fisher vectors of sets: by derivatives, the Fisher embedding, another library, and invariants."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Validation curves are the lowest errors of the grid, and change nothing that is selected."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

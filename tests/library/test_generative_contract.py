@@ -3,8 +3,6 @@
 A kind of model without cases in `CASES_OF` is tested with each of its covariances.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

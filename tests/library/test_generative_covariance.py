@@ -1,7 +1,5 @@
 """Covariances of components: densities, precisions, floors and constrained maximisers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal

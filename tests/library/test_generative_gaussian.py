@@ -1,7 +1,5 @@
 """The single Gaussian: maximum likelihood, and equal to a mixture of one component."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import COVARIANCE_TYPES, clustered_outputs

@@ -1,7 +1,5 @@
 """The mixture: EM never lowers the likelihood, agrees with scikit-learn, and handles edge cases."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

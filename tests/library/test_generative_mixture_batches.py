@@ -1,7 +1,5 @@
 """Mixtures in batches: sums are those of plain loops, and the fit is near that of full EM."""
 
-from __future__ import annotations
-
 import h5py
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Densities of outputs as priors, and shrunk covariances."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf

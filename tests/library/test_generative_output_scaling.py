@@ -1,7 +1,5 @@
 """The scaling of the outputs of a model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ The reference for everything is the dense joint Gaussian of all states and obser
 series; pykalman is a second reference.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

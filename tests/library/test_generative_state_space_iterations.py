@@ -1,7 +1,5 @@
 """Extrapolated EM never lowers the objective, and gains more than plain EM per iteration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

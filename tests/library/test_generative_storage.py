@@ -1,7 +1,5 @@
 """A model that is stored in an artifact is restored unchanged."""
 
-from __future__ import annotations
-
 import pytest
 from small_data import clustered_outputs
 

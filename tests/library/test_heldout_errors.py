@@ -1,7 +1,5 @@
 """Errors of held-out rows, averaged by their mean or by their median."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

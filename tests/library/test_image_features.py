@@ -1,7 +1,5 @@
 """Features of images: against other libraries and plain loops, and under changes of an image."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case, in_turn

@@ -1,7 +1,5 @@
 """The image features stage: its rows, its report, and how interrupted runs resume."""
 
-from __future__ import annotations
-
 import io
 import json
 

@@ -1,7 +1,5 @@
 """Collections of images: the images in folders and archives, and the treatment of each file."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

@@ -1,7 +1,5 @@
 """Import closures are the real imports, layers are respected, light stages import little."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """The benchmark of coverage runs all stages of a table, and counts what it documents."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

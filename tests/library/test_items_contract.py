@@ -4,8 +4,6 @@ A new kind needs a sample in ``item_samples.py``, that of a paper in ``samples/i
 tests.
 """
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The resources that jobs request grow with the size of their data."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every text of JSON is read or refused with a message."""
 
-from __future__ import annotations
-
 import pytest
 
 from workflow_lib.core.errors import UserError

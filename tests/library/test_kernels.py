@@ -1,7 +1,5 @@
 """Gram matrices equal their definitions, are positive semi-definite, and name bad inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel

@@ -1,7 +1,5 @@
 """Kernels on series equal the sum, or the least, over all alignments written out one by one."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

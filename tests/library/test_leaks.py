@@ -1,7 +1,5 @@
 """Columns that reveal an output are found in any unit, and others are not reported."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr

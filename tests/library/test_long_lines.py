@@ -1,7 +1,5 @@
 """Lines that are too long are named, and all others are read unchanged."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -4,8 +4,6 @@ A new measure needs its formula in a file of its own in the folder ``formulas``,
 paper: a second way to compute it from true and predicted outputs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from measure_samples import Rows, formulas, sample, scores_of, with_gaps

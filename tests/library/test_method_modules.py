@@ -1,7 +1,5 @@
 """Every module of a method keeps the contract, and is found and run by the names it declares."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

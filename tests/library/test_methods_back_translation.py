@@ -1,7 +1,5 @@
 """Back-translation: what is drawn, what is solved, and what a fold may see."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from test_methods_contract import SETTINGS, data_for, run

@@ -1,7 +1,5 @@
 """The stage of kernel ridge regression on classes, end to end."""
 
-from __future__ import annotations
-
 import json
 from itertools import product, starmap
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The stage of classifiers equals scikit-learn's classifiers with the same choice."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

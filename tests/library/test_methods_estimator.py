@@ -1,7 +1,5 @@
 """Any scikit-learn estimator as a method: equal to the estimator by hand, and its refusals."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stages of a random forest equal scikit-learn's forest with the same choice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor

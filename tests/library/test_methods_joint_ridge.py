@@ -1,7 +1,5 @@
 """Joint learning of regression and mixture: what it is without an iteration, and what it learns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fit_methods import run_method

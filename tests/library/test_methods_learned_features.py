@@ -1,7 +1,5 @@
 """Features that are learned from inputs, as a step before a method."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stage of least squares on lagged values equals scikit-learn's regression."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fit_methods import run_method

@@ -1,7 +1,5 @@
 """The stage of output kernel regression equals a search over all grid points, each refitted."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,7 +1,5 @@
 """Kernel ridge regression with a prior of the outputs: what it learns from outputs alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from test_methods_contract import data_for, run

@@ -1,7 +1,5 @@
 """The stage of ridge regression with outputs of reduced rank, end to end."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fit_methods import run_method

@@ -1,7 +1,5 @@
 """The stage of self-training, end to end, against each fold by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

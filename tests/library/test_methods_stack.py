@@ -1,7 +1,5 @@
 """The stack is the best convex combination of its members' held-out predictions."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Predictions of other methods as inputs of an estimator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fit_methods import run_method

@@ -1,7 +1,5 @@
 """Sums of squared errors of training means, and relative errors of many predictions at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_data import clustered_outputs

@@ -1,7 +1,5 @@
 """Settings by name: a file that is like another one, and variants within a file."""
 
-from __future__ import annotations
-
 import pytest
 from configuration_example import EXPERIMENT, RIDGE, RUN, write, write_example
 

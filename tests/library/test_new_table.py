@@ -1,7 +1,5 @@
 """`new` writes configuration that the run and the reader accept, and never overwrites anything."""
 
-from __future__ import annotations
-
 import fnmatch
 import random
 import sys

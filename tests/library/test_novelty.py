@@ -1,7 +1,5 @@
 """Novelty is the distance to the nearest training row, in units of that among training rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array

@@ -1,7 +1,5 @@
 """Arrays of numbers are opened; everything else in a numpy file is refused with a message."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """OFER: where it is kernel ridge regression, what eq. (14) minimises, and its edges."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

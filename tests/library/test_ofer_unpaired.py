@@ -1,7 +1,5 @@
 """OFER with outputs without inputs, and with the posterior pre-image."""
 
-from __future__ import annotations
-
 import h5py
 import numpy as np
 import pytest

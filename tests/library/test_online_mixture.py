@@ -1,7 +1,5 @@
 """Mixtures from a stream: against EM, finite differences, a stored state, and their users."""
 
-from __future__ import annotations
-
 import h5py
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Declarations and properties of every kind of generative model of outputs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

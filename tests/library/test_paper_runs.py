@@ -1,7 +1,5 @@
 """The tables of the paper that each study runs, read from the files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from workflow_lib.report.paper_contents import PaperItem, commands

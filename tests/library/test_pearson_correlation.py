@@ -1,7 +1,5 @@
 """The correlation of numbers: of deviations in any units, and 0 for constant predictions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from measure_samples import Rows, sample

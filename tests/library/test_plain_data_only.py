@@ -1,7 +1,5 @@
 """Nothing in the library loads data that could run code: no pickle, no code instead of data."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from collections.abc import Iterator

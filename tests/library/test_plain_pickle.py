@@ -1,7 +1,5 @@
 """Untrusted pickles: plain contents are read, everything else is refused without running it."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Plug-ins are found by their files alone, at home and in the folders of papers."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

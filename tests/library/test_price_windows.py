@@ -1,7 +1,5 @@
 """Volatilities come from the right prices, and days without enough of them are refused."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """Ranges are proposed where the table shows them, written with the reason, and read again."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

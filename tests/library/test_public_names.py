@@ -1,7 +1,5 @@
 """The public names: importable, documented, with the promised defaults, and lazy."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Animals with Attributes, both versions, in tiny synthetic files of the same form."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

@@ -1,7 +1,5 @@
 """The reader of bags from a table: three formats, unlabelled bags, and what is left out."""
 
-from __future__ import annotations
-
 import json
 
 import h5py

@@ -1,7 +1,5 @@
 """Digits as classes whose vectors are the segments of a display."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classes of images: inner products of features, and one class vector from words for each class."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bags of visual words: images that are left out or drawn, descriptors, codebooks, and features."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of many rows: its recipe follows its equations, within the expected memory."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 

@@ -1,7 +1,5 @@
 """The user's table becomes a dataset of labelled and weak rows, or the message says what to fix."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Readers return the table in the file, or name the place of the fault."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

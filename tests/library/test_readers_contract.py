@@ -3,8 +3,6 @@
 A new reader needs a sample in `SAMPLES`, that of a paper in ``samples/readers.py`` of its tests.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Compounds and their activities, in a tiny copy of the published tables."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernel values and labels supplied by the user, in the documented form."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

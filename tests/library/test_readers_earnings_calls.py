@@ -1,7 +1,5 @@
 """Earnings calls: every row has its own words and prices, and exclusions are counted."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """First Impressions, in a tiny synthetic copy of its form."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The 10-K corpus, in a tiny copy of its documented form."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

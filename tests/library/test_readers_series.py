@@ -1,7 +1,5 @@
 """Readers of series: the synthetic state-space recipe and the monthly stock prices."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """Covariances of returns: inputs of the past, outputs of the days after, and exclusions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reader_samples import acquired, catalogue, excluded, refusal

@@ -1,7 +1,5 @@
 """Published tables of names in zip archives, as far as the reader ``table`` does not test them."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

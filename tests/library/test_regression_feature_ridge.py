@@ -1,7 +1,5 @@
 """Streamed ridge regression on features equals kernel ridge regression, fold by fold."""
 
-from __future__ import annotations
-
 import tracemalloc
 import warnings
 

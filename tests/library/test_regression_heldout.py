@@ -1,7 +1,5 @@
 """Held-out predictions from one decomposition equal explicit refits without each fold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """Mixtures whose weights depend on the inputs: their objective, its gradient, their memberships."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

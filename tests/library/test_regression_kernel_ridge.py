@@ -1,7 +1,5 @@
 """Kernel ridge regression equals scikit-learn without and a bordered system with intercept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """Above max_gram_rows the estimators use landmarks, never an n by n array, or refuse."""
 
-from __future__ import annotations
-
 import tracemalloc
 import warnings
 

@@ -1,7 +1,5 @@
 """Inner products of landmark features approximate the kernel; landmarks are drawn as documented."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

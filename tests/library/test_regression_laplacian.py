@@ -1,7 +1,5 @@
 """The graph, and ridge regression under its penalty, equal plain loops and normal equations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """Ridge regression of output components equals explicit loops; kernel ridge is a special case."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

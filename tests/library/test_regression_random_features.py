@@ -1,7 +1,5 @@
 """Random features approximate the rbf kernel without any row."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.solvers.gram import gram_matrix

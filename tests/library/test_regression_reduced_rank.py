@@ -1,7 +1,5 @@
 """Ridge regression of the first output components equals explicit loops; all of them m-KRR."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """Weights of a stack are the exact optimum over the simplex, whatever the members."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

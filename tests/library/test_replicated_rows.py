@@ -1,7 +1,5 @@
 """Rows of one sample: found where they are, not where outputs are coarse, and kept together."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figure of one change at a time: differences from the first method, and both tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import METHODS, base_error, noisy_error, write_scores

@@ -1,7 +1,5 @@
 """Accuracies are compared as error rates and shown in percent, higher being better."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

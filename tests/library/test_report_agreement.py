@@ -1,7 +1,5 @@
 """Differences from published numbers: their size in spreads, their classes and where they stand."""
 
-from __future__ import annotations
-
 import csv
 import math
 

@@ -1,7 +1,5 @@
 """The figures of an answer show the scores, the calibration and the answer."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

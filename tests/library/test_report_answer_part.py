@@ -1,7 +1,5 @@
 """The answer as sections of the page: valid HTML that agrees with the files."""
 
-from __future__ import annotations
-
 import json
 import re
 

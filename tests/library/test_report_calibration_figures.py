@@ -1,7 +1,5 @@
 """The figures of predictions, residuals and novelty show what the calibration holds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import METHODS, assert_apart, overlapping, write_calibration

@@ -1,7 +1,5 @@
 """The confusion matrix and the sheet of images show the predictions of the best method."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle

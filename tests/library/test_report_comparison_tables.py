@@ -1,7 +1,5 @@
 """Questions that are answered by the comparison of two methods, with both tests."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

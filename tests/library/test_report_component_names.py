@@ -1,7 +1,5 @@
 """Components are named by the classes that belong to them, the surest first."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of output coordinates: their means and tests, fitting columns, and published columns."""
 
-from __future__ import annotations
-
 import csv
 import math
 

@@ -1,7 +1,5 @@
 """Methods are ranked over datasets without a gap, and the diagram shows the ranks it is given."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

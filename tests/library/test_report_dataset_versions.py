@@ -1,7 +1,5 @@
 """How the versions of a dataset are named in a figure."""
 
-from __future__ import annotations
-
 from workflow_lib.report.figures.dataset_versions import named_versions
 
 

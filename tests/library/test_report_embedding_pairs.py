@@ -1,7 +1,5 @@
 """Embedding or raw outputs: the pairs that are found, their differences, and the figure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Training errors: what is measured, what is drawn, and the one sentence that is made of it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

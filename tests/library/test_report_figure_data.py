@@ -1,7 +1,5 @@
 """The numbers of a figure are those that were drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure

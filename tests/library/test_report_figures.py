@@ -1,7 +1,5 @@
 """Figures show the data they are given and have the same bytes every time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Comparisons in words agree with the verdicts, and a guess that nothing beats is found."""
 
-from __future__ import annotations
-
 from report_samples import (
     CLASS_METHODS,
     METHODS,

@@ -1,7 +1,5 @@
 """The section states gains, equalities and losses as in the verdicts and the checks."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Numbers are written with a sensible number of digits, and labels say what differs."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

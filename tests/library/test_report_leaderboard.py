@@ -1,7 +1,5 @@
 """The leaderboard ranks and tests by the definitions, and its sentences claim no more."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures that open the report, and the sentences above them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report is one well-formed file with the escaped results, and loads nothing from outside."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Every table and figure of the paper has a row, which states what agrees, what not, and why."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Heat maps of profiles show the true and the predicted outputs of rows chosen by a fixed rule."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figure of the protocol shows the numbers of the run, and which data each step uses."""
 
-from __future__ import annotations
-
 import pytest
 from report_samples import assert_apart, base_error, write_accuracies, write_scores
 

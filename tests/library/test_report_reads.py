@@ -1,7 +1,5 @@
 """What figures and tables read: patterns of files that rules make."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The figure of errors relative to one method: differences on the same split, and both tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

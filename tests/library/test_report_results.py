@@ -1,7 +1,5 @@
 """Files of results are read into frames; a fault is reported with its file and line."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

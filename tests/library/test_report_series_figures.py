@@ -1,7 +1,5 @@
 """Figures of series and of their coordinates show the data they are given, none chosen by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import (

@@ -1,7 +1,5 @@
 """Tables of the studies of weak labels hold every value, and what it is compared with."""
 
-from __future__ import annotations
-
 import csv
 import math
 

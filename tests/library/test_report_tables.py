@@ -1,7 +1,5 @@
 """Table cells hold the right means, tests and marks; the written tables show them."""
 
-from __future__ import annotations
-
 import csv
 import math
 

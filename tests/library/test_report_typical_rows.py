@@ -1,7 +1,5 @@
 """Components of a mixture are described by their means and their most typical rows."""
 
-from __future__ import annotations
-
 import csv
 import json
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The figure of outputs without inputs: differences from the reference on the same split."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from report_samples import METHODS, base_error, write_scores

@@ -1,7 +1,5 @@
 """The sentences agree with the numbers and claim no more."""
 
-from __future__ import annotations
-
 import pandas as pd
 from report_samples import METHODS, base_error, better_error, noisy_error, worse_error, write_scores
 

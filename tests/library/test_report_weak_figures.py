@@ -1,7 +1,5 @@
 """Figures of the studies of weak labels show the data they are given."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import (

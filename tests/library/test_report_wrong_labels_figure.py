@@ -1,7 +1,5 @@
 """The figure of the share of wrong labels shows the means of each experiment at its share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import METHODS, base_error, better_error, worse_error, write_scores

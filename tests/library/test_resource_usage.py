@@ -1,7 +1,5 @@
 """The comparison of requested and used resources of jobs."""
 
-from __future__ import annotations
-
 import json
 import math
 

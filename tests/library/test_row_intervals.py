@@ -1,7 +1,5 @@
 """Intervals follow the noise of the row where there is evidence, and otherwise have one width."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """The end of a dry run: stages, time, memory and missing data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from workflow_lib.run.models import DatasetSettings

@@ -1,7 +1,5 @@
 """A saved model predicts what the workflow predicted, from the same rows given as a table."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Self-training: pseudo-classes, limiting cases, and the gain with given components."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

@@ -1,7 +1,5 @@
 """Plain baselines of sequences of letters: composition, length, naive Bayes of positions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB

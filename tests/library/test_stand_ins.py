@@ -1,7 +1,5 @@
 """While a file of a dataset is missing, the stand-ins of its experiment run instead."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The statistics equal scipy's and hand computations, and say where there is no test."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

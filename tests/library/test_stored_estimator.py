@@ -1,7 +1,5 @@
 """Stored estimators: they come back equal, and foreign bytes neither run code nor take long."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

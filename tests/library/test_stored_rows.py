@@ -1,7 +1,5 @@
 """Stored rows are indexed as in numpy, read in small parts, and refuse a changed file."""
 
-from __future__ import annotations
-
 import gc
 import os
 

@@ -1,7 +1,5 @@
 """Studies: found by name, merged into the run, and listed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 The scripts are checked by `make lint`.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Bags of counts in a user table: from the request to predictions for new bags."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

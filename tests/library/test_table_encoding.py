@@ -1,7 +1,5 @@
 """Columns of a table become the expected inputs, in the same way for later rows."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

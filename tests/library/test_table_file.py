@@ -1,7 +1,5 @@
 """Tables of the user are read from every kind of file, or the message says what to fix."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import decimal

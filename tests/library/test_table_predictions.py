@@ -1,7 +1,5 @@
 """The table of predictions holds those of the model, one line per row."""
 
-from __future__ import annotations
-
 import csv
 import json
 

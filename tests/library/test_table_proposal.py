@@ -1,7 +1,5 @@
 """Decisions about a table follow from its columns, its rows and the request."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Requests are read as they are typed, and contradictions are refused with a remedy."""
 
-from __future__ import annotations
-
 import pytest
 from each_case import each_case
 

@@ -1,7 +1,5 @@
 """Sequences in a user table: from the request to predictions for new sequences."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

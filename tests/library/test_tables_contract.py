@@ -1,7 +1,5 @@
 """Every kind of table keeps the contract: it is written from results, and refused without them."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json

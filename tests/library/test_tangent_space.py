@@ -1,7 +1,5 @@
 """Covariances as points of the tangent space at their mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import logm, sqrtm

@@ -1,7 +1,5 @@
 """Properties of every task: what follows from it exists, and its datasets are evaluated."""
 
-from __future__ import annotations
-
 import csv
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Fisher scores of texts and trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime

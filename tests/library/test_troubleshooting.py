@@ -1,7 +1,5 @@
 """Each message that the page on troubleshooting explains is still in the code."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

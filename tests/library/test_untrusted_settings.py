@@ -1,7 +1,5 @@
 """What a configuration, a table or a page may not do, each a line of a table."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

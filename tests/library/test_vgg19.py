@@ -1,7 +1,5 @@
 """The network VGG19: its input, its layer fc7, and the message for a wrong file of weights."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

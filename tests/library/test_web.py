@@ -1,7 +1,5 @@
 """Redirects are followed within the web only."""
 
-from __future__ import annotations
-
 import threading
 import urllib.error
 import urllib.request

@@ -1,7 +1,5 @@
 """Files are written completely or not at all, at whatever byte the disk fails."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Introductions are fetched once and kept complete, and every failure names a remedy."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import json

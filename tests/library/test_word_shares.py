@@ -1,7 +1,5 @@
 """Shares of words of letters, and the rows that hold sequences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Word vectors are read from every form, and a fault names the file and the line."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 

@@ -1,7 +1,5 @@
 """Outputs that are swapped among training rows, in the split and in every stage that reads them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

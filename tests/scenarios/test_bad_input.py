@@ -1,7 +1,5 @@
 """Bad input ends a run with one readable error, and earlier results are kept."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """The documentation builds without a warning or a network, and its pages are whole."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

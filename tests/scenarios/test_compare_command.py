@@ -1,7 +1,5 @@
 """The comparison as a whole: our methods by the workflow and a peer on the same split."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison from Python finds what the three commands of the workflow find."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The examples run as a new user runs them, and their output is right."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

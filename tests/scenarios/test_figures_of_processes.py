@@ -1,7 +1,5 @@
 """Every figure can be read and has the same bytes, whatever the process that draws it."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

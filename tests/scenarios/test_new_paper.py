@@ -1,7 +1,5 @@
 """A new paper is new files alone: each kind of plug-in in its folders, and a run with them."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests for new tables on the command line."""
 
-from __future__ import annotations
-
 import yaml
 from small_run import snakemake
 

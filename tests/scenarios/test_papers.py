@@ -1,7 +1,5 @@
 """Without the folders of a paper, everything else works."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """In a browser the report has no errors, its tables sort and filter, and its files can be saved."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import html

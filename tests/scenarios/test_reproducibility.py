@@ -1,7 +1,5 @@
 """The same bytes, whatever the number of cores."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """After an edit, exactly the results that it can change are computed again."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

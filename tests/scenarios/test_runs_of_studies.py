@@ -1,7 +1,5 @@
 """Studies on the command line."""
 
-from __future__ import annotations
-
 import shutil
 
 from small_run import CONFIGURATION, copy_folder, jobs_to_run, snakemake

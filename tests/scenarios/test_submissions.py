@@ -1,7 +1,5 @@
 """A scheduler is given few jobs of minutes, not many jobs of seconds."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

@@ -1,7 +1,5 @@
 """What a user sees of a run, on a small workflow with the project's own scripts and profile."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -1,7 +1,5 @@
 """A user table: bad input is reported in one message, and three commands lead to predictions."""
 
-from __future__ import annotations
-
 import csv
 import html
 import json

@@ -1,7 +1,5 @@
 """The wheel holds all that a comparison needs, without the checkout and without Snakemake."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

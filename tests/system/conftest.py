@@ -1,7 +1,5 @@
 """The smoke experiment before its run and after an undisturbed one, shared by the tests."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

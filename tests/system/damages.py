@@ -1,7 +1,5 @@
 """Ways to damage a file of a finished run, all of which keep its date."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The jobs of a finished run as recorded by Snakemake, and which files can be damaged at once."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

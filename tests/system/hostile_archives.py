@@ -5,8 +5,6 @@ no archive may change. Where possible, members are named like images in class fo
 readers do not pass over them.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -4,8 +4,6 @@
 `changed_option` draws a text for `--config` likewise.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import shutil

@@ -5,8 +5,6 @@
 A process takes a second where Snakemake takes seven, so that hundreds of trials are possible.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Full disks and folders that cannot be written to, for the duration of a test."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

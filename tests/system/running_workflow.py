@@ -1,7 +1,5 @@
 """A smoke run in progress: its finished jobs, its running jobs, and its output at the end."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

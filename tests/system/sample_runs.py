@@ -1,7 +1,5 @@
 """From the files of a sample to its dataset, through the scripts of the rules."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

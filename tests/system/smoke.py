@@ -1,7 +1,5 @@
 """The smoke experiment: a run of a few seconds through every kind of stage, to be disturbed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

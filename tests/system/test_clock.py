@@ -1,7 +1,5 @@
 """A clock that is set back or forward during a run destroys no result."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """A configuration with one fault is refused by a message that names the fault, or it runs."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """Damaged files of a finished run, with their dates kept, are refused and can be repaired."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -3,8 +3,6 @@
 Each ends the run with a message, keeps complete results, and has no effect once it is fixed.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Saved models that are changed at random, with the right digest: they end in one message."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

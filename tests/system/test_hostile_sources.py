@@ -1,7 +1,5 @@
 """Malicious archives, servers and files: each is refused, and nothing else is changed."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -9,8 +9,6 @@ result of an optimiser (the numerical pre-image of `iokr`) agrees to its toleran
 out.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import re

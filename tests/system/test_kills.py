@@ -1,7 +1,5 @@
 """A killed run, resumed by its own instructions, ends with the results of an undisturbed run."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from contextlib import suppress

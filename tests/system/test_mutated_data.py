@@ -1,7 +1,5 @@
 """Faulty data files are refused with a message or read correctly, without traceback or hanging."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

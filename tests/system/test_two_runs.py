@@ -1,7 +1,5 @@
 """Of two runs in one folder the second is refused, says what to do, and harms nothing."""
 
-from __future__ import annotations
-
 import time
 from random import Random
 

@@ -1,7 +1,5 @@
 """The undisturbed run, to which all others are compared."""
 
-from __future__ import annotations
-
 import smoke
 
 

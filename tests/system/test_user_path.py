@@ -1,7 +1,5 @@
 """The three commands on a table of the user's own, disturbed in every way, and repeated."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

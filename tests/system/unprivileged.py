@@ -1,7 +1,5 @@
 """Commands without the right of root to read and write what the permissions of a file forbid."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

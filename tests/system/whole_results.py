@@ -1,7 +1,5 @@
 """Whether a folder holds the results of an undisturbed run, all complete, and no others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The adapter of every script: threads, log, readable errors."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

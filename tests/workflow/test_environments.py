@@ -1,7 +1,5 @@
 """The files that pin the packages of a run, and names that no file may contain."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

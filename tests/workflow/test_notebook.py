@@ -4,8 +4,6 @@ Its cells are executed here in one namespace, with matplotlib drawing into memor
 Jupyter would add twenty packages to the lock, and run the same statements.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib

@@ -1,7 +1,5 @@
 """A second run, the imports and the targets of the Snakefile, before any job starts."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The README is short, and the pictures of the rules agree with the rules."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Conventions of rules and scripts, and that a rule states all the code that it uses."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -1,7 +1,5 @@
 """A run of the whole workflow and its results."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import html

@@ -1,7 +1,5 @@
 """The report that Snakemake makes: every result in it, with a caption, a category and labels."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

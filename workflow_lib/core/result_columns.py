@@ -17,8 +17,6 @@ Every row belongs to a fit, which the columns `FIT` identify:
     its number, from 0.
 """
 
-from __future__ import annotations
-
 FIT = (
     *("experiment", "dataset", "method", "components"),
     *("training_size", "weak_size", "setting", "split"),

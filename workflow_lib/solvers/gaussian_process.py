@@ -1,7 +1,5 @@
 """Gaussian process regression with a width per input, as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.gaussian_process import GaussianProcessRegressor

@@ -1,7 +1,5 @@
 """The task of outputs that are short time series."""
 
-from __future__ import annotations
-
 from workflow_lib.tasks.regression import Numbers
 
 

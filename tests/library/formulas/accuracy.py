@@ -1,7 +1,5 @@
 """The accuracy by scikit-learn."""
 
-from __future__ import annotations
-
 from sklearn.metrics import accuracy_score
 
 FORMULAS = {"accuracy": lambda rows: accuracy_score(rows.truth, rows.predictions)}

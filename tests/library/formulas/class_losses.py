@@ -1,7 +1,5 @@
 """Losses of one row at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

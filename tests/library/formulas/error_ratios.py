@@ -1,7 +1,5 @@
 """Relative errors, from sums over one output at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Correlations by NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 FORMULAS = {

@@ -1,7 +1,5 @@
 """Measures of the ROC curve of predictions without scores, which has one point between its ends."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Recalls of one class that is predicted and others that are drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 
 SAMPLE = {"n_classes": 7}

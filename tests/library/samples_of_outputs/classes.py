@@ -1,7 +1,5 @@
 """Classes, of which three have losses."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of numbers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

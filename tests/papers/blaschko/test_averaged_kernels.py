@@ -1,7 +1,5 @@
 """Kernels that are averaged: features side by side whose inner products are their mean."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Both sides of a benchmark of this paper are of one kind."""
 
-from __future__ import annotations
-
 from benchmarks import linear_penalties
 
 

@@ -1,7 +1,5 @@
 """Fits of this paper that stop before they are exact."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Settings of this paper are combined with others that they need."""
 
-from __future__ import annotations
-
 import pytest
 from configuration_example import DATASET, EXPERIMENT, RIDGE, write, write_example
 from each_case import each_case

@@ -1,7 +1,5 @@
 """Results are compared with the published tables of this paper."""
 
-from __future__ import annotations
-
 import pandas as pd
 from report_samples import METHODS, base_error, table_cells, write_coordinates
 from test_report_paper_comparison import CONFIG, OWN, contents_of, row_of, settings_of

@@ -1,7 +1,5 @@
 """Rankings of boxes: the candidates of an image, and the machine of all pairs of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from all_pairs import programme_of_all_pairs

@@ -1,7 +1,5 @@
 """Branch and bound finds what exhaustive search finds, whatever is done with its queue."""
 
-from __future__ import annotations
-
 import heapq
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Methods of boxes: features, machines and their duality gap, joint support, and detections."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The criterion that learns trees of classes, and the lengths of their edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform

@@ -1,7 +1,5 @@
 """Graphs whose nodes have vectors: labels at several levels, the mean kernel, and voxels."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphs as inputs: their rows, subtree patterns, the kernel, and the reader."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

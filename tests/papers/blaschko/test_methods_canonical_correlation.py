@@ -1,7 +1,5 @@
 """The stage of kernel canonical correlation analysis, end to end."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

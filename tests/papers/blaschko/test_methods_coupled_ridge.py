@@ -1,7 +1,5 @@
 """The stage of ridge regression that couples outputs, end to end."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

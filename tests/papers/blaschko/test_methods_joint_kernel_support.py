@@ -1,7 +1,5 @@
 """Joint kernel support: the optimum, the density at nu = 1, and the stage by brute force."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rankings of candidates: classes by their losses, and the outputs of training rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fit_methods import run_method

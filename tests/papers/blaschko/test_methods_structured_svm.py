@@ -1,7 +1,5 @@
 """The structured machine of a split: its choice and its scores are those of every fold by hand."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

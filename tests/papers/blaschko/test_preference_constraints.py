@@ -1,7 +1,5 @@
 """The most violated constraint of a preference graph equals that of all pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

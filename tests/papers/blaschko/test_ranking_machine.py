@@ -1,7 +1,5 @@
 """Ranking by cutting planes equals the quadratic programme of all pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from all_pairs import programme_of_all_pairs

@@ -1,7 +1,5 @@
 """Objects pasted into scenes: their boxes, their words, and what is left out or refused."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Blocks of volumes of brain scans as rows."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import struct

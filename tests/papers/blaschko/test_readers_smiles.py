@@ -1,7 +1,5 @@
 """Tables of molecules: graphs of atoms and bonds, with fingerprints beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernel canonical correlation analysis: its eigenproblem, and ridge regression at its ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh

@@ -1,7 +1,5 @@
 """Ridge regression that couples outputs: its normal equations, its optimum, and m-KRR as a case."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_case import each_case

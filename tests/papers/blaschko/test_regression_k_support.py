@@ -1,7 +1,5 @@
 """Regression with k-support norms: the norms, their proximal maps, and the known special cases."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

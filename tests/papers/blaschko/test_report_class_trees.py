@@ -1,7 +1,5 @@
 """The figure of trees of classes has their lengths, their classes and the names of their groups."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figure of the recall of the right class by the number of returned classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import CLASS_METHODS, write_class_results

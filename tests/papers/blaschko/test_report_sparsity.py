@@ -1,7 +1,5 @@
 """The figure of the number of inputs that linear methods use."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor

@@ -1,7 +1,5 @@
 """Maps of weights: each at the place of its input, and those of ridge from its dual solution."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The structured machine equals other solvers, and its gap bounds the distance to the optimum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """The Fisher vector network: gradients by differences, frozen parts, invariants, bad input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC

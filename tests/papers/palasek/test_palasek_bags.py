@@ -1,7 +1,5 @@
 """Methods of this paper for bags of rows in a user table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from bag_samples import SETTINGS

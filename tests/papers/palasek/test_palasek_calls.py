@@ -1,7 +1,5 @@
 """Tools of scikit-learn take the public class of this paper."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.model_selection import cross_val_score
 

@@ -1,7 +1,5 @@
 """Results are compared with the published tables of this paper, in a section of its own."""
 
-from __future__ import annotations
-
 import pytest
 from report_samples import METHODS, base_accuracy, table_cells, write_accuracies
 from test_paper_runs import tables_of_studies

@@ -1,7 +1,5 @@
 """The published numbers in the files are those in the text of the paper."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

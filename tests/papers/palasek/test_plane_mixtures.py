@@ -1,7 +1,5 @@
 """Mixtures in the plane: the common start, EM as an update, and a stream that changes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib import GaussianMixtureModel, OnlineGaussianMixtureModel

@@ -1,7 +1,5 @@
 """Bags of patches of images, and their Fisher vectors in a fit."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Local features of VGG16, with random weights; without torch only its absence is tested."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

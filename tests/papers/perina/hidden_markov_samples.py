@@ -1,7 +1,5 @@
 """Hidden Markov models with random parameters, random sequences, and sums over all paths."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

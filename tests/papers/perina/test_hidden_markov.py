@@ -1,7 +1,5 @@
 """Hidden Markov models: enumeration of all paths, hmmlearn, special cases, and bad input."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """The stages of generative models of inputs and of their scores, and the methods on these."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

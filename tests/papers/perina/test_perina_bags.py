@@ -1,7 +1,5 @@
 """Methods of this paper for bags of words in a user table."""
 
-from __future__ import annotations
-
 from small_assay import config_with_methods
 from test_table_bags import written
 

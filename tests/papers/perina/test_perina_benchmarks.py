@@ -1,7 +1,5 @@
 """Both sides of a benchmark of this paper agree."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import hidden_markov_em, state_space_em

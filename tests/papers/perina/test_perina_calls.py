@@ -1,7 +1,5 @@
 """Calls of the public classes of this paper that those of no other module are like."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """FASTA files with classes: what is a record, what is left out and counted, what is refused."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

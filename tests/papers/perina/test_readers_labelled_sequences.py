@@ -1,7 +1,5 @@
 """Sequences with classes: words are counted, repeated and doubtful sequences left out."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Halves of sequences: where they are, how they are cropped, and which belong together."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

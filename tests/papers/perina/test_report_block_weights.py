@@ -1,7 +1,5 @@
 """Shares of the blocks of score spaces: those of the weights, or gradients, of the machines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reader_samples import refusal

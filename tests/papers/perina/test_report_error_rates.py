@@ -1,7 +1,5 @@
 """Figures of error rates and accuracies against a hyper-parameter that methods share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

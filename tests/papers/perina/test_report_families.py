@@ -1,7 +1,5 @@
 """The figure of the number of experiments with a median RFP of at most x."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from report_samples import CLASS_METHODS, NOISE, add_rankings, write_accuracies

@@ -1,7 +1,5 @@
 """Posterior probabilities of states along sequences: the areas are those of the models."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Score spaces of hidden Markov models: sums, bounds, derivatives, and what they have in common."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 

@@ -1,7 +1,5 @@
 """Topic models: the bound against enumeration and scikit-learn, and their score spaces."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """The steps of the method for classes with a meaning: figure 3 of Djerrab et al. (2018)."""
 
-from __future__ import annotations
-
 from workflow_lib.report.drawing import Drawing
 
 SHOWS = "the steps of the method for classes, figure 3 of the paper"

@@ -1,7 +1,5 @@
 """The steps of the method for outputs that are vectors: figure 1 of Djerrab et al. (2018)."""
 
-from __future__ import annotations
-
 from workflow_lib.report.drawing import Drawing
 
 SHOWS = "the steps of the method for vectors, figure 1 of the paper"

@@ -1,7 +1,5 @@
 """Overlaps of one pair of boxes at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

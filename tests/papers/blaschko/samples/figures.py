@@ -1,7 +1,5 @@
 """A sample of results for figures of this paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

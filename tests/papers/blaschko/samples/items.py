@@ -1,7 +1,5 @@
 """Samples of the item kinds of the paper."""
 
-from __future__ import annotations
-
 import numpy as np
 from item_samples import ItemSample, change
 

@@ -1,7 +1,5 @@
 """Methods of this paper whose models are saved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from saved_model_samples import Final

@@ -1,7 +1,5 @@
 """Boxes."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The public class of this paper, and how it is called."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib import FisherVectorNetwork

@@ -1,7 +1,5 @@
 """The public class of this paper, for the checks of scikit-learn."""
 
-from __future__ import annotations
-
 from workflow_lib import FisherVectorNetwork
 
 OF_ROWS = []

@@ -1,7 +1,5 @@
 """Figures of this paper need no sample of their own; some draw their own rows."""
 
-from __future__ import annotations
-
 from workflow_lib.papers.palasek import plane_mixtures
 
 SAMPLES = {}

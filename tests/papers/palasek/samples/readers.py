@@ -1,7 +1,5 @@
 """Samples of the files of the readers of this paper, and options that they refuse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import test_reader_image_bags

@@ -1,7 +1,5 @@
 """The public classes of this paper, and how they are called."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib import HiddenMarkovModel, ScoreSpace, TopicModel

@@ -1,7 +1,5 @@
 """The public classes of this paper, for the checks of scikit-learn."""
 
-from __future__ import annotations
-
 from workflow_lib import HiddenMarkovModel, ScoreSpace, TopicModel
 
 OF_ROWS = [TopicModel(2, max_iter=5)]

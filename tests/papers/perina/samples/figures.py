@@ -1,7 +1,5 @@
 """A sample of results for figures of this paper."""
 
-from __future__ import annotations
-
 from test_report_sequence_posteriors import write_sequence_sample
 
 SAMPLES = {"sequences": write_sequence_sample}

@@ -1,7 +1,5 @@
 """Methods of this paper whose models are saved."""
 
-from __future__ import annotations
-
 SAVED_NUMBERS = {}
 SAVED_CLASSES = {}
 SAVED_ON_THEIR_OWN = ("most_probable_class",)

@@ -1,7 +1,5 @@
 """The task of outputs that are boxes of objects in images."""
 
-from __future__ import annotations
-
 from workflow_lib.tasks.regression import Numbers
 
 

@@ -1,7 +1,5 @@
 """The layers of the Fisher vector network: figure 4 of Palasek and Patras (2017)."""
 
-from __future__ import annotations
-
 from workflow_lib.report.drawing import Drawing
 
 SHOWS = "the layers of the Fisher vector network, figure 4 of Palasek and Patras (2017)"
