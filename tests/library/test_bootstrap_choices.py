@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from workflow_lib.fitting.bootstrap_choices import N_SAMPLES, BootstrapChoices, Point
-from workflow_lib.fitting.fitted_average import FittedAverage
-from workflow_lib.fitting.fitted_ridge import FittedRidge
+from workflow_lib.fitting.fitted_ridge import FittedAverage, FittedRidge
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.measures.metrics import average_relative_error
 

@@ -18,7 +18,6 @@ from small_pipeline import Stages
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import READERS
 from workflow_lib.methods.contract import base as methods
-from workflow_lib.methods.contract import loading
 from workflow_lib.models.fisher import FisherEmbedding
 from workflow_lib.models.kinds import base as models
 from workflow_lib.report.figures import base as figures
@@ -142,7 +141,7 @@ def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
     assert methods.read_module(tmp_path / "training_median.py").regressors == (
         REGRESSOR_OF_THE_EXAMPLE,
     )
-    monkeypatch.setattr(loading, "METHODS", SimpleNamespace(load=lambda name: module))
+    monkeypatch.setattr(methods, "METHODS", SimpleNamespace(load=lambda name: module))
     items = run_method("training_median", stages.path, metric="arrmse")
     split = stages.tree("split")
     for size in stages.sizes:

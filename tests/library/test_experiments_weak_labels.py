@@ -5,9 +5,9 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages
 
+from workflow_lib.fitting.kernel_ridge_targets import N_NEIGHBOURS, weak_outputs_of
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import memberships
-from workflow_lib.fitting.weak_outputs import N_NEIGHBOURS, weak_outputs_of
 from workflow_lib.measures.metrics import means_of_observed
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.output_scaling import OutputScaling

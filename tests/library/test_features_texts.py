@@ -12,7 +12,7 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.inputs.principal_coordinates import N_COORDINATES, principal_coordinates
-from workflow_lib.inputs.term_weights import MIN_TEXTS, fit_term_weights
+from workflow_lib.inputs.term_scores import MIN_TEXTS, fit_term_weights
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.solvers.gram import gram_from_products, gram_matrix

@@ -61,7 +61,6 @@ LAYERS = (
 CONTRACTS = (
     "workflow_lib.inputs.score_spaces.found",
     "workflow_lib.methods.contract.base",
-    "workflow_lib.methods.contract.loading",
     "workflow_lib.models.kinds.found",
     "workflow_lib.report.figures.base",
     "workflow_lib.report.table_kinds.base",

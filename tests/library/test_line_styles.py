@@ -1,7 +1,6 @@
 """Colours and markers of methods whose files name none."""
 
-from workflow_lib.methods.contract.line_styles import COLORS, MARKERS, with_line_styles
-from workflow_lib.methods.contract.method_file import MethodFile
+from workflow_lib.methods.contract.method_file import COLORS, MARKERS, MethodFile, with_line_styles
 
 
 def method(**keys):

@@ -8,8 +8,7 @@ from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.joint_ridge_fit import Joint, JointTargets
-from workflow_lib.methods.joint_ridge import Method
+from workflow_lib.methods.joint_ridge import Joint, JointTargets, Method
 from workflow_lib.models.fisher import FisherEmbedding
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.protocol.regression import split_data

@@ -14,7 +14,7 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.inputs.tangent_space import TangentSpace
-from workflow_lib.methods.contract.loading import method_of
+from workflow_lib.methods.contract.base import method_of
 from workflow_lib.methods.contract.method_file import parameters_of
 from workflow_lib.methods.input_steps.learned_features import (
     Features,

@@ -13,8 +13,8 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
 from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.fitting.self_training import allowed_classes, self_train
 from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.methods.self_training import allowed_classes, self_train
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.protocol import annotation, features_stage, generative_models, splitting
 

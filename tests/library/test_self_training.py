@@ -6,7 +6,7 @@ from each_case import each_case
 from sklearn.metrics.pairwise import rbf_kernel
 
 from workflow_lib.fitting.class_selection import one_hot
-from workflow_lib.fitting.self_training import KINDS, allowed_classes, pseudo_classes, self_train
+from workflow_lib.methods.self_training import KINDS, allowed_classes, pseudo_classes, self_train
 
 N_CLASSES, N_COMPONENTS, N_INPUTS = 8, 4, 6
 COMPONENTS = np.arange(N_CLASSES) % N_COMPONENTS

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import dirichlet_multinomial
 
 from workflow_lib.inputs.term_scores import (
+    TermWeights,
     dirichlet_log_likelihood,
     dirichlet_scores,
     fit_dirichlet,
@@ -14,7 +15,6 @@ from workflow_lib.inputs.term_scores import (
     markov_scores,
     terms_from_tree,
 )
-from workflow_lib.inputs.term_weights import TermWeights
 
 SCALES = ("tf-idf", "multinomial", "dirichlet-multinomial", "markov")
 ONE_STATE = np.zeros(4, dtype=int)

@@ -20,7 +20,7 @@ from workflow_lib.core.result_cells import (
     text_of,
 )
 from workflow_lib.core.result_columns import COORDINATES
-from workflow_lib.methods.contract.feature_learner import FeatureLearner
+from workflow_lib.methods.contract.method_file import FeatureLearner
 from workflow_lib.methods.keys.estimator import Parameters
 from workflow_lib.protocol.evaluation import write_rows
 from workflow_lib.report.results import read_coordinates

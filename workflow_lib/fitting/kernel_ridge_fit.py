@@ -12,8 +12,7 @@ from workflow_lib.fitting.bootstrap_choices import BootstrapChoices
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted import Fitted, Selection
-from workflow_lib.fitting.fitted_average import FittedAverage
-from workflow_lib.fitting.fitted_ridge import FittedRidge
+from workflow_lib.fitting.fitted_ridge import FittedAverage, FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import (
     Grid,

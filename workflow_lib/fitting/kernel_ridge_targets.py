@@ -10,11 +10,12 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import counts_of_size
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.fitting.missing_outputs import impute_mean, impute_mean_from
 from workflow_lib.fitting.split_models import embedding_of
-from workflow_lib.fitting.weak_outputs import weak_outputs_of
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.identity import IdentityEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
+from workflow_lib.models.output_scaling import OutputScaling
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 
 # Blocks that hold the structure share one penalty; the others share the second.
@@ -29,7 +30,7 @@ class KernelRidgeTargets:
     data : FitData
     weak_outputs : str or None
         What replaces the outputs of weak rows where outputs are regressed; see
-        `workflow_lib.fitting.weak_outputs`.
+        `weak_outputs_of`.
     neighbour_kernel : InputKernel
         Kernel in which neighbours are found; the order of the distances is the same for all widths.
 
@@ -135,3 +136,61 @@ class KernelRidgeTargets:
             None: self._data.inputs.training_gram(*self._neighbour_kernel, self.weak_size),
             **{fold: K for fold, (K, _) in enumerate(grams)},
         }
+
+
+# Neighbours whose outputs are averaged for a pseudo-output.
+N_NEIGHBOURS = 5
+
+
+def weak_outputs_of(
+    kind: str,
+    training_outputs: np.ndarray,
+    true_outputs: np.ndarray | None,
+    model: GaussianMixtureModel | None = None,
+    scaling: OutputScaling | None = None,
+    memberships: np.ndarray | None = None,
+    gram: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return outputs (w, d) in the place of those of weak rows, the alternative to weak labels.
+
+    A weak row of which only the component is known can join plain kernel ridge regression with an
+    output made from that label. It compares with eq. (14) fairly, because it knows the same.
+
+    Parameters
+    ----------
+    kind : {"component_mean", "neighbours", "true"}
+        ``component_mean``: the mean of the row's component (by soft labels, of all components).
+        ``neighbours``: the mean output of the nearest training rows of the same component, at most
+        N_NEIGHBOURS; pseudo-outputs that use the input as well. ``true``: the outputs themselves,
+        the ceiling of what weak labels could give.
+    training_outputs : array (l, d)
+        Without missing values.
+    true_outputs : array (w, d) or None
+        For ``true`` only.
+    model, scaling :
+        The mixture fitted to the training rows, and the units of the outputs in it.
+    memberships : array (w, C)
+        The weak labels.
+    gram : array (l + w, l + w)
+        Gram matrix of the inputs, for ``neighbours``.
+    """
+    if kind == "true":
+        return impute_mean_from(true_outputs, training_outputs)
+    means = scaling.inverse_transform(memberships @ model.means_)
+    if kind == "component_mean":
+        return means
+    n_training = len(training_outputs)
+    squared = np.diagonal(gram)
+    distances = (
+        squared[n_training:, None] + squared[:n_training] - 2 * gram[n_training:, :n_training]
+    )
+    known = model.responsibilities(scaling.apply(training_outputs)).argmax(axis=1)
+    labels = memberships.argmax(axis=1)
+    distances = np.where(labels[:, None] == known, distances, np.inf)
+    count = min(N_NEIGHBOURS, n_training)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :count]
+    counted = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
+    sums = np.einsum("wk,wkd->wd", counted.astype(float), training_outputs[nearest])
+    totals = counted.sum(axis=1, keepdims=True)
+    # A component that holds no training row has its mean alone.
+    return np.where(totals > 0, sums / np.maximum(totals, 1), means)

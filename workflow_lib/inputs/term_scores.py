@@ -1,4 +1,4 @@
-"""Fisher scores of texts and trees under models of their counts, learned from training rows.
+"""TF-IDF weights, and Fisher scores of texts and trees under models of their counts.
 
 With n terms in a text, c_t of them t, there are two models:
 
@@ -31,7 +31,7 @@ of the last nodes on the way to it) to a symbol (the label of a child, or the en
     chain every node but the last has one child, and no end is drawn.
 
 Terms of fewer than MIN_TEXTS training texts are left out, and rows have unit length, as those of
-`workflow_lib.inputs.term_weights`, which has the same interface.
+`TermWeights`, which have the same interface.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workflow_lib.inputs.term_weights import MIN_TEXTS, TermWeights, fit_term_weights
 from workflow_lib.items.scales import MARKOV_SCALE
 
 if TYPE_CHECKING:
@@ -53,6 +52,59 @@ MAX_ITERATIONS, TOLERANCE = 200, 1e-6
 
 MIN_ALPHA = 1e-6
 """Smallest parameter of the Dirichlet law, where a term is so rare that it tends to zero."""
+
+# A term of a single training text relates no two texts: it only shortens the others.
+MIN_TEXTS = 2
+
+
+@dataclass(frozen=True)
+class TermWeights:
+    """Fitted weights of terms.
+
+    Attributes
+    ----------
+    inverse_document_frequency : array (q,)
+        ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for a term in fewer
+        than MIN_TEXTS.
+    """
+
+    inverse_document_frequency: np.ndarray
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms q."""
+        return len(self.inverse_document_frequency)
+
+    def tree(self) -> dict:
+        """Return the weights as a group of an artifact."""
+        return {"inverse_document_frequency": self.inverse_document_frequency}
+
+    def apply(self, counts: csr_array) -> csr_array:
+        """Return the weighted counts (n, q), still sparse, every row of unit length.
+
+        The weight of a term that occurs c times in a text is (1 + ln c) times its inverse document
+        frequency; a text without any known term stays zero.
+        """
+        weighted = counts.copy()
+        weighted.data = (1.0 + np.log(counts.data)) * self.inverse_document_frequency[
+            counts.indices
+        ]
+        lengths = np.sqrt((weighted**2).sum(axis=1))
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        weighted.data /= np.where(lengths > 0, lengths, 1.0)[rows]
+        return weighted
+
+
+def fit_term_weights(counts: csr_array) -> TermWeights:
+    """Fit the weights to the term counts (l, q) of training texts.
+
+    Sublinear counts, smooth inverse document frequencies and rows of unit length, as scikit-learn's
+    ``TfidfTransformer(sublinear_tf=True)`` (Salton & Buckley 1988).
+    """
+    n_texts, n_terms = counts.shape
+    frequency = np.bincount(counts.indices, minlength=n_terms)
+    weights = np.log((1.0 + n_texts) / (1.0 + frequency)) + 1.0
+    return TermWeights(np.where(frequency >= MIN_TEXTS, weights, 0.0))
 
 
 @dataclass(frozen=True)

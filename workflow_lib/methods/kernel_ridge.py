@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
-from workflow_lib.fitting.fitted_average import FittedAverage
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
-from workflow_lib.fitting.fitted_ridge import FittedRidge
+from workflow_lib.fitting.fitted_ridge import FittedAverage, FittedRidge
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
 from workflow_lib.fitting.landmark_ridge_fit import LandmarkRidgeFit
 from workflow_lib.items.group_names import SELECTED
@@ -50,7 +49,7 @@ class Method(base.Method):
         Weights of a weak row relative to a labelled one.
     weak_outputs : str or None
         What replaces the outputs of weak rows where outputs are regressed; see
-        `workflow_lib.fitting.weak_outputs`.
+        `workflow_lib.fitting.kernel_ridge_targets`.
     projections : sequence of bool
         Whether predicted memberships are projected on the simplex; both compete if both are given.
     studies : mapping

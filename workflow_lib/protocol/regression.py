@@ -13,8 +13,7 @@ from workflow_lib.core.stage_timings import stage_seconds, write_timings
 from workflow_lib.fitting.fit_data import FitData, RowsOfTraining, SplitData
 from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.items.group_names import TRAINING_TARGETS, UNBOUNDED_ENTRIES, components_group
-from workflow_lib.methods.contract.base import ARTIFACTS, Method
-from workflow_lib.methods.contract.loading import method_of
+from workflow_lib.methods.contract.base import ARTIFACTS, Method, method_of
 
 Artifacts = Mapping[str, Path | Sequence[Path] | None]
 
@@ -38,7 +37,7 @@ def run(
     artifacts : mapping from str to path, sequence of paths or None
         Those that the method reads; other names are ignored.
     settings : mapping
-        Of `workflow_lib.methods.contract.loading.method_of`.
+        Of `workflow_lib.methods.contract.base.method_of`.
     output, timings : path
 
     Raises

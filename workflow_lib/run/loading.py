@@ -35,10 +35,10 @@ from workflow_lib.run.models import (
     RunSettings,
     TableSettings,
 )
+from workflow_lib.run.needed_data import experiments_to_run, replaced_experiments
 from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.published import published_names
 from workflow_lib.run.requests import TableRequest, as_typed
-from workflow_lib.run.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.run.studies import listed_experiments
 from workflow_lib.tabular.tables import listed
 from workflow_lib.tasks.base import PER_CLASS, Task

@@ -29,7 +29,7 @@ from workflow_lib.items.group_names import (
 )
 from workflow_lib.items.kinds.base import item_kinds, items_of, kind_of
 from workflow_lib.items.sparse_inputs import inputs_of
-from workflow_lib.methods.contract.loading import method_of
+from workflow_lib.methods.contract.base import method_of
 from workflow_lib.methods.contract.saved_method import SavedMethod
 from workflow_lib.methods.contract.saving import why_not_saved
 from workflow_lib.protocol.regression import split_data

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from test_untrusted_settings import NO_CLASSES, faults
 
 from workflow_lib.items.kinds.graphs import Graph, graph_rows
-from workflow_lib.methods.contract.feature_learner import FeatureLearner
+from workflow_lib.methods.contract.method_file import FeatureLearner
 from workflow_lib.methods.input_steps.learned_features import _facts_of_data
 from workflow_lib.papers.blaschko.averaged_kernels import AveragedKernels
 from workflow_lib.papers.blaschko.extra_features import NumbersBeside

@@ -6,10 +6,10 @@ from all_pairs import programme_of_all_pairs
 
 from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.methods.contract.method_file import parameters_of
-from workflow_lib.papers.blaschko.box_candidates import box_candidates, drawn_boxes
 from workflow_lib.papers.blaschko.box_fitting import BoxRows
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 from workflow_lib.papers.blaschko.methods import box_ranking
+from workflow_lib.papers.blaschko.methods.box_ranking import box_candidates, drawn_boxes
 from workflow_lib.run.files import validated
 
 N_WORDS, N_IMAGES, TINY = 4, 3, 3

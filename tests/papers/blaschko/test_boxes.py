@@ -17,18 +17,18 @@ from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.items.group_names import DETECTIONS
 from workflow_lib.measures.base import Predictions
 from workflow_lib.papers.blaschko.box_fitting import FittedBoxes
-from workflow_lib.papers.blaschko.box_scan import (
-    BoxScan,
-    chi_squared_distances,
-    distances_of_all_boxes,
-    scanned_detections,
-)
 from workflow_lib.papers.blaschko.box_search import detections
 from workflow_lib.papers.blaschko.figures import box_detections, box_queues
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, pack, unpack, word_shares
 from workflow_lib.papers.blaschko.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.papers.blaschko.measures import box_overlaps
 from workflow_lib.papers.blaschko.methods import box_kernel_support
+from workflow_lib.papers.blaschko.methods.box_kernel_support import (
+    BoxScan,
+    chi_squared_distances,
+    distances_of_all_boxes,
+    scanned_detections,
+)
 from workflow_lib.papers.blaschko.methods.box_support import support_coefficients
 from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
 from workflow_lib.papers.blaschko.stages import queue_costs

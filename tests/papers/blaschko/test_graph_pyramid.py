@@ -9,8 +9,10 @@ from test_graphs import drawn, kernel_by_definition
 from workflow_lib.items.kinds.graphs import graph_rows
 from workflow_lib.methods.input_steps.learned_features import _facts_of_data
 from workflow_lib.papers.blaschko.neighbour_graphs import NeighbourGraphPyramid
-from workflow_lib.papers.blaschko.ward_levels import ward_levels
-from workflow_lib.papers.blaschko.weisfeiler_lehman_pyramid import WeisfeilerLehmanPyramid
+from workflow_lib.papers.blaschko.weisfeiler_lehman_pyramid import (
+    WeisfeilerLehmanPyramid,
+    ward_levels,
+)
 
 
 @pytest.mark.parametrize("n_values", [None, 5, 1])

@@ -11,8 +11,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.papers.blaschko.methods import rank_candidates
+from workflow_lib.papers.blaschko.methods.rank_candidates import Candidates, output_kernel, ranked
 from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
-from workflow_lib.papers.blaschko.ranked_candidates import Candidates, output_kernel, ranked
 from workflow_lib.papers.blaschko.ranking_machine import RankingMachine
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.solvers.gram import gram_matrix

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from workflow_lib.core.grids import MachineExample, MachineGrid
+from workflow_lib.core.named_class import DOTTED, NamedClass, combinations
 from workflow_lib.core.plugins import INPUT_STEPS, METHOD_KEYS
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import COLOR, Flag, Name, Text, TextInFigures, without_repeats
 from workflow_lib.items.kinds.base import stated_kinds
-from workflow_lib.methods.contract.base import method_modules
-from workflow_lib.methods.contract.feature_learner import FeatureLearner
-from workflow_lib.methods.contract.line_styles import MARKERS
-from workflow_lib.methods.contract.loading import LEARNED_FEATURES, STORED_SCORES
-from workflow_lib.methods.contract.score_space import ScoreSpaceSettings
+from workflow_lib.methods.contract.base import LEARNED_FEATURES, STORED_SCORES, method_modules
 
 ABSENT: dict[str, Any] = {
     "grid": None,
@@ -53,10 +51,85 @@ little about the intended regressor."""
 DEFAULT_REGRESSOR = "kernel_ridge"
 """The regressor of a file that names none, as in the paper."""
 
+MARKERS = ("o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8", "H")
+"""The markers of Matplotlib that can be told apart when they are small."""
+
+COLORS = (
+    *("#332288", "#117733", "#44AA99", "#88CCEE", "#DDCC77", "#CC6677", "#AA4499", "#882255"),
+    *("#661100", "#6699CC", "#999933", "#4477AA", "#228833", "#AA3377", "#BBBBBB", "#000000"),
+)
+"""Colours that people with the common kinds of colour blindness can tell apart (Paul Tol)."""
+
 
 def parameters_of(regressor: str) -> type[MethodFile]:
     """Return the class of the keys of a regressor's YAML files."""
     return METHOD_KEYS.load(method_modules()[regressor].name).Parameters
+
+
+class FeatureLearner(Settings):
+    """A transformer of the prepared inputs, learned in each fold from inputs alone."""
+
+    transformer: Annotated[str, Field(pattern=DOTTED)]
+    """The class, with its module, such as `sklearn.decomposition.PCA`. One that takes no negative
+    values gets inputs that are divided by their standard deviations, but not centred."""
+
+    settings: dict[str, Any] = {}
+    """Arguments of the class that do not change, as those of the regressor `estimator`."""
+
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    """Values of arguments that compete, each with everything that the method itself selects."""
+
+    unlabelled: Flag = True
+    """Whether the inputs of weak rows are learned from too, where the experiment has `weak_sizes`:
+    the method then has a fit for each of them."""
+
+    def named_class(self) -> NamedClass:
+        """Return the class with its arguments."""
+        return NamedClass(
+            "feature_learner.transformer",
+            self.transformer,
+            ("fit", "transform", "get_params", "set_params"),
+            "a transformer",
+            self.settings,
+            combinations(self.grid),
+            before="feature_learner.",
+        )
+
+
+class ScoreSpaceSettings(Settings):
+    """A map from sequences or bags to vectors, by generative models of them.
+
+    See `workflow_lib.papers.perina.score_space.ScoreSpace`."""
+
+    models: Name
+    """The generative model of the inputs, a file of `config/input_models`."""
+
+    kind: Literal["free_energy", "fisher", "top", "expected_counts", "log_likelihood"] = (
+        "free_energy"
+    )
+    """The terms of the free energy, the derivatives of the log-likelihood in the parameters
+    (`fisher`), the log odds of the classes with their derivatives (`top`), the expected sufficient
+    statistics, or the log-likelihoods alone."""
+
+    level: Literal["position", "state", "symbol", "term"] = "state"
+    """How far free energies and counts are summed: not at all (`position`, for sequences of one
+    length), over the steps (`state`), the same with emissions by letter (`symbol`), or to one
+    number for each block (`term`)."""
+
+    posterior: Literal["exact", "mean_field"] = "exact"
+    """The posterior of the hidden states: exact, or independent steps."""
+
+    parametrization: Literal["softmax", "free"] = "softmax"
+    """Of Fisher scores: in the logits of probabilities, or in the probabilities as if they need not
+    sum to one."""
+
+    divide_by_length: Flag | None = None
+    """Whether vectors are divided by the length of the input; null (the default): free energies and
+    counts that are summed over steps are, nothing else is."""
+
+    standardise: Flag = True
+    """Whether each column gets mean 0 and variance 1 over the training rows of its fold, as for all
+    maps that are compared."""
 
 
 class MethodFile(Settings):
@@ -249,3 +322,25 @@ def _has_key(parameters: type, location: tuple) -> bool:
             return False
         parameters = fields[key].annotation
     return True
+
+
+def with_line_styles(methods: Mapping[str, MethodFile]) -> dict[str, MethodFile]:
+    """Return methods, each with a colour and a marker.
+
+    A key that the file of a method leaves out becomes the first value that no other method has;
+    once all are in use, the one that fewest have.
+
+    Parameters
+    ----------
+    methods : mapping from names to methods
+        All methods of a run.
+    """
+    styled = {name: methods[name] for name in sorted(methods)}
+    for key, values in (("color", COLORS), ("marker", MARKERS)):
+        used = [str(getattr(method, key)).upper() for method in styled.values()]
+        for name, method in styled.items():
+            if getattr(method, key) is None:
+                chosen = min(values, key=lambda value: used.count(value.upper()))
+                used.append(chosen.upper())
+                styled[name] = method = method.model_copy(update={key: chosen})
+    return styled

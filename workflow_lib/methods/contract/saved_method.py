@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.fitting.embedding_decoding import decoders_of, mean_outputs
-from workflow_lib.methods.contract.loading import saved_fit
+from workflow_lib.methods.contract.base import saved_fit
 
 
 class SavedMethod:

@@ -22,7 +22,7 @@ from workflow_lib.fitting.prepared_inputs import MAX_NUMBERS_KEPT, PreparedRows
 from workflow_lib.inputs.preparation import InputPreparation
 from workflow_lib.items.group_names import size_group
 from workflow_lib.methods.contract import base
-from workflow_lib.methods.contract.loading import LEARNER
+from workflow_lib.methods.contract.base import LEARNER
 from workflow_lib.methods.contract.transformed_inputs import (
     FittedOnChangedInputs,
     OnChangedInputs,
@@ -44,7 +44,7 @@ class OnLearnedFeatures(OnChangedInputs):
     ----------
     method : Method
     transformer, settings, grid, unlabelled
-        As of `workflow_lib.methods.contract.feature_learner.FeatureLearner`.
+        As of `workflow_lib.methods.contract.method_file.FeatureLearner`.
     seed : int
     method_file : str
         The YAML file, as errors name it.

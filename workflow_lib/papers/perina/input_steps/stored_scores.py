@@ -15,7 +15,7 @@ from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.items.kinds.base import items_in
 from workflow_lib.methods.contract import base
-from workflow_lib.methods.contract.loading import SCORES
+from workflow_lib.methods.contract.base import SCORES
 from workflow_lib.methods.contract.transformed_inputs import (
     FittedOnChangedInputs,
     OnChangedInputs,
