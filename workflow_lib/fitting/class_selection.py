@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import MIN_GAIN
@@ -151,44 +151,24 @@ def select_class_scores(
         As of `squared_error`.
     """
     curves = KernelErrors(grid.unit)
-    select = single_choice(
-        _best_scores,
-        inputs=inputs,
-        labels=labels,
-        n_classes=n_classes,
-        center=center,
-        row_errors=row_errors,
-        curves=curves,
-    )
-    found, extension = grid.search(select, extends=grid.is_relative)
-    choice = found[None]
+
+    def best_scores(part: Grid) -> ScoreChoice:
+        best = None
+        for kernel, alphas in part.items():
+            by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
+            errors = [squared_error(scores, labels, row_errors) for scores in by_alpha]
+            rates = [error_rate(scores, labels) for scores in by_alpha]
+            curves.add_penalties(kernel, {}, alphas, errors, error_rates=rates)
+            for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):
+                # Grid points equal by algebra differ by rounding; the earlier one is kept.
+                if best is None or error < best.score * (1.0 - MIN_GAIN):
+                    best = ScoreChoice(kernel, alpha, error, scores)
+        return best
+
+    choice, edges = grid.search_one(best_scores, extends=grid.is_relative)
     return replace(
-        choice,
-        edges=grid.edges_of(choice, extension),
-        curves=curves.entry_of(choice.kernel, choice.alpha_rest, {}),
+        choice, edges=edges, curves=curves.entry_of(choice.kernel, choice.alpha_rest, {})
     )
-
-
-def _best_scores(
-    inputs: PreparedInputs,
-    labels: np.ndarray,
-    n_classes: int,
-    grid: Grid,
-    center: bool,
-    row_errors: str,
-    curves: KernelErrors,
-) -> ScoreChoice:
-    best = None
-    for kernel, alphas in grid.items():
-        by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
-        errors = [squared_error(scores, labels, row_errors) for scores in by_alpha]
-        rates = [error_rate(scores, labels) for scores in by_alpha]
-        curves.add_penalties(kernel, {}, alphas, errors, error_rates=rates)
-        for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):
-            # Grid points equal by algebra differ by rounding; the earlier one is kept.
-            if best is None or error < best.score * (1.0 - MIN_GAIN):
-                best = ScoreChoice(kernel, alpha, error, scores)
-    return best
 
 
 def heldout_class_scores(

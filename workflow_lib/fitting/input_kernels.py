@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.solvers.heldout import MIN_RELATIVE_RIDGE
@@ -188,6 +188,11 @@ class KernelGrid:
             }
         return found, extension
 
+    def search_one(self, select: Callable[[Grid], Any], extends: bool) -> tuple[Any, str]:
+        """Return the choice of a function with one choice, as `search`, and its `edges_of`."""
+        found, extension = self.search(lambda grid: {None: select(grid)}, extends)
+        return found[None], self.edges_of(found[None], extension)
+
     def _lower(self, choices: Iterable, extension: Grid) -> Grid:
         """Return smaller penalties where the smallest one of an extended grid was chosen.
 
@@ -240,14 +245,6 @@ class KernelGrid:
     def _alphas(self, kernel: InputKernel, alphas: Sequence[float]) -> list[float]:
         unit = self.unit(kernel)
         return [float(alpha) * unit for alpha in alphas]
-
-
-def single_choice(select: Callable, **arguments) -> Callable[[Grid], dict]:
-    """Return what `KernelGrid.search` asks for, of a function with one choice, under the key None.
-
-    `select` takes the ``grid`` besides these arguments.
-    """
-    return lambda grid: {None: select(grid=grid, **arguments)}
 
 
 def kernel_without_selection(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -24,7 +25,7 @@ from workflow_lib.fitting.class_selection import (
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.point_selection import single_values
 from workflow_lib.fitting.split_models import class_mixture
 from workflow_lib.items.group_names import SELECTED, item_kernel
@@ -451,14 +452,9 @@ class _Fit:
     def _membership_block(self, count: int, weak_size: int) -> _MembershipBlock:
         """Return the membership block with the penalty and weak weight of the least error."""
         model, vectors = class_mixture(self._split, self._size, count)
-        select = single_choice(
-            self._best_block,
-            codes=model.responsibilities(vectors),
-            count=count,
-            weak_size=weak_size,
-        )
-        found, extension = self._block_grid.search(select, extends=self._block_grid.is_relative)
-        return replace(found[None], edges=self._block_grid.edges_of(found[None], extension))
+        select = partial(self._best_block, model.responsibilities(vectors), count, weak_size)
+        choice, edges = self._block_grid.search_one(select, extends=self._block_grid.is_relative)
+        return replace(choice, edges=edges)
 
     def _best_block(
         self, codes: np.ndarray, count: int, weak_size: int, grid: Grid

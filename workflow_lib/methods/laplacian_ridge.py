@@ -13,7 +13,6 @@ from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import sum_of_observed
 from workflow_lib.methods.contract import base
@@ -69,19 +68,7 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         curves = KernelErrors()
-        choice = select(
-            data.inputs,
-            data.outputs,
-            data.spec.weak_size,
-            self.kernel,
-            self.widths if self.kernel == "rbf" else [None],
-            self.alphas,
-            self.laplacian_weights,
-            self.neighbours,
-            self.center,
-            self.metric,
-            curves,
-        )
+        choice = self._best(data, curves)
         entries = {
             "score": choice.score,
             "width": choice.kernel.width,
@@ -107,65 +94,45 @@ class Method(base.Method):
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_entries(entries, data.size, self.kernel)
 
+    def _best(self, data: FitData, curves: KernelErrors) -> GridChoice:
+        """Return the grid point with the lowest error, the first of equal ones.
 
-def select(
-    inputs: PreparedInputs,
-    outputs: np.ndarray,
-    weak_size: int,
-    kernel: str,
-    widths: Sequence[float | None],
-    alphas: Sequence[float],
-    laplacian_weights: Sequence[float],
-    neighbours: Sequence[int],
-    center: bool,
-    metric: str,
-    curves: KernelErrors,
-) -> GridChoice:
-    """Return the grid point with the lowest error of `metric`, the first of equal ones.
-
-    All errors are added to `curves`.
-    """
-    folds = inputs.folds
-    comparison = GridComparison(outputs, folds, metric, curves)
-    outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
-    best = None
-    for width in widths:
-        for count, weight, solver in _deformed_solvers(
-            inputs, weak_size, kernel, width, laplacian_weights, neighbours, center
-        ):
-            predictions = solver.predict(outputs_by_fold, alphas)
-            errors = sum(
-                sum_of_observed((outputs[rows] - predicted) ** 2)
-                for rows, predicted in zip(solver.heldout, predictions, strict=True)
-            )
-            graph = {"laplacian_weight": [weight], "neighbours": [count]}
-            found = comparison.best_of(InputKernel(kernel, width), graph, alphas, errors)
-            if found:
-                heldout = np.empty_like(outputs)
-                for rows, predicted in zip(solver.heldout, predictions, strict=True):
-                    heldout[rows] = predicted[found.index[1]]
-                best = replace(found, heldout_outputs=heldout)
-    return best
-
-
-def _deformed_solvers(
-    inputs: PreparedInputs,
-    weak_size: int,
-    kernel: str,
-    width: float | None,
-    laplacian_weights: Sequence[float],
-    neighbours: Sequence[int],
-    center: bool,
-) -> Iterator[tuple[int, float, SeparateGrams]]:
-    """Yield each number of neighbours and weight, with the solver of held-out predictions."""
-    grams = list(inputs.fold_grams(kernel, width, weak_size))
-    for count in neighbours:
-        smoothness = [graph_laplacian(K, count) @ K for K, _ in grams]
-        for weight in laplacian_weights:
-            deformed = [
-                deformed_grams(
-                    K, K_heldout, deformation(fold_smoothness, weight, len(K) - weak_size)
+        All errors are added to `curves`.
+        """
+        outputs, folds = data.outputs, data.folds
+        comparison = GridComparison(outputs, folds, self.metric, curves)
+        outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
+        best = None
+        for width in self.widths if self.kernel == "rbf" else [None]:
+            for count, weight, solver in self._deformed_solvers(data, width):
+                predictions = solver.predict(outputs_by_fold, self.alphas)
+                errors = sum(
+                    sum_of_observed((outputs[rows] - predicted) ** 2)
+                    for rows, predicted in zip(solver.heldout, predictions, strict=True)
                 )
-                for (K, K_heldout), fold_smoothness in zip(grams, smoothness, strict=True)
-            ]
-            yield int(count), float(weight), SeparateGrams(deformed, inputs.folds, center)
+                graph = {"laplacian_weight": [weight], "neighbours": [count]}
+                kernel = InputKernel(self.kernel, width)
+                found = comparison.best_of(kernel, graph, self.alphas, errors)
+                if found:
+                    heldout = np.empty_like(outputs)
+                    for rows, predicted in zip(solver.heldout, predictions, strict=True):
+                        heldout[rows] = predicted[found.index[1]]
+                    best = replace(found, heldout_outputs=heldout)
+        return best
+
+    def _deformed_solvers(
+        self, data: FitData, width: float | None
+    ) -> Iterator[tuple[int, float, SeparateGrams]]:
+        """Yield each number of neighbours and weight, with the solver of held-out predictions."""
+        weak_size = data.spec.weak_size
+        grams = list(data.inputs.fold_grams(self.kernel, width, weak_size))
+        for count in self.neighbours:
+            smoothness = [graph_laplacian(K, count) @ K for K, _ in grams]
+            for weight in self.laplacian_weights:
+                deformed = [
+                    deformed_grams(
+                        K, K_heldout, deformation(fold_smoothness, weight, len(K) - weak_size)
+                    )
+                    for (K, K_heldout), fold_smoothness in zip(grams, smoothness, strict=True)
+                ]
+                yield int(count), float(weight), SeparateGrams(deformed, data.folds, self.center)

@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.output_decoding import (
     DENSITY_PREIMAGES,
     OutputDecoder,
@@ -90,19 +90,9 @@ class Method(base.Method):
         inputs, rows = data.inputs, data.output_rows
         grid = KernelGrid.of_method(self.kernel, self.kernels, self.widths, self.alphas, inputs)
         curves = KernelErrors(grid.unit)
-        single = single_choice(
-            select,
-            inputs=inputs,
-            output_kernel=kernel_of_outputs,
-            rows=rows,
-            output_widths=[None] if self.output_kernel == "linear" else self.output_widths,
-            preimage=self.preimage,
-            center=self.center,
-            metric=self.metric,
-            curves=curves,
+        choice, edges = grid.search_one(
+            lambda part: self._best(data, part, curves), extends=bool(self.kernels)
         )
-        found, extension = grid.search(single, extends=bool(self.kernels))
-        choice = found[None]
         heldout = heldout_predictions(
             inputs, kernel_of_outputs, rows, choice, self.preimage, self.center
         )
@@ -112,7 +102,7 @@ class Method(base.Method):
             "width": choice.kernel.width,
             "alpha_rest": choice.alpha_rest,
             "output_width": choice.output_width,
-            "edges": grid.edges_of(choice, extension) or None,
+            "edges": edges or None,
         }
         entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(heldout, entries)
@@ -130,6 +120,46 @@ class Method(base.Method):
             data.output_rows, chosen.get("output_width")
         )
         return Fitted(dual, intercept, kernel, decoder, self.preimage)
+
+    def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> OutputKernelChoice:
+        """Return the grid point with the lowest error after the pre-image.
+
+        The widths of the output kernel are learned without the fold that is held out, whose outputs
+        are no candidates either. All errors are added to `curves`.
+        """
+        output_kernel, rows = self._kernel_of_outputs(data), data.output_rows
+        outputs, folds = output_kernel.outputs[rows], data.folds
+        reference = reference_errors(outputs, folds)
+        # They do not depend on the inputs, so that all input widths and penalties share them.
+        decoders = {
+            output_width: [
+                output_kernel.decoder(rows[folds != fold], output_width)
+                for fold in range(folds.max() + 1)
+            ]
+            for output_width in ([None] if self.output_kernel == "linear" else self.output_widths)
+        }
+        best = None
+        for kernel, alphas in grid.items():
+            weights = [
+                preimage_weights(fold_weights, self.preimage)
+                for fold_weights in heldout_weights(data.inputs, *kernel, alphas, self.center)
+            ]
+            for output_width, by_fold in decoders.items():
+                errors = np.zeros((len(alphas), outputs.shape[1]))
+                for fold, (decoder, fold_weights) in enumerate(zip(by_fold, weights)):
+                    for index, row_weights in enumerate(fold_weights):
+                        predictions = decoder.decode(row_weights, self.preimage, quick=True)
+                        errors[index] += squared_error_sums(outputs[folds == fold], predictions)
+                scores = relative_error(errors, reference, self.metric)
+                scores = np.where(np.isfinite(scores), scores, np.inf)
+                curves.add_penalties(kernel, {"output_width": [output_width]}, alphas, scores)
+                index = int(scores.argmin())
+                # Grid points equal by algebra differ by rounding; the earlier one is kept.
+                if best is None or scores[index] < best.score * (1.0 - MIN_GAIN):
+                    best = OutputKernelChoice(
+                        kernel, float(alphas[index]), output_width, float(scores[index])
+                    )
+        return best
 
     def _kernel_of_outputs(self, data: FitData) -> OutputKernel:
         split, paths = data.split, data.split.paths
@@ -201,58 +231,6 @@ class OutputKernelChoice:
     output_width: float | None
     score: float
     alpha_leading: float = np.nan
-
-
-def select(
-    inputs: PreparedInputs,
-    output_kernel: OutputKernel,
-    rows: np.ndarray,
-    grid: Grid,
-    output_widths: Sequence[float | None],
-    preimage: str,
-    center: bool,
-    metric: str,
-    curves: KernelErrors,
-) -> OutputKernelChoice:
-    """Return the grid point with the lowest error of `metric`, after the pre-image.
-
-    `rows` (n,) are the row numbers, in the dataset, of the training rows of `inputs`. The widths
-    of the output kernel are learned without the fold that is held out, whose outputs are no
-    candidates either. All errors are added to `curves`.
-    """
-    outputs = output_kernel.outputs[rows]
-    folds = inputs.folds
-    reference = reference_errors(outputs, folds)
-    # They do not depend on the inputs, so that all input widths and penalties share them.
-    decoders = {
-        output_width: [
-            output_kernel.decoder(rows[folds != fold], output_width)
-            for fold in range(folds.max() + 1)
-        ]
-        for output_width in output_widths
-    }
-    best = None
-    for kernel, alphas in grid.items():
-        weights = [
-            preimage_weights(fold_weights, preimage)
-            for fold_weights in heldout_weights(inputs, *kernel, alphas, center)
-        ]
-        for output_width, by_fold in decoders.items():
-            errors = np.zeros((len(alphas), outputs.shape[1]))
-            for fold, (decoder, fold_weights) in enumerate(zip(by_fold, weights)):
-                for index, row_weights in enumerate(fold_weights):
-                    predictions = decoder.decode(row_weights, preimage, quick=True)
-                    errors[index] += squared_error_sums(outputs[folds == fold], predictions)
-            scores = relative_error(errors, reference, metric)
-            scores = np.where(np.isfinite(scores), scores, np.inf)
-            curves.add_penalties(kernel, {"output_width": [output_width]}, alphas, scores)
-            index = int(scores.argmin())
-            # Grid points equal by algebra differ by rounding; the earlier one is kept.
-            if best is None or scores[index] < best.score * (1.0 - MIN_GAIN):
-                best = OutputKernelChoice(
-                    kernel, float(alphas[index]), output_width, float(scores[index])
-                )
-    return best
 
 
 def heldout_predictions(

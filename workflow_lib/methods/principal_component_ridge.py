@@ -10,9 +10,8 @@ import numpy as np
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import MIN_GAIN
 from workflow_lib.methods.contract import base
@@ -56,21 +55,14 @@ class Method(base.Method):
             self.kernel, self.kernels, self.widths, self.alphas, data.inputs
         )
         curves = KernelErrors(grid.unit)
-        single = single_choice(
-            select,
-            inputs=data.inputs,
-            outputs=data.outputs,
-            center=self.center,
-            metric=self.metric,
-            curves=curves,
+        choice, edges = grid.search_one(
+            lambda part: self._best(data, part, curves), extends=bool(self.kernels)
         )
-        found, extension = grid.search(single, extends=bool(self.kernels))
-        choice = found[None]
         entries = {
             "score": choice.score,
             "kernel": choice.kernel.name,
             "width": choice.kernel.width,
-            "edges": grid.edges_of(choice, extension) or None,
+            "edges": edges or None,
         }
         # Every component has a penalty of its own, so that none has a curve.
         entries |= curves.entry_of(choice.kernel, None, {})
@@ -84,6 +76,24 @@ class Method(base.Method):
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_entries(entries, data.size, self.kernel)
+
+    def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> ComponentChoice:
+        """Return the kernel with the lowest error, and its penalties.
+
+        Under each kernel every component has the penalty with the least squared error, whatever the
+        metric: only squared errors separate over components. All errors are added to `curves`.
+        """
+        outputs, folds = data.outputs, data.folds
+        outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
+        best = None
+        for kernel, alphas in grid.items():
+            solver = data.inputs.heldout_solver(*kernel, self.center)
+            chosen, heldout = select_component_penalties(outputs_by_fold, solver, alphas, MIN_GAIN)
+            score = heldout_error(outputs, heldout, folds, self.metric)
+            curves.add(kernel.name, {"width": [kernel.width]}, score)
+            if best is None or score < best.score * (1.0 - MIN_GAIN):
+                best = ComponentChoice(kernel, chosen, score, heldout)
+        return best
 
 
 @dataclass(frozen=True)
@@ -107,29 +117,3 @@ class ComponentChoice:
     heldout_outputs: np.ndarray
     # No single penalty lies on an edge.
     alpha_leading = alpha_rest = np.nan
-
-
-def select(
-    inputs: PreparedInputs,
-    outputs: np.ndarray,
-    grid: Grid,
-    center: bool,
-    metric: str,
-    curves: KernelErrors,
-) -> ComponentChoice:
-    """Return the kernel with the lowest error of `metric`, and its penalties.
-
-    Under each kernel every component has the penalty with the least squared error, whatever the
-    metric: only squared errors separate over components. All errors are added to `curves`.
-    """
-    folds = inputs.folds
-    outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
-    best = None
-    for kernel, alphas in grid.items():
-        solver = inputs.heldout_solver(*kernel, center)
-        chosen, heldout = select_component_penalties(outputs_by_fold, solver, alphas, MIN_GAIN)
-        score = heldout_error(outputs, heldout, folds, metric)
-        curves.add(kernel.name, {"width": [kernel.width]}, score)
-        if best is None or score < best.score * (1.0 - MIN_GAIN):
-            best = ComponentChoice(kernel, chosen, score, heldout)
-    return best

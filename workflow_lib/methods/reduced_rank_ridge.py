@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.reduced_rank import (
@@ -55,17 +52,7 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         curves = KernelErrors()
-        choice = select(
-            data.inputs,
-            data.outputs,
-            self.kernel,
-            self.widths if self.kernel == "rbf" else [None],
-            self.alphas,
-            self.ranks,
-            self.center,
-            self.metric,
-            curves,
-        )
+        choice = self._best(data, curves)
         entries = {"score": choice.score, "width": choice.kernel.width}
         entries |= {"alpha_rest": choice.alpha_rest, **choice.settings}
         entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
@@ -87,33 +74,23 @@ class Method(base.Method):
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_entries(entries, data.size, self.kernel)
 
+    def _best(self, data: FitData, curves: KernelErrors) -> GridChoice:
+        """Return the width, rank and penalty with the lowest error.
 
-def select(
-    inputs: PreparedInputs,
-    outputs: np.ndarray,
-    kernel: str,
-    widths: Sequence[float | None],
-    alphas: Sequence[float],
-    ranks: Sequence[int],
-    center: bool,
-    metric: str,
-    curves: KernelErrors,
-) -> GridChoice:
-    """Return the width, rank and penalty with the lowest error of `metric`.
-
-    Of equal grid points the first is kept, so the smallest of equal ranks. All errors are added to
-    `curves`.
-    """
-    folds = inputs.folds
-    comparison = GridComparison(outputs, folds, metric, curves)
-    outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
-    best = None
-    for width in widths:
-        solver = inputs.heldout_solver(kernel, width, center)
-        errors = heldout_rank_errors(outputs, outputs_by_fold, solver, alphas, ranks)
-        found = comparison.best_of(InputKernel(kernel, width), {"rank": ranks}, alphas, errors)
-        if found:
-            chosen = found.alpha_rest, found.settings["rank"]
-            heldout = heldout_outputs(outputs_by_fold, solver, *chosen)
-            best = replace(found, heldout_outputs=heldout)
-    return best
+        Of equal grid points the first is kept, so the smallest of equal ranks. All errors are added
+        to `curves`.
+        """
+        outputs, folds, ranks = data.outputs, data.folds, {"rank": self.ranks}
+        comparison = GridComparison(outputs, folds, self.metric, curves)
+        outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
+        best = None
+        for width in self.widths if self.kernel == "rbf" else [None]:
+            kernel = InputKernel(self.kernel, width)
+            solver = data.inputs.heldout_solver(*kernel, self.center)
+            errors = heldout_rank_errors(outputs, outputs_by_fold, solver, self.alphas, self.ranks)
+            found = comparison.best_of(kernel, ranks, self.alphas, errors)
+            if found:
+                chosen = found.alpha_rest, found.settings["rank"]
+                heldout = heldout_outputs(outputs_by_fold, solver, *chosen)
+                best = replace(found, heldout_outputs=heldout)
+        return best

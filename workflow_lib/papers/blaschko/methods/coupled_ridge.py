@@ -11,8 +11,7 @@ import numpy as np
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
-from workflow_lib.fitting.input_kernels import Grid, KernelGrid, single_choice
-from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.input_kernels import Grid, KernelGrid
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import sum_of_observed
 from workflow_lib.methods.contract import base
@@ -71,28 +70,48 @@ class Method(base.Method):
             for fold in data.fold_numbers
         ]
         curves = KernelErrors(grid.unit)
-        single = single_choice(
-            select,
-            inputs=data.inputs,
-            outputs=data.outputs,
-            folds=folds,
-            center=self.center,
-            metric=self.metric,
-            curves=curves,
-            coupling={self._key: self.grid[self._key]},
+        choice, edges = grid.search_one(
+            lambda part: self._best(data, folds, part, curves), extends=bool(self.kernels)
         )
-        found, extension = grid.search(single, extends=bool(self.kernels))
-        choice = found[None]
         entries = {
             "score": choice.score,
             "kernel": choice.kernel.name,
             "width": choice.kernel.width,
-            "edges": grid.edges_of(choice, extension) or None,
+            "edges": edges or None,
             "alpha_rest": choice.alpha_rest,
             **choice.settings,
         }
         entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
         return base.Selection(choice.heldout_outputs, entries, fitting=choice)
+
+    def _best(
+        self, data: FitData, learned: Sequence[CoupledOutputs], grid: Grid, curves: KernelErrors
+    ) -> GridChoice:
+        """Return the grid point with the lowest error, from what each fold learns from its rows.
+
+        Of equal points the first is kept, so the smallest of equal ranks or shares. All errors are
+        added to `curves`; missing outputs count nowhere.
+        """
+        outputs, folds, candidates = data.outputs, data.folds, {self._key: self.grid[self._key]}
+        comparison = GridComparison(outputs, folds, self.metric, curves)
+        best = None
+        for kernel, alphas in grid.items():
+            predictions, errors = [], 0.0
+            for number, (K, K_heldout) in enumerate(data.inputs.fold_grams(*kernel)):
+                scaling, targets, couple = learned[number]
+                predicted = SpectralRidge(K, targets, self.center).predict(
+                    K_heldout, alphas, couple
+                )
+                predictions.append(scaling.inverse_transform(predicted))
+                residuals = outputs[folds == number] - predictions[-1]
+                errors = errors + sum_of_observed(residuals**2)
+            found = comparison.best_of(kernel, candidates, alphas, errors)
+            if found:
+                heldout = np.empty_like(outputs)
+                for number, predicted in enumerate(predictions):
+                    heldout[folds == number] = predicted[found.index]
+                best = replace(found, heldout_outputs=heldout)
+        return best
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         choice = selection.fitting
@@ -126,51 +145,3 @@ class CoupledOutputs(NamedTuple):
     scaling: OutputScaling
     targets: np.ndarray
     couple: Filter
-
-
-def select(
-    inputs: PreparedInputs,
-    outputs: np.ndarray,
-    folds: Sequence[CoupledOutputs],
-    grid: Grid,
-    center: bool,
-    metric: str,
-    curves: KernelErrors,
-    coupling: Mapping[str, Sequence],
-) -> GridChoice:
-    """Return the grid point with the lowest error of `metric`.
-
-    Of equal points the first is kept, so the smallest of equal ranks or shares.
-
-    Parameters
-    ----------
-    inputs : PreparedInputs
-    outputs : array (n, d)
-        NaN where missing, which counts nowhere.
-    folds : sequence of CoupledOutputs
-        What each fold learns from its training rows.
-    grid : Grid
-    center : bool
-    metric : {"arrmse", "rrmse"}
-    curves : KernelErrors
-        All errors are added.
-    coupling : mapping
-        The ranks or shares of the candidates, by the name of their key.
-    """
-    comparison = GridComparison(outputs, inputs.folds, metric, curves)
-    best = None
-    for kernel, alphas in grid.items():
-        predictions, errors = [], 0.0
-        for number, (K, K_heldout) in enumerate(inputs.fold_grams(*kernel)):
-            scaling, targets, couple = folds[number]
-            predicted = SpectralRidge(K, targets, center).predict(K_heldout, alphas, couple)
-            predictions.append(scaling.inverse_transform(predicted))
-            residuals = outputs[inputs.folds == number] - predictions[-1]
-            errors = errors + sum_of_observed(residuals**2)
-        found = comparison.best_of(kernel, coupling, alphas, errors)
-        if found:
-            heldout = np.empty_like(outputs)
-            for number, predicted in enumerate(predictions):
-                heldout[inputs.folds == number] = predicted[found.index]
-            best = replace(found, heldout_outputs=heldout)
-    return best
