@@ -6,7 +6,7 @@ from typing import Any
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.methods.contract.base import ARTIFACTS
-from workflow_lib.protocol import regression
+from workflow_lib.protocol import preimages, regression
 
 
 def run_method(module: str, path: Callable[[str], Path], **arguments: Any) -> dict:
@@ -21,3 +21,9 @@ def run_method(module: str, path: Callable[[str], Path], **arguments: Any) -> di
     output = path("regression")
     regression.run(module, artifacts, settings, output, output.with_suffix(".json"))
     return read_artifact(output, "regression")
+
+
+def predict_outputs(path: Callable[[str], Path]) -> None:
+    """Run the pre-image stage after a method that predicts the outputs themselves."""
+    timings = path("predictions").with_name("preimages.json")
+    preimages.run(path("regression"), None, path("predictions"), timings, None, None, None, None)

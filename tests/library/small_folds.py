@@ -50,3 +50,15 @@ def heldout_component_predictions(X, Y, alphas, center=True):
         kept, rows = FOLDS != fold, FOLDS == fold
         predicted[rows] = component_predictions(X[kept], Y[kept], X[rows], alphas, center)
     return predicted
+
+
+def score_of(Y, predicted, folds, metric):
+    """Return the relative error of the observed outputs."""
+    means = np.empty_like(Y)
+    for fold in range(folds.max() + 1):
+        means[folds == fold] = np.nanmean(Y[folds != fold], axis=0)
+    errors = np.nansum((Y - predicted) ** 2, axis=0)
+    reference = np.nansum((Y - means) ** 2, axis=0)
+    if metric == "rrmse":
+        return np.sqrt(errors.sum() / reference.sum())
+    return np.sqrt(errors / reference).mean()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from fit_methods import run_method
+from fit_methods import predict_outputs, run_method
 from small_data import write_dataset
 
 from workflow_lib.core.artifacts import read_artifact
@@ -181,16 +181,15 @@ class Stages:
             seed=self.seed,
             regressor=regressor,
         )
-        preimages.run(
-            self.path("regression"),
-            None,
-            self.path("predictions"),
-            self.folder / "preimages.json",
-            None,
-            None,
-            None,
-            None,
-        )
+        predict_outputs(self.path)
+        return self
+
+    def ridge(self, module: str, **settings) -> Stages:
+        """Run the stages of a ridge regression of the outputs, with the grid of these stages."""
+        names = ("kernel", "widths", "alphas", "center", "metric")
+        self.prepare()
+        run_method(module, self.path, **{name: getattr(self, name) for name in names}, **settings)
+        predict_outputs(self.path)
         return self
 
     def tree(self, name: str) -> dict:

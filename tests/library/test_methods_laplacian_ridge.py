@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from fit_methods import run_method
 from small_data import regression_data
+from small_folds import score_of
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
-from workflow_lib.protocol import preimages
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.laplacian import graph_laplacian
 
@@ -25,23 +24,7 @@ def small_inputs(missing=0.0):
 
 
 def run_stage(stages: Stages, weights=WEIGHTS, neighbours=NEIGHBOURS) -> Stages:
-    """Run the stage and the pre-images after it."""
-    stages.prepare()
-    run_method(
-        "laplacian_ridge",
-        stages.path,
-        kernel=stages.kernel,
-        widths=stages.widths,
-        alphas=stages.alphas,
-        laplacian_weights=weights,
-        neighbours=neighbours,
-        center=stages.center,
-        metric=stages.metric,
-    )
-    timings = stages.folder / "preimages.json"
-    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
-    preimages.run(*artifacts, None, None, None, None)
-    return stages
+    return stages.ridge("laplacian_ridge", laplacian_weights=weights, neighbours=neighbours)
 
 
 def stages_of(folder, X, Y, **options):
@@ -78,18 +61,6 @@ def heldout_loop(X, Y, X_unlabelled, folds, *point):
         kept, rows = folds != fold, folds == fold
         predicted[rows] = refit(X[kept], Y[kept], X_unlabelled, X[rows], *point)
     return predicted
-
-
-def score_of(Y, predicted, folds, metric):
-    """Return the relative error of the observed outputs."""
-    means = np.empty_like(Y)
-    for fold in range(folds.max() + 1):
-        means[folds == fold] = np.nanmean(Y[folds != fold], axis=0)
-    errors = np.nansum((Y - predicted) ** 2, axis=0)
-    reference = np.nansum((Y - means) ** 2, axis=0)
-    if metric == "rrmse":
-        return np.sqrt(errors.sum() / reference.sum())
-    return np.sqrt(errors / reference).mean()
 
 
 @pytest.mark.parametrize(

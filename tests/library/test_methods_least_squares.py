@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fit_methods import run_method
+from fit_methods import predict_outputs, run_method
 from sklearn.linear_model import LinearRegression
 from small_data import regression_data
 from small_pipeline import assert_same_tree
@@ -11,7 +11,7 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.measures.metrics import reference_errors, relative_error
 from workflow_lib.methods.least_squares import least_squares
-from workflow_lib.protocol import features_stage, preimages, splitting
+from workflow_lib.protocol import features_stage, splitting
 
 SIZES = [20, 30]
 
@@ -37,8 +37,7 @@ def run_stages(folder, X, Y, lagged, lagged_values="separate", metric="arrmse"):
     splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
     features_stage.run(*source, paths["features"], "standard", "rbf", lagged_values)
     run_method("least_squares", paths.get, metric=metric)
-    artifacts = (paths["regression"], None, paths["predictions"], folder / "preimages.json")
-    preimages.run(*artifacts, None, None, None, None)
+    predict_outputs(paths.get)
     return {name: read_artifact(path, name) for name, path in paths.items()}
 
 

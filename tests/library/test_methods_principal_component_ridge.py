@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
@@ -10,7 +9,6 @@ from workflow_lib import KernelRidgeRegressor
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import reference_errors, relative_error
-from workflow_lib.protocol import preimages
 
 ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 
@@ -22,21 +20,7 @@ def small_inputs(n_outputs=3):
 
 
 def run_stage(stages: Stages) -> Stages:
-    """Run the stage and the pre-images after it."""
-    stages.prepare()
-    run_method(
-        "principal_component_ridge",
-        stages.path,
-        kernel=stages.kernel,
-        widths=stages.widths,
-        alphas=stages.alphas,
-        center=stages.center,
-        metric=stages.metric,
-    )
-    timings = stages.folder / "preimages.json"
-    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
-    preimages.run(*artifacts, None, None, None, None)
-    return stages
+    return stages.ridge("principal_component_ridge")
 
 
 def stages_of(folder, X, Y, **options):

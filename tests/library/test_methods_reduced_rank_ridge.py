@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from fit_methods import run_method
 from small_data import regression_data
+from small_folds import score_of
 from small_pipeline import Stages, assert_same_tree, without_curves
 
 from workflow_lib import KernelRidgeRegressor
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
-from workflow_lib.protocol import preimages
 
 ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 RANKS = [1, 2, 4]
@@ -26,22 +25,7 @@ def small_inputs(n_outputs=6, missing=0.0):
 
 
 def run_stage(stages: Stages, ranks=RANKS) -> Stages:
-    """Run the stage and the pre-images after it."""
-    stages.prepare()
-    run_method(
-        "reduced_rank_ridge",
-        stages.path,
-        kernel=stages.kernel,
-        widths=stages.widths,
-        alphas=stages.alphas,
-        ranks=ranks,
-        center=stages.center,
-        metric=stages.metric,
-    )
-    timings = stages.folder / "preimages.json"
-    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
-    preimages.run(*artifacts, None, None, None, None)
-    return stages
+    return stages.ridge("reduced_rank_ridge", ranks=ranks)
 
 
 def stages_of(folder, X, Y, **options):
@@ -68,18 +52,6 @@ def heldout_loop(X, Y, folds, width, rank, alpha):
         kept, rows = folds != fold, folds == fold
         predicted[rows] = refit(X[kept], Y[kept], X[rows], width, rank, alpha)
     return predicted
-
-
-def score_of(Y, predicted, folds, metric):
-    """Return the relative error of the observed outputs."""
-    means = np.empty_like(Y)
-    for fold in range(folds.max() + 1):
-        means[folds == fold] = np.nanmean(Y[folds != fold], axis=0)
-    errors = np.nansum((Y - predicted) ** 2, axis=0)
-    reference = np.nansum((Y - means) ** 2, axis=0)
-    if metric == "rrmse":
-        return np.sqrt(errors.sum() / reference.sum())
-    return np.sqrt(errors / reference).mean()
 
 
 @pytest.mark.parametrize("metric", ["arrmse", "rrmse"])

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fit_methods import run_method
+from fit_methods import predict_outputs, run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
@@ -13,7 +13,6 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.measures.metrics import reference_errors, relative_error, squared_error_sums
 from workflow_lib.methods import stack
-from workflow_lib.protocol import preimages
 from workflow_lib.solvers.stacking import output_weights
 
 SIZES = [20, 30]
@@ -84,8 +83,7 @@ def run_stack(stages, members, member_sizes=None, metric="arrmse", **options):
         seed=SEED,
         **options,
     )
-    artifacts = (stages.path("regression"), None, stages.path("predictions"))
-    preimages.run(*artifacts, stages.folder / "preimages.json", None, None, None, None)
+    predict_outputs(stages.path)
     return stages.tree("regression")
 
 
@@ -270,8 +268,7 @@ def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
     forest = Stages(tmp_path / "forest", *regression_data(70), sizes=SIZES).forest()
     mean = Stages(tmp_path / "mean", *regression_data(70), sizes=SIZES).prepare()
     run_method("training_mean", mean.path, metric="arrmse")
-    decoded = (mean.path("predictions"), mean.folder / "preimages.json")
-    preimages.run(mean.path("regression"), None, *decoded, None, None, None, None)
+    predict_outputs(mean.path)
     members = {
         name: {kind: stages.path(kind) for kind in ("regression", "predictions")}
         | {"timings": [stages.folder / f"{stage}.json" for stage in STAGES]}

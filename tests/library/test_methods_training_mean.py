@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from fit_methods import run_method
+from fit_methods import predict_outputs, run_method
 from small_data import regression_data
 from small_pipeline import Stages
-
-from workflow_lib.protocol import preimages
 
 
 def run_stages(folder, Y, metric="arrmse"):
@@ -14,8 +12,7 @@ def run_stages(folder, Y, metric="arrmse"):
     X, _ = regression_data(70)
     stages = Stages(folder, X, Y).prepare()
     run_method("training_mean", stages.path, metric=metric)
-    decoded = (stages.path("predictions"), folder / "preimages.json")
-    preimages.run(stages.path("regression"), None, *decoded, None, None, None, None)
+    predict_outputs(stages.path)
     return stages
 
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fit_methods import run_method
+from fit_methods import predict_outputs, run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
@@ -15,7 +15,6 @@ from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.pearson_correlation import mean_correlation
 from workflow_lib.papers.blaschko.canonical_correlation import output_basis, projected_outputs
 from workflow_lib.papers.blaschko.coupled_outputs import SpectralRidge
-from workflow_lib.protocol import preimages
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.laplacian import deformation, deformed_grams, graph_laplacian
 
@@ -57,9 +56,7 @@ def run_stage(stages: Stages, criterion="error", unpaired=None, kernels=None, **
         metric=stages.metric,
         seed=1,
     )
-    timings = stages.folder / "preimages.json"
-    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
-    preimages.run(*artifacts, None, None, None, None)
+    predict_outputs(stages.path)
     return tree
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from each_case import each_case
-from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree, without_curves
 
@@ -11,7 +10,6 @@ from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import reference_errors, relative_error
 from workflow_lib.papers.blaschko.coupled_outputs import dependence_matrix
-from workflow_lib.protocol import preimages
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.ridge import labelled_ridge
 
@@ -33,25 +31,9 @@ def small_inputs(n_outputs=5, missing=0.0):
 
 
 def run_stage(stages: Stages, regressor: str, grid=None, kernels=None) -> Stages:
-    """Run the stage and the pre-images after it."""
-    stages.prepare()
-    run_method(
-        "coupled_ridge",
-        stages.path,
-        kernel=stages.kernel,
-        kernels=kernels,
-        widths=stages.widths,
-        alphas=stages.alphas,
-        grid=grid or GRIDS[regressor],
-        regressor=regressor,
-        dependence="hsic",
-        center=stages.center,
-        metric=stages.metric,
-    )
-    timings = stages.folder / "preimages.json"
-    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
-    preimages.run(*artifacts, None, None, None, None)
-    return stages
+    grid = grid or GRIDS[regressor]
+    settings = {"regressor": regressor, "dependence": "hsic"}
+    return stages.ridge("coupled_ridge", grid=grid, kernels=kernels, **settings)
 
 
 def stages_of(folder, X, Y, **options):
