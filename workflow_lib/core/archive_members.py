@@ -42,10 +42,7 @@ def members_digest(path: Path, pattern: str) -> MembersDigest:
     contents (hexadecimal) and a line feed. Neither compression, order, dates, leading folders
     nor other members change it.
 
-    Raises
-    ------
-    UserError
-        As `matching_members`.
+    Raises UserError as `matching_members`.
     """
     lines, size = [], 0
     for name, content in matching_members(path, pattern):
@@ -61,12 +58,9 @@ def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     They are in the order of the archive; a name that occurs twice there is yielded twice. Folders
     are skipped.
 
-    Raises
-    ------
-    UserError
-        When the file cannot be read, is damaged or not a tar archive (plain or compressed with
-        gzip, bzip2 or xz), when no member matches, or when a matching member is a link, a device
-        or larger than MAX_MEMBER.
+    Raises UserError when the file cannot be read, is damaged or not a tar archive (plain or
+    compressed with gzip, bzip2 or xz), when no member matches, or when a matching member is a link,
+    a device or larger than MAX_MEMBER.
     """
     found = False
     remedy = f"rm -f {path} and run the same snakemake command again"

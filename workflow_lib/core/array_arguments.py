@@ -24,10 +24,7 @@ def masked_as_nan(values):
 def as_numbers(values, name: str) -> np.ndarray:
     """Return `values` as float64, with NaN where they are masked.
 
-    Raises
-    ------
-    ValueError
-        If they are sparse, complex, dates or text, or arrays of different shapes.
+    Raises ValueError if they are sparse, complex, dates or text, or arrays of different shapes.
     """
     refuse_sparse(values, name)
     try:
@@ -64,10 +61,7 @@ def refuse_sparse(values, name: str) -> None:
 def as_items(items, name: str) -> list:
     """Return a list of items (sequences, bags) from a list, an array or a pandas object.
 
-    Raises
-    ------
-    ValueError
-        If there are none, or they are text, sparse or no sequence of items.
+    Raises ValueError if there are none, or they are text, sparse or no sequence of items.
     """
     refuse_sparse(items, name)
     if isinstance(items, str | bytes | dict) or not hasattr(items, "__len__"):
@@ -99,11 +93,8 @@ def check_ignored(y, n_rows: int, estimator) -> None:
 def as_output_matrix(Y, name: str = "Y") -> np.ndarray:
     """Return outputs as a finite float64 matrix (n, d); a vector becomes one column.
 
-    Raises
-    ------
-    ValueError
-        If `Y` has more than two axes, no rows, no columns, or values that are not
-        finite numbers.
+    Raises ValueError if `Y` has more than two axes, no rows, no columns, or values that are not
+    finite numbers.
     """
     matrix = as_numbers(Y, name)
     if matrix.ndim == 1:

@@ -133,6 +133,10 @@ def read_artifact(
     and str. The file is not locked, because locks fail or stall on many network disks and
     artifacts never change after they are written.
 
+    Raises UserError when the file is missing, empty, truncated or no HDF5 file, is of another kind
+    or schema version, differs from its digest, or holds NaN or infinity where its writer allowed
+    none.
+
     Parameters
     ----------
     path : path
@@ -146,12 +150,6 @@ def read_artifact(
         arrays. A file that is changed later is refused at the next reading, with the same kind of
         error. Names that the file does not hold, or that are groups, numbers, texts or arrays
         without an axis, are ignored.
-
-    Raises
-    ------
-    UserError
-        When the file is missing, empty, truncated or no HDF5 file, is of another kind or schema
-        version, differs from its digest, or holds NaN or infinity where its writer allowed none.
     """
     path = Path(path)
     with ExitStack() as opened:
@@ -167,10 +165,7 @@ def read_artifact(
 def artifact_digest(path: str | os.PathLike) -> str:
     """Return the content digest recorded in the artifact `path`, without reading its arrays.
 
-    Raises
-    ------
-    UserError
-        When the file is missing, damaged, no artifact, or of another schema version.
+    Raises UserError when the file is missing, damaged, no artifact, or of another schema version.
     """
     with ExitStack() as opened:
         header, _ = _load(Path(path), opened)

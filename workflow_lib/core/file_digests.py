@@ -38,10 +38,7 @@ def digest_path(path: str | os.PathLike) -> Path:
 def record_digest(path: str | os.PathLike) -> None:
     """Write the SHA-256 of a file, or of all files in a folder, next to it.
 
-    Raises
-    ------
-    UserError
-        When the disk or the folder refuses it.
+    Raises UserError when the disk or the folder refuses it.
     """
     write_text(digest_path(path), f"{_digest(Path(path))}  {Path(path).name}\n")
 
@@ -64,10 +61,8 @@ def check_digest(path: str | os.PathLike) -> None:
 
     A file without a digest is accepted: it is from the user, or from an earlier version.
 
-    Raises
-    ------
-    UserError
-        When the file differs from its digest or is missing, or when one of the two cannot be read.
+    Raises UserError when the file differs from its digest or is missing, or when one of the two
+    cannot be read.
     """
     path, recorded = Path(path), digest_path(path)
     try:

@@ -41,6 +41,8 @@ def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     these; imports for types alone (``if TYPE_CHECKING``) do not. Only modules of this package are
     followed.
 
+    Raises FileNotFoundError if a module has no source file.
+
     Parameters
     ----------
     root : path
@@ -52,11 +54,6 @@ def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     -------
     list of str
         Paths below (and beginning with) `root`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a module has no source file.
     """
     root = str(root)
     open_modules, seen = list(modules), set()
@@ -78,10 +75,7 @@ def code_digest(root: Path | str, modules: Iterable[str], others: Mapping[str, P
     It depends on the contents of the files and on their paths below `root`, neither on `root`
     itself nor on any date. The files are read once in a process.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a module or one of the other files is missing.
+    Raises FileNotFoundError if a module or one of the other files is missing.
     """
     files = {str(Path(path).relative_to(root)): path for path in import_closure(root, modules)}
     lines = [

@@ -15,11 +15,8 @@ class JsonFault(ValueError):
 def parsed_json(text: str) -> Any:
     """Return the value that a text of JSON describes.
 
-    Raises
-    ------
-    JsonFault
-        For text that is not JSON, naming the line; for an object with a repeated name, for whole
-        numbers of thousands of digits, and for lists that are nested too deep.
+    Raises JsonFault for text that is not JSON, naming the line; for an object with a repeated name,
+    for whole numbers of thousands of digits, and for lists that are nested too deep.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)

@@ -224,10 +224,7 @@ def imported_class(path: str):
 
     Former names of modules of this library are known (`workflow_lib.core.former_names`).
 
-    Raises
-    ------
-    ImportError
-        If the module cannot be imported, or has nothing of that name.
+    Raises ImportError if the module cannot be imported, or has nothing of that name.
     """
     module, _, name = current_path(path).rpartition(".")
     found = importlib.import_module(module)

@@ -47,10 +47,7 @@ class ParameterMixin:
     def set_params(self, **parameters) -> ParameterMixin:
         """Set constructor parameters and return the model.
 
-        Raises
-        ------
-        ValueError
-            If a name is not a parameter of this model.
+        Raises ValueError if a name is not a parameter of this model.
         """
         valid = self._parameter_names()
         for name, value in sorted(parameters.items()):

@@ -63,11 +63,8 @@ def read_plain_pickle(path: Path) -> Any:
     Pickles of Python 2 are read too, if their texts are ASCII or, in protocols 1 and 2, Latin-1.
     Keys and members of sets are texts, bytes or numbers.
 
-    Raises
-    ------
-    UserError
-        When the file cannot be read, is damaged or not a pickle, holds other than plain values, or
-        exceeds MAX_VALUES or MAX_DEPTH.
+    Raises UserError when the file cannot be read, is damaged or not a pickle, holds other than
+    plain values, or exceeds MAX_VALUES or MAX_DEPTH.
     """
     try:
         if path.stat().st_size > MAX_FILE:

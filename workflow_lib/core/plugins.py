@@ -53,10 +53,7 @@ class Plugins:
     def paths(self) -> dict[str, Path]:
         """The source file of each, by its name in the order of names; none is imported.
 
-        Raises
-        ------
-        UserError
-            If two have the same name.
+        Raises UserError if two have the same name.
         """
         found: dict[str, Path] = {}
         in_papers = sorted(self.package.glob(f"papers/*/{self.in_papers}"))
@@ -89,10 +86,7 @@ class Plugins:
 
         Names come from files of other people, too: nothing is imported but what is found.
 
-        Raises
-        ------
-        ValueError
-            If there is none of this name.
+        Raises ValueError if there is none of this name.
         """
         if name not in self.modules:
             raise ValueError(str(unknown_name(self.home, self.kind, str(name), self.modules)))

@@ -31,6 +31,8 @@ class StoredRows:
     and every later reading is refused. Whether the file was intact when it was opened must be
     checked by the caller, as `workflow_lib.core.artifacts.read_artifact` does.
 
+    Raises ValueError if the dataset has no axis.
+
     Parameters
     ----------
     dataset : h5py.Dataset
@@ -43,11 +45,6 @@ class StoredRows:
     shape : tuple of int
     dtype : numpy.dtype
     ndim, size : int
-
-    Raises
-    ------
-    ValueError
-        If the dataset has no axis.
     """
 
     def __init__(self, dataset: h5py.Dataset, damaged: Callable[[str, str], Exception]) -> None:

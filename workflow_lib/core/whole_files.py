@@ -27,10 +27,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     Missing parent folders are created. On any failure the temporary file is removed and an older
     `path` stays unchanged.
 
-    Raises
-    ------
-    UserError
-        When the disk or the folder refuses the file.
+    Raises UserError when the disk or the folder refuses the file.
     """
     with whole_file(path) as file:
         file.write(content)

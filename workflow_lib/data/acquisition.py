@@ -55,6 +55,10 @@ def acquire(
 ) -> Path:
     """Place the file described by `source` at `destination` and return that path.
 
+    Raises UserError when a mirror holds another file under that name, when the file cannot be
+    downloaded, or when the downloaded file differs from `source` in size or checksum, or is
+    damaged.
+
     Parameters
     ----------
     source : mapping
@@ -80,12 +84,6 @@ def acquire(
         the server does not report the size of an archive with ``members``.
     pause : float, default=1
         Seconds before the first retry; doubled for each further retry, up to 30.
-
-    Raises
-    ------
-    UserError
-        When a mirror holds another file under that name, when the file cannot be downloaded, or
-        when the downloaded file differs from `source` in size or checksum, or is damaged.
     """
     destination = Path(destination)
     _refuse_escape(str(source["path"]), "path of the source")

@@ -61,17 +61,14 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
     and all of such with two classes, which would be in training and test rows; rows that lack a
     number, and bags without another row.
 
+    Raises UserError if a row names no bag, a column does not hold numbers, or no bag is left.
+
     Parameters
     ----------
     table : Table
     bag, classes : str
         Columns of the name of the bag of each row, and of the class of the bag.
     numbers : sequence of d str
-
-    Raises
-    ------
-    UserError
-        If a row names no bag, a column does not hold numbers, or no bag is left.
     """
     rows = table.matrix(numbers)
     codes, names = _codes(table, bag)
@@ -110,16 +107,13 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
 def profiled(table: Table, options: Mapping[str, Any]) -> tuple[Table, dict[str, Any]]:
     """Return the table of the bags, and its columns as in the options of the reader ``table``.
 
+    Raises UserError as `labelled_bags`.
+
     Parameters
     ----------
     table : Table
     options : mapping
         Options of the reader ``bag_table``.
-
-    Raises
-    ------
-    UserError
-        As `labelled_bags`.
     """
     numbers = table.matching(options["numbers"], "numbers")
     found = labelled_bags(table, options["bag"], options["classes"], numbers)
@@ -130,16 +124,14 @@ def profiled(table: Table, options: Mapping[str, Any]) -> tuple[Table, dict[str,
 def all_bags(table: Table, bag: str, numbers: Sequence[str]) -> BagsOfRows:
     """Return all bags of a table of new rows.
 
+    Raises UserError if a row names no bag, a column does not hold numbers, or a bag has no complete
+    row.
+
     Parameters
     ----------
     table : Table
     bag : str
     numbers : sequence of d str
-
-    Raises
-    ------
-    UserError
-        If a row names no bag, a column does not hold numbers, or a bag has no complete row.
     """
     rows = table.matrix(numbers)
     codes, names = _codes(table, bag)

@@ -34,6 +34,9 @@ def with_class_losses(
 ) -> dict[str, Any]:
     """Return the tree of a "dataset" artifact of classes, with the losses between these.
 
+    Raises UserError as `read_tree`, `read_costs` and
+    `workflow_lib.items.class_trees.linkage_edges`.
+
     Parameters
     ----------
     tree : mapping
@@ -50,11 +53,6 @@ def with_class_losses(
         ``classes`` has further entries: ``losses``, the matrices (K, K) `PATH_LENGTH` and
         `CLASS_COST` as far as there are files; and ``tree``, with the tree: the pairs of a parent
         and a child as JSON.
-
-    Raises
-    ------
-    UserError
-        As `read_tree`, `read_costs` and `workflow_lib.items.class_trees.linkage_edges`.
     """
     if class_tree is None and class_costs is None:
         return dict(tree)
@@ -87,11 +85,8 @@ def check_losses(
 def read_tree(path: str | Path, classes: Sequence[str]) -> dict[str, str]:
     """Return the parent of every node of a tree but its root.
 
-    Raises
-    ------
-    UserError
-        If the file has no columns ``parent`` and ``child``, a cell is empty, a node has two
-        parents, the edges have a cycle or two roots, or the leaves are not the classes.
+    Raises UserError if the file has no columns ``parent`` and ``child``, a cell is empty, a node
+    has two parents, the edges have a cycle or two roots, or the leaves are not the classes.
     """
     # A class may be called NA.
     table = read_table(path, missing_values=("",))
@@ -151,11 +146,8 @@ def path_lengths(parents: Mapping[str, str], classes: Sequence[str]) -> np.ndarr
 def read_costs(path: str | Path, classes: Sequence[str]) -> np.ndarray:
     """Return the costs (K, K) of a square table, in the order of the classes.
 
-    Raises
-    ------
-    UserError
-        If lines or columns are not the classes, a cost is missing, negative or no number, or the
-        cost of a right class is not zero.
+    Raises UserError if lines or columns are not the classes, a cost is missing, negative or no
+    number, or the cost of a right class is not zero.
     """
     table = read_table(path, missing_values=("",))
     names = known_spelling(table.keys(table.names[0], "class"), classes)

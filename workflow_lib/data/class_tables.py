@@ -45,6 +45,9 @@ def described_vectors(
 ) -> DescribedVectors:
     """Return the class vectors made from names or texts (`workflow_lib.inputs.class_vectors`).
 
+    Raises UserError when a file cannot be read, and as
+    `workflow_lib.data.class_texts.read_class_texts`.
+
     Parameters
     ----------
     kind : {"names", "texts", "lsa"}
@@ -60,11 +63,6 @@ def described_vectors(
         Length of the vectors for ``lsa``.
     text_names : mapping of str to str, default=None
         The names in `texts` of classes that have another name there.
-
-    Raises
-    ------
-    UserError
-        When a file cannot be read, and as `workflow_lib.data.class_texts.read_class_texts`.
     """
     from workflow_lib.data.class_texts import read_class_texts
     from workflow_lib.inputs import class_vectors
@@ -118,6 +116,8 @@ def usable_classes(
 ) -> UsableClasses:
     """Return the classes that can be learned, and their rows.
 
+    Raises ValueError when a name is repeated or a label has no class.
+
     Parameters
     ----------
     labels : int array (n,)
@@ -129,11 +129,6 @@ def usable_classes(
     left_out : mapping of reason to names, default=None
         Classes to leave out in addition to those without a row and those without a vector. A class
         is counted under the first reason that applies, in this order.
-
-    Raises
-    ------
-    ValueError
-        When a name is repeated or a label has no class.
     """
     labels, vectors = np.asarray(labels), np.asarray(vectors, dtype=np.float64)
     if len(vectors) != len(class_names) or len(set(class_names)) < len(class_names):

@@ -31,6 +31,10 @@ def read_class_texts(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the text of every class that has one, and the names of the classes without.
 
+    Raises UserError for a path that does not exist or has no texts, a file that is not UTF-8 or not
+    of the form above, two texts or two classes with the same name, and an alias of an unknown class
+    or to a text that does not exist.
+
     Parameters
     ----------
     path : path
@@ -47,13 +51,6 @@ def read_class_texts(
         By the names and in the order of `class_names`. Sentences are joined by spaces.
     missing : list of str
         The classes without a text, or with a blank text, in the order of `class_names`.
-
-    Raises
-    ------
-    UserError
-        For a path that does not exist or has no texts, a file that is not UTF-8 or not of the
-        form above, two texts or two classes with the same name, and an alias of an unknown class
-        or to a text that does not exist.
     """
     path = Path(path)
     entries = {}

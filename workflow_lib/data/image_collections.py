@@ -29,6 +29,9 @@ def drawn_images(
     Left out are images whose pixels are those of an earlier image of their class, all that two
     classes have in common, and those that cannot be read.
 
+    Raises UserError when the collection cannot be read, a class is not in it, or it has fewer than
+    ``images_per_class`` images.
+
     Parameters
     ----------
     path : path
@@ -44,12 +47,6 @@ def drawn_images(
         Images in the folders of these classes.
     excluded : dict from str to int
         Numbers of those that are no rows, by reason.
-
-    Raises
-    ------
-    UserError
-        When the collection cannot be read, a class is not in it, or it has fewer than
-        ``images_per_class`` images.
     """
     entries = image_entries(path, members=options.members)
     found = sorted({entry.class_name for entry in entries})
@@ -66,10 +63,7 @@ def drawn_images(
 def collection_path(options: ImageCollection, sources: Sequence[Path], reader: str) -> Path:
     """Return the path of the images: of the user's own, or the only source.
 
-    Raises
-    ------
-    UserError
-        If it does not exist.
+    Raises UserError if it does not exist.
     """
     if options.collection is None:
         check_sources(sources, reader, "the images")

@@ -51,6 +51,8 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
 
     RDKit's own messages about invalid SMILES are suppressed: the caller reports them.
 
+    Raises UserError if RDKit is not installed.
+
     Parameters
     ----------
     smiles : sequence of str
@@ -58,11 +60,6 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
         Bonds from the centre of a neighbourhood to its rim.
     n_bits : int
         Length of the fingerprints.
-
-    Raises
-    ------
-    UserError
-        If RDKit is not installed.
     """
     chem, log, fingerprints, scaffolds = _rdkit()
     generator = fingerprints.GetMorganGenerator(radius=radius, fpSize=n_bits)
@@ -155,17 +152,14 @@ def molecule_graphs(smiles: Sequence[str], places: Sequence[str] = ()) -> list[G
     in SMILES; so are the types of bonds, which the aromatic atoms and the numbers of neighbours
     partly tell, and stereochemistry. A compound of several molecules is one graph.
 
+    Raises UserError naming the first SMILES that RDKit cannot parse or that has no atom; if RDKit
+    is not installed.
+
     Parameters
     ----------
     smiles : sequence of n str
     places : sequence of n str, default=()
         Where each of them stands, as errors name it; by default its number.
-
-    Raises
-    ------
-    UserError
-        Naming the first SMILES that RDKit cannot parse or that has no atom; if RDKit is not
-        installed.
     """
     chem, log = _rdkit()[:2]
     graphs = []

@@ -113,10 +113,7 @@ def company_prices(archive: Path, companies: Collection[str]) -> dict[str, Daily
 
     Its members ``individual_stocks_5yr/COMPANY_data.csv`` are read as `daily_prices`.
 
-    Raises
-    ------
-    UserError
-        As `daily_prices`, and if a company has two files.
+    Raises UserError as `daily_prices`, and if a company has two files.
     """
     prices: dict[str, DailyPrices] = {}
     for name, content in matching_members(archive, PRICES):
@@ -138,12 +135,9 @@ def daily_prices(content: bytes, company: str, location: str) -> DailyPrices:
 
     There may be other columns. Dates are written YYYY-MM-DD, ``Name`` is `company` in every row.
 
-    Raises
-    ------
-    UserError
-        Naming `location` and the line: a column is missing, a date is invalid or not later than the
-        previous date, a price is not a positive number, or the line is of another company; and as
-        `workflow_lib.tabular.delimited_text.text_table`.
+    Raises UserError naming `location` and the line: a column is missing, a date is invalid or not
+    later than the previous date, a price is not a positive number, or the line is of another
+    company; and as `workflow_lib.tabular.delimited_text.text_table`.
     """
     table = text_table(content, location, ("",), ",")
     for row in np.flatnonzero(table.strings("Name") != company):

@@ -24,6 +24,8 @@ def run(
 ) -> None:
     """Read a dataset, add the losses between its classes, and write the "dataset" artifact.
 
+    Raises UserError for everything in the files or options that prevents it.
+
     Parameters
     ----------
     reader, options, seed, sources, features
@@ -33,11 +35,6 @@ def run(
     output : path
     files : sequence of path, default=()
         Further files that the options name; their digests are recorded as those of the sources.
-
-    Raises
-    ------
-    UserError
-        For everything in the files or options that prevents it.
     """
     features = features or {}
     tree = read_dataset(reader, options, list(sources), seed, features)

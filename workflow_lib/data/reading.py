@@ -58,10 +58,7 @@ def kind_of_inputs(reader: str, options: Mapping[str, Any]) -> str:
 def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
     """Return `options` as the typed options of the reader named `reader`.
 
-    Raises
-    ------
-    UserError
-        Naming every key that is unknown, missing or has a wrong value.
+    Raises UserError naming every key that is unknown, missing or has a wrong value.
     """
     from pydantic import ValidationError
 
@@ -87,6 +84,9 @@ def read_dataset(
 ) -> dict[str, Any]:
     """Read a dataset and return the tree of its "dataset" artifact.
 
+    Raises UserError for options or data that the reader refuses, or items that are not of their
+    kind.
+
     Parameters
     ----------
     reader : str
@@ -106,11 +106,6 @@ def read_dataset(
     dict
         ``inputs`` (n, q) float64, where NaN marks a missing value; ``outputs`` (n, d) float64;
         ``names`` and ``report`` (see `workflow_lib.tabular.tables.dataset_tree`).
-
-    Raises
-    ------
-    UserError
-        For options or data that the reader refuses, or items that are not of their kind.
     """
     typed = checked_options(reader, options)
     arguments = [typed, [Path(source) for source in sources], seed]

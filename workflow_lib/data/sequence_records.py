@@ -43,11 +43,8 @@ def records_of_lines(path: Path) -> Iterator[Record]:
     It is the form of the sequences of DNA in the repository of the University of California,
     Irvine.
 
-    Raises
-    ------
-    UserError
-        Naming the file and the line: a line without three parts, without a class or a sequence, or
-        with another sign than a letter in the sequence.
+    Raises UserError naming the file and the line: a line without three parts, without a class or a
+    sequence, or with another sign than a letter in the sequence.
     """
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
@@ -81,6 +78,8 @@ def usable_records(
     letters in a row, and of training rows those whose sequence is that of an earlier training row
     or of a test row. A given test set keeps its repeated sequences.
 
+    Raises UserError if none can be used.
+
     Parameters
     ----------
     records : sequence of Record
@@ -89,11 +88,6 @@ def usable_records(
     least : int
     location : str
         The files, for the message.
-
-    Raises
-    ------
-    UserError
-        If none can be used.
     """
     classes_of: dict[str, set[str]] = {}
     for record in records:

@@ -22,10 +22,8 @@ EMPTY = "a bag without a word"
 def bag_counts(table: Table, names: Sequence[str]) -> np.ndarray:
     """Return the counts (n, q) of the words of bags with at least one word.
 
-    Raises
-    ------
-    UserError
-        Naming the first line with a bag without a word, or a cell without a whole number from 0.
+    Raises UserError naming the first line with a bag without a word, or a cell without a whole
+    number from 0.
     """
     counts = _checked_counts(table, names, np.ones(table.n_rows, dtype=bool))
     for row in np.flatnonzero(counts.sum(axis=1) == 0):
@@ -47,11 +45,8 @@ def with_usable_bags(
     classes, or whose bag is that of an earlier row, so that no bag is both in training and test
     rows. Other rows stay.
 
-    Raises
-    ------
-    UserError
-        Naming the first line with a count that is missing or no whole number from 0, in rows with
-        a class and any count; where no such row is left.
+    Raises UserError naming the first line with a count that is missing or no whole number from 0,
+    in rows with a class and any count; where no such row is left.
     """
     labels = table.strings(classes)
     is_bag = (labels != "") & ~np.isnan(table.matrix(names)).all(axis=1)

@@ -40,10 +40,7 @@ def proposed_letters(sequences: Sequence[str]) -> str:
 def table_sequences(table: Table, name: str) -> list[str]:
     """Return the sequences of a column in capital letters, "" where missing.
 
-    Raises
-    ------
-    UserError
-        Naming the line of a cell with another sign than a letter.
+    Raises UserError naming the line of a cell with another sign than a letter.
     """
     return [
         checked_letters(text, table.where(row, name)) if text else ""

@@ -77,6 +77,9 @@ def fetch_introductions(
 ) -> dict[str, str]:
     """Fetch the introduction of the page of every class into the JSON file `output`.
 
+    Raises UserError when there is no network or no valid answer, for invalid titles, and for a
+    damaged `output`.
+
     Parameters
     ----------
     titles : mapping of str to str
@@ -99,11 +102,6 @@ def fetch_introductions(
     dict of str to str
         The classes without an introduction, and why: `NO_PAGE`, `DISAMBIGUATION` or
         `NO_INTRODUCTION`. Empty when all have an introduction.
-
-    Raises
-    ------
-    UserError
-        When there is no network or no valid answer, for invalid titles, and for a damaged `output`.
     """
     output = Path(output)
     for name, title in titles.items():

@@ -38,6 +38,9 @@ class LandmarkRidgeFit(KernelRidgeFit):
     Landmarks of a fold whose preparation is learned come from its training rows alone; otherwise
     all training rows give the landmarks, as they all stand in the Gram matrix of `KernelRidgeFit`.
 
+    Raises UserError with weak rows, and for inputs that are inner products or texts instead of rows
+    of numbers.
+
     Parameters
     ----------
     data, grid
@@ -49,11 +52,6 @@ class LandmarkRidgeFit(KernelRidgeFit):
     is_random : bool, default=False
         Whether the features of the rbf kernel are random ones
         (`workflow_lib.solvers.random_features`).
-
-    Raises
-    ------
-    UserError
-        With weak rows, and for inputs that are inner products or texts instead of rows of numbers.
     """
 
     def __init__(

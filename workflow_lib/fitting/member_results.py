@@ -80,10 +80,7 @@ class _MemberFiles:
     def entry(self, kind: str, item: str, entry: str) -> np.ndarray:
         """Return one entry of an item of an artifact of a kind.
 
-        Raises
-        ------
-        UserError
-            If it is not there.
+        Raises UserError if it is not there.
         """
         path, tree = self._paths[kind], self._trees[kind]
         if item not in tree:

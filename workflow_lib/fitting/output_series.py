@@ -13,10 +13,7 @@ from workflow_lib.core.errors import UserError
 def output_series(tree: Mapping, location: Path) -> np.ndarray:
     """Return the outputs of a "dataset" tree as series (N, T, p).
 
-    Raises
-    ------
-    UserError
-        If the outputs are no series, or some are missing; `location` names the file.
+    Raises UserError if the outputs are no series, or some are missing; `location` names the file.
     """
     names = tree["names"]
     if "series_length" not in names:

@@ -23,6 +23,8 @@ def memberships(
 ) -> np.ndarray:
     """Return the memberships (weak pool, C) of the weak labels.
 
+    Raises UserError for noise in labels of groups, which no annotator gives.
+
     Parameters
     ----------
     weak_labels : mapping
@@ -32,11 +34,6 @@ def memberships(
         Share of the rows whose label is another component, with membership 1.
     fold : int or None, default=None
         The fold that learns from them; None for the refit to all training rows.
-
-    Raises
-    ------
-    UserError
-        For noise in labels of groups, which no annotator gives.
     """
     labels = weak_labels[size_group(training_size)][components_group(n_components)]
     if _is_of_groups(labels):

@@ -226,6 +226,8 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     first in alphabetical order. The counts are sublinear: a description repeats the name of its
     class, which relates it to no other text.
 
+    Raises ValueError if `dimension` is below 1.
+
     Parameters
     ----------
     texts : sequence of K str
@@ -239,11 +241,6 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     -------
     array (K, at most `dimension`)
         Unit length; NaN for a text without any word.
-
-    Raises
-    ------
-    ValueError
-        If `dimension` is below 1.
     """
     if dimension < 1:
         raise ValueError(f"dimension must be at least 1; found {dimension}.")
@@ -277,10 +274,7 @@ def attribute_vectors(matrix: np.ndarray) -> np.ndarray:
     For continuous ratings such as those of Animals with Attributes, all in the same unit (Akata et
     al. 2016). A row of zeros, a class without any attribute, becomes NaN.
 
-    Raises
-    ------
-    ValueError
-        If `matrix` does not have two dimensions, or holds a value that is not finite.
+    Raises ValueError if `matrix` does not have two dimensions, or holds a value that is not finite.
     """
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():

@@ -66,6 +66,8 @@ class FisherVectors:
     which makes up for patches that an image repeats, and the vector is scaled to unit length, which
     makes up for the share of the image that is background.
 
+    Raises ValueError if `model` is no diagonal mixture, or `pyramid` is unknown.
+
     Parameters
     ----------
     model : GaussianMixtureModel
@@ -79,11 +81,6 @@ class FisherVectors:
     ----------
     n_features : int
         Length of a Fisher vector: 2 C d for each region.
-
-    Raises
-    ------
-    ValueError
-        If `model` is no diagonal mixture, or `pyramid` is unknown.
     """
 
     def __init__(self, model: GaussianMixtureModel, pyramid: str = "none") -> None:
@@ -121,6 +118,9 @@ class FisherVectors:
         the mean block and then the deviation block, both component-major. A set or region without
         descriptors has a vector of zeros; the others have unit length, also with a pyramid.
 
+        Raises ValueError if a set has the wrong shape or numbers that are not finite, or a pyramid
+        has no positions, or positions of another number or outside of 0 and 1.
+
         Parameters
         ----------
         sets : sequence of n arrays (m_i, d)
@@ -128,12 +128,6 @@ class FisherVectors:
         positions : sequence of n arrays (m_i, 2), default=None
             Where each descriptor lies, from the left and from the top, from 0 to 1. Only a pyramid
             needs it.
-
-        Raises
-        ------
-        ValueError
-            If a set has the wrong shape or numbers that are not finite, or a pyramid has no
-            positions, or positions of another number or outside of 0 and 1.
         """
         if positions is None:
             if self.pyramid != "none":

@@ -78,6 +78,8 @@ def fit_preparation(
 ) -> InputPreparation:
     """Fit a preparation to training rows `X` (n, q), NaN where missing.
 
+    Raises ValueError if `scale` is unknown.
+
     Parameters
     ----------
     X : array (n, q)
@@ -89,11 +91,6 @@ def fit_preparation(
         category: their weights are `ColumnOrigins.weights`. None for 1 each.
     equal_groups : bool, default=False
         As of `ColumnOrigins.weights`.
-
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
     """
     if scale not in ROW_SCALES:
         raise ValueError(f"scale must be one of {ROW_SCALES}; found {scale!r}.")

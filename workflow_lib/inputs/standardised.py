@@ -25,19 +25,13 @@ class Standardised(ParameterMixin):
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Return the columns (n, m) of rows (n, q) before they are standardised.
 
-        Raises
-        ------
-        ValueError
-            If a row is not what the features are of.
+        Raises ValueError if a row is not what the features are of.
         """
 
     def fit(self, X, y=None) -> Standardised:
         """Standardise the columns of rows `X` (n, q); `y` is ignored.
 
-        Raises
-        ------
-        ValueError
-            As `columns`.
+        Raises ValueError as `columns`.
         """
         columns = self.columns(X)
         self.mean_ = columns.mean(axis=0)
@@ -54,10 +48,7 @@ class Standardised(ParameterMixin):
     def transform(self, X) -> np.ndarray:
         """Return the standardised columns (n, m) of rows `X` (n, q).
 
-        Raises
-        ------
-        ValueError
-            As `columns`.
+        Raises ValueError as `columns`.
         """
         self._check_is_fitted()
         return (self.columns(X) - self.mean_) / self.scale_

@@ -75,17 +75,14 @@ class TangentSpace(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None) -> TangentSpace:
         """Find the mean of the covariances of the rows of `X`.
 
+        Raises ValueError if the number of columns is none of these, or a covariance is not positive
+        definite after the shrinkage.
+
         Parameters
         ----------
         X : array (n, p (p + 1) / 2) or (n, T p)
             Lower triangles of covariances, row by row; or series with `of_series`.
         y : ignored
-
-        Raises
-        ------
-        ValueError
-            If the number of columns is none of these, or a covariance is not positive definite
-            after the shrinkage.
         """
         X = validate_data(self, X, dtype=np.float64)
         covariances = self._covariances(X)

@@ -67,6 +67,10 @@ def read_word_vectors(
 ) -> WordVectors:
     """Return the words and vectors in the file `path`.
 
+    Raises UserError naming the file, and the line where there is one: for a file that is missing,
+    empty, damaged, not UTF-8 or without words; a line with more or fewer numbers than the first; a
+    value that is not a finite number; an archive without the requested file.
+
     Parameters
     ----------
     path : path
@@ -83,13 +87,6 @@ def read_word_vectors(
     -------
     WordVectors
         With the first vector of a repeated word.
-
-    Raises
-    ------
-    UserError
-        Naming the file, and the line where there is one: for a file that is missing, empty,
-        damaged, not UTF-8 or without words; a line with more or fewer numbers than the first; a
-        value that is not a finite number; an archive without the requested file.
     """
     path = Path(path)
     if not path.is_file():

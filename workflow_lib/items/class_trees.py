@@ -103,11 +103,8 @@ def linkage_edges(vectors: np.ndarray, classes: Sequence[str], location: str) ->
 
     Nodes that are no class have the names ``group 1``, ``group 2``, ..., from below.
 
-    Raises
-    ------
-    UserError
-        If all vectors are equally far from each other, or there are fewer than three: these have no
-        tree.
+    Raises UserError if all vectors are equally far from each other, or there are fewer than three:
+    these have no tree.
     """
     from scipy.spatial.distance import pdist, squareform
 

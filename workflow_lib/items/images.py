@@ -102,6 +102,10 @@ def image_entries(
 ) -> list[ImageEntry]:
     """Return the images of the collection `path`, sorted by class and name.
 
+    Raises UserError when the collection is missing, damaged or holds no image; when an image is not
+    in a folder, or is a link or outside of the collection; when two folders have the same class
+    name, or names that differ only in case, spaces and ``_``.
+
     Parameters
     ----------
     path : path
@@ -112,13 +116,6 @@ def image_entries(
         Pattern of the ends of paths (`workflow_lib.core.archive_members.path_from_pattern`)
         outside of which files are ignored, such as ``data/*/*/*.jpg``. The name of an image is then
         its path from the beginning of the pattern on, and a class may have several folders.
-
-    Raises
-    ------
-    UserError
-        When the collection is missing, damaged or holds no image; when an image is not in a
-        folder, or is a link or outside of the collection; when two folders have the same class
-        name, or names that differ only in case, spaces and ``_``.
     """
     return sorted(_images(path, left_out_classes, members))
 
@@ -128,15 +125,12 @@ def empty_class_folders(
 ) -> list[str]:
     """Return the names of folders next to classes that hold no image, not even in subfolders.
 
+    Raises UserError as `image_entries`.
+
     Parameters
     ----------
     path, left_out_classes
         As for `image_entries`.
-
-    Raises
-    ------
-    UserError
-        As `image_entries`.
     """
     found = _images(path, left_out_classes).values()
     classes = {(member.archive, PurePosixPath(member.path).parent) for member in found}
@@ -215,10 +209,7 @@ def resized(values: np.ndarray, height: int, width: int) -> np.ndarray:
 def pillow() -> tuple[Any, Any]:
     """Return the modules Image and ImageOps of Pillow.
 
-    Raises
-    ------
-    UserError
-        When it is not installed.
+    Raises UserError when it is not installed.
     """
     try:
         from PIL import Image, ImageOps

@@ -58,6 +58,9 @@ class Method(base.Method):
     `one_example` is used instead, and the item has no score. Of several kernels the first that
     is not linear serves then.
 
+    Raises ValueError if `decoder` is unknown, or weak rows are to join one without a membership
+    block.
+
     Attributes
     ----------
     decoder : str
@@ -95,11 +98,6 @@ class Method(base.Method):
     row_errors : {"mean", "median"}
         What the squared errors of the rows are averaged by, where the kernel, its width and the
         penalty are chosen. The parameters of decoders are chosen by pooled errors always.
-
-    Raises
-    ------
-    ValueError
-        If `decoder` is unknown, or weak rows are to join one without a membership block.
     """
 
     decoder: str

@@ -115,10 +115,7 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         """Return the grid point with the least error, for the best number of components or each.
 
-        Raises
-        ------
-        UserError
-            If every grid point fails.
+        Raises UserError if every grid point fails.
         """
         search = self._search(data)
         candidates = self._candidates(data)

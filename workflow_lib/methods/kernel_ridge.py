@@ -102,10 +102,7 @@ class Method(base.Method):
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, of each fixed number of components, and of studies.
 
-        Raises
-        ------
-        UserError
-            If the true outputs of weak rows are asked for, and some have none.
+        Raises UserError if the true outputs of weak rows are asked for, and some have none.
         """
         if self.weak_outputs == "true":
             split.check_weak_outputs()

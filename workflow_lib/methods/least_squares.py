@@ -35,10 +35,7 @@ class Method(base.Method):
     def specs(self, split: SplitData) -> list[FitSpec]:
         """As `base.Method.specs`.
 
-        Raises
-        ------
-        UserError
-            If the features hold no lagged values.
+        Raises UserError if the features hold no lagged values.
         """
         if (
             "lagged_values" not in split.features

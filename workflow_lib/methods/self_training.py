@@ -193,6 +193,8 @@ def pseudo_classes(
 ) -> np.ndarray:
     """Return the pseudo-classes of weak rows, as class indicators (w, K).
 
+    Raises ValueError if `kind` is unknown.
+
     Parameters
     ----------
     scores : array (w, K)
@@ -203,11 +205,6 @@ def pseudo_classes(
         ``hard``: the allowed class of the highest score. ``soft``: the Euclidean projection of
         `factor` times the scores on the probability simplex over the allowed classes.
     factor : float, default=3.0
-
-    Raises
-    ------
-    ValueError
-        If `kind` is unknown.
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")

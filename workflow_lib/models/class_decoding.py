@@ -24,6 +24,8 @@ def nearest_scores(
 ) -> np.ndarray:
     """Return how near predicted class vectors (n, d) are to those of the classes (K, d).
 
+    Raises ValueError if `distance` is unknown.
+
     Parameters
     ----------
     outputs : array (n, d)
@@ -39,11 +41,6 @@ def nearest_scores(
     Returns
     -------
     array (n, K)
-
-    Raises
-    ------
-    ValueError
-        If `distance` is unknown.
     """
     check_choice("distance", distance, DISTANCES)
     if distance == "euclidean":
@@ -173,6 +170,8 @@ def decoded_scores(
 ) -> np.ndarray:
     """Return the class scores (n, K) that a decoder of class indicators finds.
 
+    Raises ValueError if `decoder` is unknown.
+
     Parameters
     ----------
     decoder : {"one_hot", "least_loss", "output_kernel", "candidates", "class_block", \
@@ -189,11 +188,6 @@ def decoded_scores(
     weights : array or None
         Weight of each coordinate of the embeddings (m,), or of the indicators followed by the
         memberships (K + C,); None for the first two decoders.
-
-    Raises
-    ------
-    ValueError
-        If `decoder` is unknown.
     """
     if decoder == "one_hot":
         return indicators

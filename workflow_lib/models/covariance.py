@@ -47,15 +47,12 @@ class ComponentPrecision:
 
     A covariance matrix Sigma = L L' is applied as Sigma^-1 v = L'^-1 (L^-1 v).
 
+    Raises ValueError if a covariance matrix is not positive definite; the message names the remedy.
+
     Parameters
     ----------
     covariance : float, array (d,) or array (d, d)
         The covariance as returned by `component_covariance`.
-
-    Raises
-    ------
-    ValueError
-        If a covariance matrix is not positive definite; the message names the remedy.
     """
 
     safe_to_load = True
@@ -93,10 +90,7 @@ def absolute_floor(Y: np.ndarray, variance_floor: float) -> float:
     (a component with variance near zero decides eq. (10) alone). Where the outputs do not vary
     at all, the floor is `variance_floor` itself.
 
-    Raises
-    ------
-    ValueError
-        If `variance_floor` is not positive.
+    Raises ValueError if `variance_floor` is not positive.
     """
     return floor_from_variance(float(Y.var(axis=0).mean()), variance_floor)
 
@@ -104,10 +98,7 @@ def absolute_floor(Y: np.ndarray, variance_floor: float) -> float:
 def floor_from_variance(mean_variance: float, variance_floor: float) -> float:
     """Return `absolute_floor` where the mean output variance is known.
 
-    Raises
-    ------
-    ValueError
-        If `variance_floor` is not positive.
+    Raises ValueError if `variance_floor` is not positive.
     """
     if not variance_floor > 0:
         raise ValueError(f"variance_floor must be positive; found {variance_floor}.")
@@ -158,10 +149,7 @@ def estimate_covariances(
 def clip_eigenvalues(matrix: np.ndarray, floor: float) -> np.ndarray:
     """Return symmetric matrices (..., d, d) with every eigenvalue raised to at least `floor`.
 
-    Raises
-    ------
-    ValueError
-        If a value is not finite.
+    Raises ValueError if a value is not finite.
     """
     matrix = np.asarray_chkfinite(matrix)
     symmetric = (matrix + np.swapaxes(matrix, -1, -2)) / 2
@@ -180,10 +168,7 @@ def clip_eigenvalues(matrix: np.ndarray, floor: float) -> np.ndarray:
 def inverse_factors(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return L^-1 (..., d, d), where Sigma = L L', and log det Sigma (...) of covariance matrices.
 
-    Raises
-    ------
-    ValueError
-        If a matrix is not positive definite; the message names the remedy.
+    Raises ValueError if a matrix is not positive definite; the message names the remedy.
     """
     try:
         factors = np.linalg.cholesky(covariances)

@@ -39,6 +39,8 @@ def mean_shift(
     non-negative weights, never falls (Cheng 1995; it is EM). A step that does not raise the density
     but for rounding is not taken. Logarithms of the shares keep a narrow kernel from giving 0 / 0.
 
+    Raises ValueError if a weight is negative or missing, or a row has none that is positive.
+
     Parameters
     ----------
     weights : array (n, l)
@@ -54,11 +56,6 @@ def mean_shift(
     tolerance : float, default=1e-6
         A row rests once its next step is shorter than this part of the root mean squared distance
         of the training outputs from their mean.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or missing, or a row has none that is positive.
     """
     if not (weights >= 0).all() or not weights.any(axis=1).all():
         raise ValueError(

@@ -51,10 +51,8 @@ class ForwardEmbedding:
     def transform(self, Y) -> np.ndarray:
         """Return the embeddings (n, m) of outputs `Y` (n, d), or series (n, T, p) or (n, T p).
 
-        Raises
-        ------
-        ValueError
-            If `Y` is not finite or has another number of columns (or steps) than the model.
+        Raises ValueError if `Y` is not finite or has another number of columns (or steps) than the
+        model.
         """
         return self.scores.transform(Y)
 

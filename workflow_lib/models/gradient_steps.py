@@ -34,6 +34,8 @@ class GradientSteps:
       at the place that is looked ahead to, in the variables of that place (Bengio,
       Boulanger-Lewandowski & Pascanu 2013, eq. (6) and (7)).
 
+    Raises ValueError for another optimiser, or a rate that is not positive.
+
     Parameters
     ----------
     optimiser : {"adagrad", "rmsprop", "nesterov"}
@@ -44,11 +46,6 @@ class GradientSteps:
     ----------
     state : dict of arrays
         For every name the sums, means or velocities.
-
-    Raises
-    ------
-    ValueError
-        For another optimiser, or a rate that is not positive.
     """
 
     def __init__(self, optimiser: str, learning_rate: float) -> None:

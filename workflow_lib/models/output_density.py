@@ -43,6 +43,8 @@ def fit_output_density(
 ) -> OutputDensity:
     """Return a density of outputs.
 
+    Raises ValueError if the kind is unknown.
+
     Parameters
     ----------
     Y : array (n, d)
@@ -59,11 +61,6 @@ def fit_output_density(
         Of the starts of the mixture.
     mixtures : dict or None, default=None
         Mixtures of these outputs by number of components, to which those that are fitted are added.
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown.
     """
     if kind == "gaussian":
         mean = Y.mean(axis=0)

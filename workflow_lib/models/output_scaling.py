@@ -39,17 +39,14 @@ class OutputScaling:
 def fit_output_scaling(Y: np.ndarray, scale: str) -> OutputScaling:
     """Fit the scaling to training outputs `Y` (n, d).
 
+    Raises ValueError if `scale` is unknown.
+
     Parameters
     ----------
     Y : array (n, d)
     scale : {"none", "center", "standard"}
         ``none``: the outputs as they are. ``center``: less the mean of these rows. ``standard``:
         also divided by their standard deviation; a constant coordinate keeps its unit.
-
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
     """
     if scale not in OUTPUT_SCALES:
         raise ValueError(f"scale must be one of {OUTPUT_SCALES}; found {scale!r}.")

@@ -38,6 +38,8 @@ class GaussianPosterior:
     m + G (y_hat - m) with m = sum_j w_j(y_hat) mu_j: a kernel density of a thousand outputs costs
     two matrix products.
 
+    Raises ValueError if the noise has another shape, is not finite or is no covariance.
+
     Parameters
     ----------
     weights : array (C,)
@@ -46,11 +48,6 @@ class GaussianPosterior:
         As of `workflow_lib.models.covariance`.
     noise_covariance : float, array (d,) or array (d, d)
         R: a variance of all outputs, one of each, or a covariance matrix. Zeros are allowed.
-
-    Raises
-    ------
-    ValueError
-        If the noise has another shape, is not finite or is no covariance.
     """
 
     def __init__(self, weights, means, covariances, covariance_type, noise_covariance) -> None:
@@ -125,10 +122,7 @@ class GaussianPosterior:
 def checked_noise(noise_covariance, dimension: int) -> np.ndarray:
     """Return the covariance of the noise as an array (), (d,) or (d, d).
 
-    Raises
-    ------
-    ValueError
-        If it has another shape, is not finite or is no covariance.
+    Raises ValueError if it has another shape, is not finite or is no covariance.
     """
     if noise_covariance is None:
         raise ValueError(

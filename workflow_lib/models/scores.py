@@ -35,10 +35,7 @@ class Scores(ABC):
     def transform(self, Y) -> np.ndarray:
         """Return the embeddings (n, m) of outputs.
 
-        Raises
-        ------
-        ValueError
-            If `Y` is not finite or has another shape than the outputs of fit.
+        Raises ValueError if `Y` is not finite or has another shape than the outputs of fit.
         """
 
     @abstractmethod

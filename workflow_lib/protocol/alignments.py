@@ -35,11 +35,8 @@ def run(dataset: Path, output: Path, kernel: str, output_widths: Sequence[float]
     one for each lattice value from half the smallest to twice the largest of `output_widths`, in
     units of `output_unit` of all rows.
 
-    Raises
-    ------
-    UserError
-        If the outputs are not series, tslearn is not installed, or a kernel value leaves the range
-        of floating-point numbers.
+    Raises UserError if the outputs are not series, tslearn is not installed, or a kernel value
+    leaves the range of floating-point numbers.
     """
     tree = read_artifact(dataset, "dataset")
     series = output_series(tree, dataset)

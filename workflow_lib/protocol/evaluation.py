@@ -57,6 +57,8 @@ def run_scores(
     classes (`workflow_lib.tasks.base.Task.errors_of_parts`), one row per part. The mean of relative
     errors over coordinates is the aRRMSE.
 
+    Raises UserError if the dataset has no class of this name.
+
     Parameters
     ----------
     dataset : path of the "dataset" artifact
@@ -67,11 +69,6 @@ def run_scores(
     coordinates : path of the CSV file of the coordinates
     experiment, dataset_name : names written into the rows
     positive_class : name of the class whose ranking is measured; None: that of each
-
-    Raises
-    ------
-    UserError
-        If the dataset has no class of this name.
     """
     data = read_artifact(dataset, "dataset")
     task, within = task_of(data), OutputRanges.of_dataset(data).within

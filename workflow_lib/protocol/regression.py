@@ -30,6 +30,8 @@ def run(
     fit without its fold (``heldout_outputs``). An item that averages over component counts holds
     these for each of them, in the group ``members``.
 
+    Raises UserError if the method cannot be fitted.
+
     Parameters
     ----------
     module : str
@@ -39,11 +41,6 @@ def run(
     settings : mapping
         Of `workflow_lib.methods.contract.base.method_of`.
     output, timings : path
-
-    Raises
-    ------
-    UserError
-        If the method cannot be fitted.
     """
     method = method_of(module, settings)
     split = split_data(method, artifacts)

@@ -119,10 +119,7 @@ def paired_t_test(first: Sequence[float], second: Sequence[float]) -> PairedTest
     With differences d_j, mean m and variance s^2 (divisor J - 1), t = m / sqrt(s^2 / J).
     This is the test of the paper's tables, where bold means a p value below 1e-3.
 
-    Raises
-    ------
-    ValueError
-        If the two have different lengths, or none.
+    Raises ValueError if the two have different lengths, or none.
     """
     differences = _paired_differences(first, second)
     return _test_mean(differences, variance_factor=1.0 / len(differences))
@@ -137,17 +134,15 @@ def corrected_resampled_t_test(
     2003). With small training sets and large test sets the factor is large and the test is
     conservative: few differences are significant.
 
+    Raises ValueError if the two have different lengths, or none, or if a number of rows is not
+    positive.
+
     Parameters
     ----------
     first, second : sequence of J floats
         Scores of the two methods, split by split.
     n_train, n_test : int
         Numbers of training and of test rows of each split.
-
-    Raises
-    ------
-    ValueError
-        If the two have different lengths, or none, or if a number of rows is not positive.
     """
     if n_train <= 0 or n_test <= 0:
         raise ValueError(f"n_train and n_test must be positive, found {n_train} and {n_test}")
@@ -170,6 +165,8 @@ def detectable_difference(
     Statistical Power Analysis for the Behavioral Sciences, 1988). Smaller true differences are
     likely to remain undetected.
 
+    Raises ValueError if there are fewer than two splits.
+
     Parameters
     ----------
     deviation : float
@@ -178,11 +175,6 @@ def detectable_difference(
         The number J of splits, and their training and test rows.
     risk, power : float
         The risk of the two-sided test, and the share of repetitions in which it is significant.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two splits.
     """
     if n_splits < 2:
         raise ValueError(f"at least two splits are needed, found {n_splits}")
@@ -201,10 +193,7 @@ def hedges_correction(degrees_of_freedom: int) -> float:
     0.80 for the differences of five splits and 0.56 for those of three. It is 0 for f = 1, where
     the uncorrected difference has no finite expectation.
 
-    Raises
-    ------
-    ValueError
-        If the degrees of freedom are not positive.
+    Raises ValueError if the degrees of freedom are not positive.
     """
     if degrees_of_freedom < 1:
         raise ValueError(f"degrees of freedom must be positive, found {degrees_of_freedom}")
@@ -223,10 +212,7 @@ def effect_sizes(first: Sequence[float], second: Sequence[float]) -> EffectSizes
 
     With two splits the first is NaN, since no factor removes its bias.
 
-    Raises
-    ------
-    ValueError
-        If the two have different lengths, or none.
+    Raises ValueError if the two have different lengths, or none.
     """
     differences = _paired_differences(first, second)
     n_splits, mean = len(differences), float(differences.mean())
@@ -254,15 +240,13 @@ def ranks_by_dataset(errors: np.ndarray) -> np.ndarray:
     Tied methods share the mean of their ranks. Errors are tied where they differ by rounding alone
     (`EQUALITY_TOLERANCE`), so that algebraically equal methods have the same rank.
 
+    Raises ValueError if it is not a table of finite numbers with at least one dataset and two
+    methods.
+
     Parameters
     ----------
     errors : array of shape (N, k)
         Of every method on every dataset; only their order within a dataset counts.
-
-    Raises
-    ------
-    ValueError
-        If it is not a table of finite numbers with at least one dataset and two methods.
     """
     errors = np.asarray(errors, dtype=float)
     if errors.ndim != 2 or len(errors) == 0 or errors.shape[1] < 2:
@@ -294,15 +278,12 @@ def friedman_test(errors: np.ndarray) -> FriedmanTest:
     1 - sum (t^3 - t) / (N k (k^2 - 1)) over groups of t tied methods. Iman and Davenport's
     F = (N - 1) chi2 / (N (k - 1) - chi2) is less conservative (Demsar 2006, section 3.2.2).
 
+    Raises ValueError as `ranks_by_dataset` does, or for a single dataset.
+
     Parameters
     ----------
     errors : array of shape (N, k)
         As in `ranks_by_dataset`; of at least two datasets.
-
-    Raises
-    ------
-    ValueError
-        As `ranks_by_dataset` does, or for a single dataset.
     """
     ranks = ranks_by_dataset(errors)
     n_datasets, n_methods = ranks.shape

@@ -54,10 +54,7 @@ def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
 def predicted_outputs(path: str | Path, training_size: int, method: str) -> np.ndarray:
     """Return the outputs (n_test, d) that a method without weak rows predicts, from an artifact.
 
-    Raises
-    ------
-    UserError
-        If there are none at this training size with a selected number of components.
+    Raises UserError if there are none at this training size with a selected number of components.
     """
     group = item_group(training_size, 0, SELECTED)
     items = read_artifact(path, "predictions")

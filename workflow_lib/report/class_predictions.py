@@ -52,10 +52,7 @@ class ClassPredictions:
 def read_classes(dataset: str | Path) -> ClassNames:
     """Return the classes of a "dataset" artifact.
 
-    Raises
-    ------
-    UserError
-        If its outputs are not classes.
+    Raises UserError if its outputs are not classes.
     """
     data = read_artifact(dataset, "dataset")
     if "classes" not in data:
@@ -145,10 +142,7 @@ def stored_mixture(
     It was fitted to `n_train` rows without a fold, the largest number for None, and has of the
     numbers of components the nearest to `n_components`, or the largest for None.
 
-    Raises
-    ------
-    UserError
-        If there is no such model, or it is not a mixture.
+    Raises UserError if there is no such model, or it is not a mixture.
     """
     fitted = read_artifact(models, "models")
     sizes = _numbers(fitted)

@@ -32,6 +32,8 @@ def draw_error_rates(
 ):
     """Return the figure: a panel for each of the parameters that some method selects.
 
+    Raises UserError if no method holds such shares.
+
     Parameters
     ----------
     kind : str
@@ -46,11 +48,6 @@ def draw_error_rates(
         The methods shown, with their label, color and marker.
     of_right_classes : bool, default=False
         Draw accuracies instead of error rates.
-
-    Raises
-    ------
-    UserError
-        If no method holds such shares.
     """
     trees = {method: curves_of_splits(regressions.get(method, ())) for method in methods}
     kernels = {method: usual_kernel(found) for method, found in trees.items() if found}

@@ -80,10 +80,7 @@ class PaperItem:
 def read_contents(path: str | Path) -> list[PaperItem]:
     """Return the tables and figures of papers, from a file ``paper_tables/contents.csv``.
 
-    Raises
-    ------
-    UserError
-        If the file is missing, or a line of it describes neither a table nor a figure.
+    Raises UserError if the file is missing, or a line of it describes neither a table nor a figure.
     """
     try:
         with open(path, encoding="utf-8", newline="") as file:

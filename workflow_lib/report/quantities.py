@@ -201,10 +201,8 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
     There may be none at all where the data lack a measure: splits whose test rows are of one class
     those of rankings, and datasets without losses between classes these losses.
 
-    Raises
-    ------
-    UserError
-        If another fit does not have it: the measures of classes are not those of other outputs.
+    Raises UserError if another fit does not have it: the measures of classes are not those of other
+    outputs.
     """
     measured = QUANTITIES[quantity]
     found = scores[scores["quantity"] == measured.measure.name]

@@ -69,11 +69,8 @@ class Published(NamedTuple):
 def read_scores(path: str | Path) -> pd.DataFrame:
     """Return the rows of a ``scores.csv``, with the columns `SCORES`.
 
-    Raises
-    ------
-    UserError
-        If the file is missing or has no rows, lacks a column, holds a value of the wrong kind or
-        names a fit and quantity twice; the message gives the file and the line.
+    Raises UserError if the file is missing or has no rows, lacks a column, holds a value of the
+    wrong kind or names a fit and quantity twice; the message gives the file and the line.
     """
     scores = read_results(path, SCORES, _EXPECTED | {"value": NUMBER}, unique=(*FIT, "quantity"))
     wrong = scores["quantity"].isin(_FRACTIONS) & ~scores["value"].between(0, 1)

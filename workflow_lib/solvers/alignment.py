@@ -24,10 +24,7 @@ def squared_dtw_distances(series: np.ndarray) -> np.ndarray:
     distance violates the triangle inequality; see
     `workflow_lib.solvers.output_kernels.clip_spectrum`.
 
-    Raises
-    ------
-    UserError
-        If tslearn is not installed.
+    Raises UserError if tslearn is not installed.
     """
     distances = _tslearn_metrics().cdist_dtw(np.asarray(series, dtype=np.float64)) ** 2
     return (distances + distances.T) / 2
@@ -44,17 +41,14 @@ def global_alignment_gram(series: np.ndarray, sigma: float) -> np.ndarray:
 
     The local kernel g / (2 - g) instead of g makes K positive semi-definite (Cuturi 2011).
 
+    Raises UserError if tslearn is not installed, or if the kernel of a series with itself leaves
+    the range of floating-point numbers: sigma is too small, or the series are too long.
+
     Parameters
     ----------
     series : array (N, T, p)
     sigma : float
         Width of the local kernel, in units of the series.
-
-    Raises
-    ------
-    UserError
-        If tslearn is not installed, or if the kernel of a series with itself leaves the range of
-        floating-point numbers: sigma is too small, or the series are too long.
     """
     series = np.asarray(series, dtype=np.float64)
     # The diagonal shows what leaves the range of numbers, so warnings are not needed.

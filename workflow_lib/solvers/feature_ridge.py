@@ -76,6 +76,9 @@ class FeatureRidge:
     Held-out rows take no part in a fit. Features that were chosen with their inputs (landmarks
     drawn from all rows) have seen these, but never a target.
 
+    Raises ValueError if `blocks` can be read only once, fold numbers are below -1, or, in a pass,
+    the blocks do not hold all rows.
+
     Parameters
     ----------
     blocks : iterable of (slice, array (b, r))
@@ -97,12 +100,6 @@ class FeatureRidge:
 
     With an intercept, sums are taken relative to the mean of the first block, which keeps the
     digits of features far from zero.
-
-    Raises
-    ------
-    ValueError
-        If `blocks` can be read only once, fold numbers are below -1, or, in a pass, the blocks do
-        not hold all rows.
     """
 
     def __init__(
@@ -124,16 +121,13 @@ class FeatureRidge:
     def prepare(self, targets: Sequence[Targets]) -> PreparedTargets:
         """Return the sums over the training rows of every fold, in one pass over the blocks.
 
+        Raises ValueError if a fold has no training rows, or targets are not given for every fold.
+
         Parameters
         ----------
         targets : sequence of array (n, m), or of callables from a slice of rows to an array (b, m)
             Targets of each fold; held-out rows are ignored. `m` may differ from fold to fold. One
             object given for all folds costs no more than the targets of one.
-
-        Raises
-        ------
-        ValueError
-            If a fold has no training rows, or targets are not given for every fold.
         """
         n_folds = len(self.heldout)
         if len(targets) != n_folds:

@@ -15,6 +15,9 @@ BLOCK_ROWS = 64
 def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> np.ndarray:
     """Return k(x_i, z_j) for all rows of `X` (n, q) and `Z` (m, q): an array (n, m).
 
+    Raises ValueError if the kernel is unknown, `gamma` is not positive, or a Tanimoto feature is
+    negative.
+
     Parameters
     ----------
     X : array (n, q)
@@ -29,11 +32,6 @@ def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> n
     gamma : float or None, default=None
         Inverse squared width of ``rbf``, inverse width of ``laplacian``; None means 1 / q, as in
         scikit-learn.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is unknown, `gamma` is not positive, or a Tanimoto feature is negative.
     """
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {KERNELS}; found {kernel!r}.")
@@ -62,6 +60,8 @@ def gram_from_products(
 ) -> np.ndarray:
     """Return the Gram matrix (n, m) of inputs of which only the inner products are known.
 
+    Raises ValueError if the kernel is another, or `gamma` is not positive.
+
     Parameters
     ----------
     products : array (n, m)
@@ -72,11 +72,6 @@ def gram_from_products(
         ``rbf``: exp(-gamma (x'x + z'z - 2 x'z)).
     gamma : float or None, default=None
         Inverse squared width of ``rbf``.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is another, or `gamma` is not positive.
     """
     if kernel == "linear":
         return products

@@ -169,10 +169,7 @@ class RoughDecomposition(Decomposition):
     def inverse(self, ridge: float) -> np.ndarray:
         """Return (K + ridge I)^-1 in float64, without the part of the constant vector if centred.
 
-        Raises
-        ------
-        LinAlgError
-            If the matrix is not positive definite.
+        Raises LinAlgError if the matrix is not positive definite.
         """
         n_rows = len(self._gram)
         ridged = self._gram + self._constant / n_rows if self._center else self._gram.copy()
@@ -204,6 +201,8 @@ def _mirror(lower: np.ndarray, block: int = 256) -> None:
 class SharedGram:
     """Held-out predictions where all folds share one Gram matrix.
 
+    Raises ValueError if `precision` is unknown.
+
     Parameters
     ----------
     K : array (n, n)
@@ -221,11 +220,6 @@ class SharedGram:
         many of them, everything is decomposed anew in float64. Without `center` and `overwrite`,
         `K` must not change until the last prediction. `SeparateGrams` and `WeakGrams` always
         work in float64.
-
-    Raises
-    ------
-    ValueError
-        If `precision` is unknown.
     """
 
     def __init__(

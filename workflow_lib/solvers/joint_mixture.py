@@ -84,6 +84,8 @@ def fit_joint_mixture(
 
     Without an iteration r are the posterior probabilities of the components under that mixture.
 
+    Raises ValueError if K plus its ridge is not positive definite; the message names the remedy.
+
     Parameters
     ----------
     K : array (l + w, l + w)
@@ -104,11 +106,6 @@ def fit_joint_mixture(
         w, the weight of a weak row relative to a labelled one.
     max_iter, tolerance
         As `MAX_ITER` and `TOLERANCE`.
-
-    Raises
-    ------
-    ValueError
-        If K plus its ridge is not positive definite; the message names the remedy.
     """
     state = _State(K, Y, start, floor, alpha, weak_likelihoods, weak_weight)
     objectives = [state.objective()]

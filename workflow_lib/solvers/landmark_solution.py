@@ -38,10 +38,8 @@ class LandmarkSolutionMixin:
     def _exceeds_gram_limit(self, n_rows: int, has_weak_rows: bool = False) -> bool:
         """Return whether `n_rows` rows, some of them weak or none, are too many for a Gram matrix.
 
-        Raises
-        ------
-        ValueError
-            If `max_gram_rows` is not positive; or if it is exceeded and landmarks cannot help.
+        Raises ValueError if `max_gram_rows` is not positive; or if it is exceeded and landmarks
+        cannot help.
         """
         limit = self._gram_limit()
         if n_rows <= limit:
@@ -67,17 +65,15 @@ class LandmarkSolutionMixin:
 
         Warns, in the name of the caller of `fit`, where the solution is an approximation.
 
+        Raises ValueError if `n_landmarks` is not positive, or the kernel is unknown or refuses the
+        inputs.
+
         Parameters
         ----------
         X : array (l, q)
         targets : array (l, d), or callable from a slice of rows to an array (b, d)
         alpha : float or array (d,)
             lambda_0 of eq. (13), of all columns of the targets or of each.
-
-        Raises
-        ------
-        ValueError
-            If `n_landmarks` is not positive, or the kernel is unknown or refuses the inputs.
         """
         if not self.n_landmarks >= 1:
             raise ValueError(f"n_landmarks must be at least 1; found {self.n_landmarks!r}.")

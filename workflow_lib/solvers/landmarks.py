@@ -44,6 +44,9 @@ def choose_landmarks(
 ) -> np.ndarray:
     """Return landmarks (m, q) for the rows of `X` (n, q).
 
+    Raises ValueError if `method` is unknown, `n_landmarks` is not positive, or the kernel is
+    precomputed, which leaves no inputs to choose.
+
     Parameters
     ----------
     X : array (n, q)
@@ -60,12 +63,6 @@ def choose_landmarks(
         most, drawn uniformly. Prefer ``k_means``: it comes closest to the exact solution, while
         leverage scores, made for the worst row, are often no better than ``uniform``.
     generator : numpy.random.Generator
-
-    Raises
-    ------
-    ValueError
-        If `method` is unknown, `n_landmarks` is not positive, or the kernel is precomputed, which
-        leaves no inputs to choose.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}.")
@@ -125,6 +122,8 @@ def leverage_scores(
 class LandmarkFeatures:
     """The features Z = k(X, L) U diag(s)^(-1/2) of landmarks L, with k(L, L) = U diag(s) U'.
 
+    Raises ValueError if the kernel is unknown, precomputed, or zero on all landmarks.
+
     Parameters
     ----------
     landmarks : array (m, q)
@@ -143,11 +142,6 @@ class LandmarkFeatures:
         which the square root would blow up. What is left out of Z Z' is as small.
     n_features : int
         r.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is unknown, precomputed, or zero on all landmarks.
     """
 
     def __init__(

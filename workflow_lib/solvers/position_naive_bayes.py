@@ -38,16 +38,13 @@ class PositionNaiveBayes(ClassifierMixin, BaseEstimator):
     def fit(self, X, y) -> PositionNaiveBayes:
         """Count the letters of each class.
 
+        Raises ValueError if a row is no sequence of letters, or the pseudo-count is not above zero.
+
         Parameters
         ----------
         X : array (n, longest length)
             Rows of letters of `workflow_lib.items.kinds.letters`.
         y : array (n,)
-
-        Raises
-        ------
-        ValueError
-            If a row is no sequence of letters, or the pseudo-count is not above zero.
         """
         if not self.pseudo_count > 0:
             raise ValueError(f"pseudo_count must be positive; found {self.pseudo_count!r}.")

@@ -120,10 +120,8 @@ class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X):
         """Return the predicted outputs (m,) or (m, d) of inputs `X` (m, q).
 
-        Raises
-        ------
-        UserError
-            If the checkpoint is missing or another one, or the package is not installed.
+        Raises UserError if the checkpoint is missing or another one, or the package is not
+        installed.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)

@@ -90,6 +90,8 @@ def fit_dual_coefficients(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the dual coefficients (n, m) and the intercepts (m,) for targets `T` (n, m).
 
+    Raises ValueError if K + Lambda is not positive definite; the message names the remedy.
+
     Parameters
     ----------
     K : array (n, n)
@@ -103,11 +105,6 @@ def fit_dual_coefficients(
         Fit an unpenalised intercept.
     weights : array (n,) or None, default=None
         Weights of the rows in that mean, which infinite ridges cannot tell; None means equal.
-
-    Raises
-    ------
-    ValueError
-        If K + Lambda is not positive definite; the message names the remedy.
     """
     n_rows = len(K)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), (n_rows,))

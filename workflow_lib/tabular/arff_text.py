@@ -27,6 +27,9 @@ def arff_table(
     SciPy reads the header. It would read the rows too, but without the lines in its messages, and
     it accepts rows that are too long.
 
+    Raises UserError for a header that cannot be read, and naming the line of a sparse row or one of
+    another number of values.
+
     Parameters
     ----------
     text : str
@@ -35,12 +38,6 @@ def arff_table(
         The file, for messages.
     missing : collection of str, default=()
         Cells that are missing besides ``?``.
-
-    Raises
-    ------
-    UserError
-        For a header that cannot be read, and naming the line of a sparse row or one of another
-        number of values.
     """
     from workflow_lib.tabular.typed_columns import cleaned
     from workflow_lib.tabular.user_table import Table

@@ -48,6 +48,10 @@ def text_table(
     Cells are stripped of surrounding space, blank lines are skipped, and so are delimiters at the
     end of lines where no column has a name.
 
+    Raises UserError naming the line that is not UTF-8 text, is too long, has unpaired quotes,
+    repeats the header or has another number of cells than it; for text without a row, invalid names
+    and an invalid delimiter.
+
     Parameters
     ----------
     content : bytes
@@ -69,13 +73,6 @@ def text_table(
         rows may lack a name; it is called `UNNAMED`.
     unit : str, default="line"
         What the lines are in the file itself.
-
-    Raises
-    ------
-    UserError
-        Naming the line that is not UTF-8 text, is too long, has unpaired quotes, repeats the header
-        or has another number of cells than it; for text without a row, invalid names and an invalid
-        delimiter.
     """
     import pandas
 

@@ -10,10 +10,7 @@ from workflow_lib.tabular.tables import wrong_source
 def fasta_entries(text: str, location: str) -> Iterator[tuple[int, str, str]]:
     """Yield the line number of each header, the header without `>`, and its letters.
 
-    Raises
-    ------
-    UserError
-        Naming the line: letters before the first header, or a header without letters.
+    Raises UserError naming the line: letters before the first header, or a header without letters.
     """
     number, header, parts = 0, None, []
     for at, line in enumerate([*map(str.strip, text.splitlines()), ">"], start=1):

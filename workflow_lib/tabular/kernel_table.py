@@ -28,6 +28,10 @@ def read_kernel_table(
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the kernel values between some rows of a table.
 
+    Raises UserError for a table of another size, values that are missing or not numbers, values
+    that differ by more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED
+    times the largest.
+
     Parameters
     ----------
     path : path
@@ -44,13 +48,6 @@ def read_kernel_table(
         The values, exactly symmetric and without negative eigenvalues; and ``least_eigenvalue``
         relative to the largest, ``clipped_eigenvalues`` (how many were set to zero, which changes
         the values of all rows and does not depend on outputs) and ``largest_change`` of a value.
-
-    Raises
-    ------
-    UserError
-        For a table of another size, values that are missing or not numbers, values that differ by
-        more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED times the
-        largest.
     """
     matrix = symmetric(path, _square(path, n_rows))[np.ix_(kept, kept)]
     return without_negative_eigenvalues(path, np.ascontiguousarray(matrix), CLIPPED)

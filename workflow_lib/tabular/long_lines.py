@@ -17,10 +17,7 @@ MAX_LINE_LENGTH = 1 << 24
 def lines_of(file: BinaryIO, location: str) -> Iterator[bytes]:
     """Yield the lines of a file with their ends.
 
-    Raises
-    ------
-    UserError
-        Naming the first line that is too long.
+    Raises UserError naming the first line that is too long.
     """
     number = 1
     while line := file.readline(MAX_LINE_LENGTH + 1):

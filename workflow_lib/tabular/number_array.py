@@ -12,11 +12,8 @@ from workflow_lib.tabular.tables import wrong_source
 def open_number_array(path: Path) -> np.ndarray:
     """Return the array in a file written by `numpy.save`; its values are read on access.
 
-    Raises
-    ------
-    UserError
-        When the file cannot be read, is damaged, or holds anything but integers and floats in rows
-        and columns.
+    Raises UserError when the file cannot be read, is damaged, or holds anything but integers and
+    floats in rows and columns.
     """
     try:
         with np.errstate(over="ignore"):

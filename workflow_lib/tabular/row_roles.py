@@ -105,17 +105,14 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     probability below `COPY_RISK` (one-sided binomial test). Fewer copies do no harm: those of test
     rows are left out of every split.
 
+    Raises UserError with the number of rows, and the lines of some of them.
+
     Parameters
     ----------
     table : Table
     outputs : array (n, d)
         NaN where missing.
     kinds : RowKinds
-
-    Raises
-    ------
-    UserError
-        With the number of rows, and the lines of some of them.
     """
     complete = ~np.isnan(outputs).any(axis=1)
     labelled = np.flatnonzero(kinds.labelled & complete)
@@ -168,10 +165,7 @@ def codes_of(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
 def group_codes(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the result of `codes_of` for a column of groups; `labelled` (n,) rows must have one.
 
-    Raises
-    ------
-    UserError
-        Naming the first line whose group is missing.
+    Raises UserError naming the first line whose group is missing.
     """
     codes, names = codes_of(rows.strings(name))
     for row in np.flatnonzero((codes < 0) & labelled):
@@ -218,17 +212,14 @@ def most_test_rows(counts: np.ndarray, n_test: int) -> int:
 def date_order(table: Table, name: str, order: str | None = None) -> str | None:
     """Return the order of day and month in the dates of a column; None where they need none.
 
+    Raises UserError where no order is given and the dates show none, or both.
+
     Parameters
     ----------
     table : Table
     name : str
     order : {"day-first", "month-first"} or None, default=None
         The order that the user gave; None: the one that the dates show.
-
-    Raises
-    ------
-    UserError
-        Where no order is given and the dates show none, or both.
     """
     if table.is_numeric(name):
         return None
@@ -258,11 +249,8 @@ def row_times(rows: Table, name: str, order: str | None = None) -> np.ndarray:
 
     `order` is that of day and month, as for `date_order`.
 
-    Raises
-    ------
-    UserError
-        Naming the first line whose time is missing, or neither a number nor a date; and as
-        `date_order`.
+    Raises UserError naming the first line whose time is missing, or neither a number nor a date;
+    and as `date_order`.
     """
     texts = rows.strings(name)
     for row in np.flatnonzero(texts == ""):

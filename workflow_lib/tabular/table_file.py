@@ -88,6 +88,8 @@ def read_table(
         Sequences with headers, as the columns ``class`` (the first word of the header), ``header``
         (all of it) and ``sequence``.
 
+    Raises UserError naming the file and the line or column that cannot be read.
+
     Parameters
     ----------
     path : str or path
@@ -107,11 +109,6 @@ def read_table(
     Returns
     -------
     Table
-
-    Raises
-    ------
-    UserError
-        Naming the file and the line or column that cannot be read.
     """
     location, ending, content = _checked_file(path, ENDINGS)
     if ending in (*PARQUET_ENDINGS, *HDF5_ENDINGS):
@@ -164,10 +161,7 @@ def text_rows(path: str | Path) -> tuple[list[int], list[list[str]]]:
 
     The first row may be a header or not; rows may have different lengths; blank rows are left out.
 
-    Raises
-    ------
-    UserError
-        For a file that cannot be read, is not UTF-8 text, or has unpaired quotes.
+    Raises UserError for a file that cannot be read, is not UTF-8 text, or has unpaired quotes.
     """
     location, _, content = _checked_file(path, TEXT_ENDINGS)
     return delimited_text.text_rows(content, location)

@@ -131,10 +131,7 @@ def records_of(
 
     Spaces before cells are left out where these are `spaced`.
 
-    Raises
-    ------
-    UserError
-        With a `location`, the file: naming the line whose quotes are not in pairs.
+    Raises UserError with a `location`, the file: naming the line whose quotes are not in pairs.
     """
     limit, begin = csv.field_size_limit(), 1
     # Texts of a table may be longer than Python's default limit.

@@ -61,10 +61,7 @@ def finite_number(text: str) -> float | None:
 def parse_number(text: str, missing_values: Sequence[str], location: str) -> float:
     """Return the number written in `text`, NaN when it is one of `missing_values`.
 
-    Raises
-    ------
-    UserError
-        Naming `location` and the value, when `text` is not a finite decimal number.
+    Raises UserError naming `location` and the value, when `text` is not a finite decimal number.
     """
     text = text.strip()
     if text in missing_values:
@@ -87,11 +84,8 @@ def numbers_of(
 ) -> np.ndarray:
     """Return the finite decimal numbers (m,) in m texts without surrounding space.
 
-    Raises
-    ------
-    UserError
-        Naming `location` and the column, from 1, of a text that is not a number, or not finite in
-        the `precision`.
+    Raises UserError naming `location` and the column, from 1, of a text that is not a number, or
+    not finite in the `precision`.
     """
     import numpy as np
 
@@ -195,10 +189,7 @@ def file_content(path: Path) -> bytes:
 def read_text(path: Path) -> str:
     """Return the UTF-8 text in the file `path`, without a byte order mark.
 
-    Raises
-    ------
-    UserError
-        When the file is missing, and as `checked_text`.
+    Raises UserError when the file is missing, and as `checked_text`.
     """
     return checked_text(file_content(path), str(path))
 
@@ -206,10 +197,7 @@ def read_text(path: Path) -> str:
 def utf8_text(content: bytes, location: str, remedy: str, has_lines: bool = True) -> str:
     """Return UTF-8 text; where it `has_lines`, without a byte order mark.
 
-    Raises
-    ------
-    UserError
-        Naming `location`, and where it `has_lines` the first line that is not UTF-8.
+    Raises UserError naming `location`, and where it `has_lines` the first line that is not UTF-8.
     """
     try:
         return content.decode("utf-8-sig" if has_lines else "utf-8")
@@ -226,11 +214,8 @@ def utf8_text(content: bytes, location: str, remedy: str, has_lines: bool = True
 def checked_text(content: bytes, location: str) -> str:
     """Return the UTF-8 text in `content`, without a byte order mark; `location` is the file.
 
-    Raises
-    ------
-    UserError
-        When it is blank or not UTF-8 text, or holds NUL bytes or a line that is too long
-        (`workflow_lib.tabular.long_lines`).
+    Raises UserError when it is blank or not UTF-8 text, or holds NUL bytes or a line that is too
+    long (`workflow_lib.tabular.long_lines`).
     """
     position = content.find(b"\0")
     if position >= 0:
@@ -274,6 +259,10 @@ def dataset_tree(
 ) -> dict[str, Any]:
     """Check a table and return it as the tree of a "dataset" artifact.
 
+    Raises UserError for fewer than two rows, outputs or inputs that are not finite, an input or an
+    output that is missing in every row, a row without any output, a constant output, no input, or
+    negative counts.
+
     Parameters
     ----------
     inputs : array or sparse matrix (n, q)
@@ -315,13 +304,6 @@ def dataset_tree(
         ``missing_inputs`` and ``missing_outputs`` (values), ``constant_outputs`` (columns); and
         `groups`. For sparse inputs ``inputs`` is a group, and the names of its columns are in
         ``terms``.
-
-    Raises
-    ------
-    UserError
-        For fewer than two rows, outputs or inputs that are not finite, an input or an output that
-        is missing in every row, a row without any output, a constant output, no input, or
-        negative counts.
     """
     import numpy as np
 

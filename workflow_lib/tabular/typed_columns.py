@@ -35,11 +35,8 @@ COLUMNS_ATTRIBUTE = "columns"
 def checked_names(location: str, names: Sequence[str]) -> list[str]:
     """Return the names of the columns of a table, each `composed`; `location` is the table.
 
-    Raises
-    ------
-    UserError
-        For no column, and naming the positions, counted from 1, of columns whose names are empty,
-        equal or hold NUL characters.
+    Raises UserError for no column, and naming the positions, counted from 1, of columns whose names
+    are empty, equal or hold NUL characters.
     """
     names = [composed(name) for name in names]
     if not names:
@@ -80,6 +77,9 @@ def no_name(location: str, position: int) -> UserError:
 def column_of(values: Sequence[Any], location: str) -> np.ndarray:
     """Return values of any type as a column: numbers unchanged, all others as stripped texts.
 
+    Raises UserError naming the row, counted from 1, of a value of another type; `values` that are
+    an error.
+
     Parameters
     ----------
     values : sequence of n values, or array (n, 1)
@@ -93,11 +93,6 @@ def column_of(values: Sequence[Any], location: str) -> np.ndarray:
     array (n,)
         Integers or floats; or objects that are texts, "" where missing, True or False for bool,
         and dates in the form of ISO 8601.
-
-    Raises
-    ------
-    UserError
-        Naming the row, counted from 1, of a value of another type; `values` that are an error.
     """
     if isinstance(values, UserError):
         raise values
@@ -174,10 +169,7 @@ def parquet_columns(content: bytes, location: str) -> tuple[dict[str, Any], list
 
     The second item is the names of the columns that are categories: dictionaries.
 
-    Raises
-    ------
-    UserError
-        When pyarrow is not installed, or the file is damaged.
+    Raises UserError when pyarrow is not installed, or the file is damaged.
     """
     try:
         import pyarrow
@@ -230,12 +222,9 @@ def hdf5_columns(content: bytes, location: str) -> tuple[dict[str, Any], list[st
     Datasets (n, 1) and (1, n), as MATLAB writes vectors, are columns. The second item is the names
     of the columns that are categories: enumerations.
 
-    Raises
-    ------
-    UserError
-        When the file is damaged, or holds groups, links or datasets that are kept in other files.
-        For a dataset of values that are neither numbers nor texts, or of more axes, the error is
-        the column.
+    Raises UserError when the file is damaged, or holds groups, links or datasets that are kept in
+    other files. For a dataset of values that are neither numbers nor texts, or of more axes, the
+    error is the column.
     """
     import h5py
 

@@ -101,6 +101,10 @@ class Table:
     ) -> Table:
         """Return the table with the columns `mapping`, from name to values.
 
+        Raises UserError for no column, columns of different length, no row, and names that are
+        empty or repeated. Columns of more than one axis, or with values of any other type, are
+        `unreadable`; it is an error if all columns are.
+
         Parameters
         ----------
         mapping : mapping from str to sequence
@@ -113,13 +117,6 @@ class Table:
             Texts that mark a missing value.
         categories : collection of str, default=()
             Columns that are known to be categories.
-
-        Raises
-        ------
-        UserError
-            For no column, columns of different length, no row, and names that are empty or
-            repeated. Columns of more than one axis, or with values of any other type, are
-            `unreadable`; it is an error if all columns are.
         """
         names = checked_names(location, [str(name) for name in mapping])
         by_name, unreadable = {}, {}
@@ -175,6 +172,8 @@ class Table:
     def with_formats(self, formats: Mapping[str, str]) -> Table:
         """Return the table that reads the numbers of some columns as they are written there.
 
+        Raises UserError for an example that is not the number 1234.5.
+
         Parameters
         ----------
         formats : mapping from str to str
@@ -182,11 +181,6 @@ class Table:
             (`workflow_lib.tabular.written_numbers`). Columns that the table does not have are
             ignored. A column whose values are all usual numbers, but not all in this format, is
             read as usual, and so are values that are no texts (of a DataFrame, for example).
-
-        Raises
-        ------
-        UserError
-            For an example that is not the number 1234.5.
         """
         read = {}
         for name, example in formats.items():
@@ -217,10 +211,7 @@ class Table:
         written in several ways has the first of them in all rows
         (`workflow_lib.tabular.cell_texts.one_spelling`).
 
-        Raises
-        ------
-        UserError
-            When there is no such column, naming the most similar name.
+        Raises UserError when there is no such column, naming the most similar name.
         """
         return self._texts(name).copy()
 
@@ -232,11 +223,8 @@ class Table:
     def numbers(self, name: str) -> np.ndarray:
         """Return the numbers (n_rows,) of a column, float64; NaN where missing.
 
-        Raises
-        ------
-        UserError
-            When there is no such column, and naming the line, the column and the value of the
-            first cell that is neither a finite number nor a mark of a missing value.
+        Raises UserError when there is no such column, and naming the line, the column and the value
+        of the first cell that is neither a finite number nor a mark of a missing value.
         """
         values = self._parsed(name)
         if values is None:
@@ -251,20 +239,14 @@ class Table:
         A column without any value is numeric. Dates and texts such as ``1_000`` or ``1e999`` are
         not numbers.
 
-        Raises
-        ------
-        UserError
-            When there is no such column.
+        Raises UserError when there is no such column.
         """
         return self._parsed(name) is not None
 
     def matrix(self, names: Sequence[str], complete: bool = False) -> np.ndarray:
         """Return the numbers (n_rows, d) of d columns, NaN where missing.
 
-        Raises
-        ------
-        UserError
-            As `numbers`; where `complete`, naming the first cell that is missing.
+        Raises UserError as `numbers`; where `complete`, naming the first cell that is missing.
         """
         values = np.empty((self.n_rows, len(names)))
         for column, name in enumerate(names):
@@ -281,10 +263,7 @@ class Table:
     def keys(self, name: str, what: str) -> list[str]:
         """Return the n_rows texts of a column whose rows are different; `what` they name.
 
-        Raises
-        ------
-        UserError
-            Naming the first line where the text is missing or repeated.
+        Raises UserError naming the first line where the text is missing or repeated.
         """
         known: dict[str, None] = {}
         for row, text in enumerate(self._texts(name)):
@@ -301,10 +280,7 @@ class Table:
     def named(self, name: str, option: str = "") -> str:
         """Return the name of a column in the form of `names`; `option` is where it is written.
 
-        Raises
-        ------
-        UserError
-            When there is no such column, naming the most similar name.
+        Raises UserError when there is no such column, naming the most similar name.
         """
         name = composed(name)
         if name in self._known:
@@ -321,6 +297,8 @@ class Table:
     def matching(self, patterns: Sequence[str], option: str = "") -> list[str]:
         """Return the names of the columns that match `patterns`, in the order of the file.
 
+        Raises UserError when a pattern matches no column, naming the most similar name.
+
         Parameters
         ----------
         patterns : sequence of str
@@ -329,11 +307,6 @@ class Table:
             in the brackets. Upper and lower case differ.
         option : str, default=""
             The option with these patterns, for messages.
-
-        Raises
-        ------
-        UserError
-            When a pattern matches no column, naming the most similar name.
         """
         chosen: set[str] = set()
         for pattern in map(composed, patterns):

@@ -40,6 +40,9 @@ def sheet_text(
     Of formulas the stored value is taken. Dates are written in the form of ISO 8601. Rows above the
     first filled cell stay, and columns left of it are left out.
 
+    Raises UserError when openpyxl is not installed, the file is damaged or would become too large,
+    there is no such sheet, or all are empty.
+
     Parameters
     ----------
     content : bytes
@@ -50,12 +53,6 @@ def sheet_text(
         Name of the sheet; None: the first that is neither hidden nor empty.
     or_first : bool, default=False
         Whether the first is read where no sheet has this name.
-
-    Raises
-    ------
-    UserError
-        When openpyxl is not installed, the file is damaged or would become too large, there is no
-        such sheet, or all are empty.
     """
     openpyxl = _openpyxl(location, "save the table as CSV UTF-8")
     try:

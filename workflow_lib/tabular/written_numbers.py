@@ -64,10 +64,7 @@ class NumberFormat(NamedTuple):
     def of(cls, example: str) -> NumberFormat:
         """Return the format in which the number 1234.5 is written as `example`.
 
-        Raises
-        ------
-        ValueError
-            When it is not written with the digits 1, 234 and 5.
+        Raises ValueError when it is not written with the digits 1, 234 and 5.
         """
         found = re.fullmatch(
             r"(.*?)\s*1([,.' _]?)234([.,])5\s*(.*?)", example.translate(_SAME_MARKS)

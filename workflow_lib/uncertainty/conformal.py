@@ -24,10 +24,7 @@ ROUNDING = 1e-9
 def rows_needed(level: float) -> int:
     """Return the fewest rows n with a finite half-width: ceil((n + 1) level) <= n.
 
-    Raises
-    ------
-    ValueError
-        If `level` is not between 0 and 1.
+    Raises ValueError if `level` is not between 0 and 1.
     """
     _check_level(level)
     return max(math.ceil(level / (1.0 - level) - ROUNDING), 1)
@@ -42,6 +39,8 @@ def half_widths(
     output. With fewer than `rows_needed` rows this rank exceeds n, no finite half-width has the
     guarantee, and the half-width is infinite.
 
+    Raises ValueError if `level` is not between 0 and 1.
+
     Parameters
     ----------
     residuals : array (m, d)
@@ -53,11 +52,6 @@ def half_widths(
         Fraction of a row that each residual represents; n is their sum, and the half-width is the
         smallest absolute residual for which the weights of all residuals up to it reach
         ceil((n + 1) level). None: 1 each.
-
-    Raises
-    ------
-    ValueError
-        If `level` is not between 0 and 1.
     """
     _check_level(level)
     sizes = np.abs(residuals)

@@ -226,15 +226,12 @@ class RegionsOfRows:
 
         NaN where an output is NaN, or there is no region.
 
+        Raises ValueError if `form` is none of these, or the outputs have another shape.
+
         Parameters
         ----------
         outputs : array (m, d)
         form : {"box", "ellipsoid"}, default="box"
-
-        Raises
-        ------
-        ValueError
-            If `form` is none of these, or the outputs have another shape.
         """
         if form not in FORMS:
             raise ValueError(f"form must be one of {', '.join(FORMS)}; found {form!r}.")

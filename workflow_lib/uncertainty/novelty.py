@@ -61,10 +61,7 @@ class NoveltyScale:
     def fit(cls, distances: np.ndarray) -> NoveltyScale:
         """Return the scale of the distances (n,) of training rows, each to the nearest other row.
 
-        Raises
-        ------
-        ValueError
-            If there is no distance.
+        Raises ValueError if there is no distance.
         """
         if not len(distances):
             raise ValueError("novelty needs the distance of at least one training row.")
@@ -88,6 +85,8 @@ def novelty_scale(inputs: PreparedInputs, kernel: str, seed: int) -> NoveltyScal
 def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -> np.ndarray:
     """Return the distances of training rows, each to the nearest other row.
 
+    Raises ValueError if there are fewer than two training rows.
+
     Parameters
     ----------
     inputs : PreparedInputs
@@ -100,11 +99,6 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
     Returns
     -------
     array (min(n, MAX_LEFT_OUT),)
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two training rows.
     """
     n_rows = len(inputs.folds)
     if n_rows < 2:

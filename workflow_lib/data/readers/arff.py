@@ -40,10 +40,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     missing input (``?``) is NaN, in all indicator columns when it is nominal; rows with a
     missing output are dropped and counted. Nominal outputs are read as numbers.
 
-    Raises
-    ------
-    UserError
-        Naming the file, the line, the column and the value that cannot be read.
+    Raises UserError naming the file, the line, the column and the value that cannot be read.
     """
     import numpy as np
 

@@ -119,11 +119,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     Files are searched by name among `sources` and in ``folder`` of `options`.
 
-    Raises
-    ------
-    UserError
-        For files that are missing or exist in two forms; naming the file, the line and the column
-        that cannot be read; for folders without a class, and as `class_information`.
+    Raises UserError for files that are missing or exist in two forms; naming the file, the line and
+    the column that cannot be read; for folders without a class, and as `class_information`.
     """
     import numpy as np
 
@@ -200,12 +197,9 @@ def class_information(
     An attribute that is -1 for a class is replaced by its mean over the other classes, and the
     attributes of a class are then scaled to unit length.
 
-    Raises
-    ------
-    UserError
-        For missing files; naming the file, the line and the column that cannot be read; for two
-        classes with the same name, numbers of classes that are not 1, 2, ..., a matrix of
-        attributes of another size, and an attribute that is not known for any class.
+    Raises UserError for missing files; naming the file, the line and the column that cannot be
+    read; for two classes with the same name, numbers of classes that are not 1, 2, ..., a matrix of
+    attributes of another size, and an attribute that is not known for any class.
     """
     from workflow_lib.data.class_tables import described_vectors
 
@@ -312,10 +306,8 @@ def find_files(
     in the `archive` (tar or zip, by name) among `sources` or in `folder`, in only one of these
     places. Files of a folder are sorted, those of an archive are in its order.
 
-    Raises
-    ------
-    UserError
-        When there is no such file, when there are two instead of one, and for damaged files.
+    Raises UserError when there is no such file, when there are two instead of one, and for damaged
+    files.
     """
     name = PurePosixPath(pattern).name
     unpacked = [path for path in sources if path.name == name]
@@ -350,10 +342,7 @@ def only_file(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the non-blank lines of the only file of this name, each with its place.
 
-    Raises
-    ------
-    UserError
-        As `find_files`, and when the archive holds two files of this name.
+    Raises UserError as `find_files`, and when the archive holds two files of this name.
     """
     first = None
     for file in find_files(folder, sources, archive, name):
@@ -426,10 +415,7 @@ def text_of(line: bytes, location: str) -> str:
 def line_of_numbers(line: bytes, location: str, precision: type | None = None) -> np.ndarray:
     """Return the numbers of a line, separated by white space, in single precision by default.
 
-    Raises
-    ------
-    UserError
-        As `workflow_lib.tabular.tables.numbers_of`.
+    Raises UserError as `workflow_lib.tabular.tables.numbers_of`.
     """
     import numpy as np
 

@@ -61,13 +61,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     Files are searched by name among `sources` and in ``folder`` of `options`.
 
-    Raises
-    ------
-    UserError
-        For files that are missing or exist in two forms; naming the file, the line and the column
-        that cannot be read; for numbers of classes without a name, files of different lengths, a
-        file name of another class than that of the label; and as
-        `workflow_lib.data.readers.awa.class_information`.
+    Raises UserError for files that are missing or exist in two forms; naming the file, the line and
+    the column that cannot be read; for numbers of classes without a name, files of different
+    lengths, a file name of another class than that of the label; and as
+    `workflow_lib.data.readers.awa.class_information`.
     """
     import numpy as np
 

@@ -68,11 +68,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     the ``bag``, and of the ``numbers`` as JSON, with which tables of new rows are read. What is
     left out: `workflow_lib.data.bags_of_rows.labelled_bags`.
 
-    Raises
-    ------
-    UserError
-        As `workflow_lib.tabular.table_file.read_table`; if a column is missing or does not hold
-        numbers, a row names no bag, or there are not two classes of bags.
+    Raises UserError as `workflow_lib.tabular.table_file.read_table`; if a column is missing or does
+    not hold numbers, a row names no bag, or there are not two classes of bags.
     """
     import numpy as np
 

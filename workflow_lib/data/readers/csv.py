@@ -52,10 +52,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     lines are skipped. Missing inputs are NaN; rows with a missing output or group are dropped and
     counted. Columns that are neither inputs nor outputs may hold anything.
 
-    Raises
-    ------
-    UserError
-        Naming the file, the line, the column and the value that cannot be read.
+    Raises UserError naming the file, the line, the column and the value that cannot be read.
     """
     import numpy as np
 

@@ -95,10 +95,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Each is counted under the first of these reasons that applies, in ``exclusions`` of ``report``;
     ``excluded_names`` lists their NSC numbers.
 
-    Raises
-    ------
-    UserError
-        Naming the file, the line and the column that cannot be read; when RDKit is not installed.
+    Raises UserError naming the file, the line and the column that cannot be read; when RDKit is not
+    installed.
     """
     import numpy as np
 

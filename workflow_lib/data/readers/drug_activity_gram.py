@@ -77,11 +77,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     Files are searched by name among `sources`, then in ``folder`` of `options`.
 
-    Raises
-    ------
-    UserError
-        Naming the file and the line that cannot be read; for a matrix that is not square, not
-        symmetric or not positive semi-definite, by how much; for ids that are repeated or unknown.
+    Raises UserError naming the file and the line that cannot be read; for a matrix that is not
+    square, not symmetric or not positive semi-definite, by how much; for ids that are repeated or
+    unknown.
     """
     import numpy as np
 

@@ -79,10 +79,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     day the first is kept. Calls that cannot be used are counted by reason in ``exclusions`` of
     ``report``.
 
-    Raises
-    ------
-    UserError
-        Naming the archive, the member and the line that cannot be read.
+    Raises UserError naming the archive, the member and the line that cannot be read.
     """
     import numpy as np
 

@@ -132,11 +132,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     Files are searched by name among `sources`, then in ``folder`` of `options`.
 
-    Raises
-    ------
-    UserError
-        For files that are missing or exist in two forms; naming the file, the line and the video
-        that cannot be read, is out of range or repeated; for too few videos of a role.
+    Raises UserError for files that are missing or exist in two forms; naming the file, the line and
+    the video that cannot be read, is out of range or repeated; for too few videos of a role.
     """
     import numpy as np
 

@@ -209,6 +209,8 @@ def codebook_classes(
     They are those of the option ``codebook_classes`` or, where it is null, the classes without a
     class vector; never those of ``left_out_classes``. None of them is a row of the dataset.
 
+    Raises UserError for another number of sources, and for codebook classes that do not exist.
+
     Parameters
     ----------
     options : Options
@@ -216,11 +218,6 @@ def codebook_classes(
         As for `read`.
     class_names : sequence of str
         All classes of the collection of images, in any order.
-
-    Raises
-    ------
-    UserError
-        For another number of sources, and for codebook classes that do not exist.
     """
     import numpy as np
 

@@ -63,11 +63,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     earlier image of their class, all that two classes have in common, and those that cannot be read
     are left out and counted in ``exclusions`` of ``report``, with those that are not drawn.
 
-    Raises
-    ------
-    UserError
-        When the collection cannot be read, a class is not in it, or fewer than
-        ``images_per_class`` images of a class are left.
+    Raises UserError when the collection cannot be read, a class is not in it, or fewer than
+    ``images_per_class`` images of a class are left.
     """
     import numpy as np
 

@@ -90,10 +90,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     Files are searched by name among `sources`, then in ``folder`` of `options`.
 
-    Raises
-    ------
-    UserError
-        Listing the missing files, or naming the file and the line that cannot be read.
+    Raises UserError listing the missing files, or naming the file and the line that cannot be read.
     """
     import numpy as np
     from scipy.sparse import hstack

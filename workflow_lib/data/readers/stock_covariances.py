@@ -55,11 +55,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     and the last day of the prices of a row. Rows that cannot be used are counted by reason in
     ``exclusions`` of ``report``.
 
-    Raises
-    ------
-    UserError
-        Naming the archive, the member and the line that cannot be read; if a company has no prices,
-        or no row can be used.
+    Raises UserError naming the archive, the member and the line that cannot be read; if a company
+    has no prices, or no row can be used.
     """
     import numpy as np
 

@@ -81,10 +81,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     N(mean of the component, I). ``truth`` in the tree holds ``weights`` (C,), ``means`` (C, d) and
     ``component`` (n,); ``report`` holds the options used. `sources` is not used.
 
-    Raises
-    ------
-    UserError
-        When there are fewer rows than input dimensions, or as many.
+    Raises UserError when there are fewer rows than input dimensions, or as many.
     """
     import numpy as np
     from sklearn.decomposition import KernelPCA

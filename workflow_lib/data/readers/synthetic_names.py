@@ -49,10 +49,7 @@ class Options(Settings):
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Draw the rows; the same options and `seed` always give the same data; no `sources`.
 
-    Raises
-    ------
-    UserError
-        For an encoder that does not exist.
+    Raises UserError for an encoder that does not exist.
     """
     import numpy as np
 

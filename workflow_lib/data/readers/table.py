@@ -194,13 +194,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``rows`` and the texts of groups are JSON in arrays of bytes. ``series_length`` in ``names`` is
     d, for outputs that are steps of a series.
 
-    Raises
-    ------
-    UserError
-        Naming the file and the line or the option at fault: too few labelled rows, an output that
-        is constant or not numeric, a column that is used twice, no input, unpaired rows that are
-        copies of labelled rows (`workflow_lib.tabular.row_roles.check_unpaired`), and as
-        `workflow_lib.tabular.table_file.read_table`.
+    Raises UserError naming the file and the line or the option at fault: too few labelled rows, an
+    output that is constant or not numeric, a column that is used twice, no input, unpaired rows
+    that are copies of labelled rows (`workflow_lib.tabular.row_roles.check_unpaired`), and as
+    `workflow_lib.tabular.table_file.read_table`.
     """
     from workflow_lib.tabular.table_file import read_table
 

@@ -27,11 +27,8 @@ class Options(table.Options):
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the dataset of `workflow_lib.data.readers.table.read`; `seed` is not used.
 
-    Raises
-    ------
-    UserError
-        For an archive that is damaged or lacks the table, for an output below 0 that would become
-        log(1 + y), and as the reader ``table``.
+    Raises UserError for an archive that is damaged or lacks the table, for an output below 0 that
+    would become log(1 + y), and as the reader ``table``.
     """
     from workflow_lib.core.archives import opened_zip, readable
     from workflow_lib.tabular.table_file import read_table

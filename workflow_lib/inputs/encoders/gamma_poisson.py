@@ -68,10 +68,7 @@ class Encoder:
     def fit(cls, column: TrainingColumn, seed: int = 0) -> Encoder:
         """Return the encoder of the texts of training and weak rows; `seed` starts the topics.
 
-        Raises
-        ------
-        UserError
-            If skrub is not installed.
+        Raises UserError if skrub is not installed.
         """
         levels = np.array(column.levels, dtype=object)
         texts = levels[np.concatenate([column.codes, column.others])]

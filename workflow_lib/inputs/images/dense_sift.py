@@ -60,6 +60,8 @@ def dense_sift(
     unit length, cut at 0.2, and replaced by the square roots of the shares of their sum
     (RootSIFT: Arandjelovic & Zisserman 2012). Flat patches are left out.
 
+    Raises UserError when Pillow is not installed.
+
     Parameters
     ----------
     image : uint8 array (height, width, 3)
@@ -80,11 +82,6 @@ def dense_sift(
         colour, unless flat patches are kept.
     positions : float32 array (m, 2)
         Centres of the patches from the left and from the top, from 0 to 1.
-
-    Raises
-    ------
-    UserError
-        When Pillow is not installed.
     """
     grey = grey_levels(image)
     height, width = grey.shape

@@ -12,6 +12,8 @@ SIDE = 48
 def thumbnail(image: np.ndarray, side: int = SIDE) -> np.ndarray:
     """Return the image in a square, in its own proportions and centred on white.
 
+    Raises UserError when Pillow is not installed.
+
     Parameters
     ----------
     image : uint8 array (height, width, 3)
@@ -21,11 +23,6 @@ def thumbnail(image: np.ndarray, side: int = SIDE) -> np.ndarray:
     Returns
     -------
     uint8 array (side, side, 3)
-
-    Raises
-    ------
-    UserError
-        When Pillow is not installed.
     """
     shape = np.array(image.shape[:2])
     # A very long image keeps at least one line of pixels.

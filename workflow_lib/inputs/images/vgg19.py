@@ -64,6 +64,8 @@ def network_input(image: np.ndarray) -> np.ndarray:
     pixels in the middle are cut out, divided by 255 and standardised by the means and deviations
     of ImageNet.
 
+    Raises UserError when Pillow is not installed.
+
     Parameters
     ----------
     image : uint8 array (height, width, 3)
@@ -71,11 +73,6 @@ def network_input(image: np.ndarray) -> np.ndarray:
     Returns
     -------
     float32 array (3, 224, 224)
-
-    Raises
-    ------
-    UserError
-        When Pillow is not installed.
     """
     shorter = min(image.shape[:2])
     for axis, side in enumerate(image.shape[:2]):
@@ -132,10 +129,7 @@ class Vgg19Features:
     def transform(self, images: Iterable[np.ndarray]) -> np.ndarray:
         """Return the features, float64 (n, 4096), of uint8 images (height, width, 3).
 
-        Raises
-        ------
-        UserError
-            When Pillow is not installed.
+        Raises UserError when Pillow is not installed.
         """
         torch = imported_torch("VGG19")
         found = [np.empty((0, N_FEATURES))]
@@ -200,10 +194,7 @@ def draw_weights(network: Any, seed: int, torch: Any) -> None:
 def load_weights(network: Any, path: Path, published: Published, torch: Any) -> None:
     """Put the weights in the file `path` into the network, which may lack the last layers.
 
-    Raises
-    ------
-    UserError
-        When there is no such file, or it holds other weights.
+    Raises UserError when there is no such file, or it holds other weights.
     """
     if not path.is_file():
         raise UserError(

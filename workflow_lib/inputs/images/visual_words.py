@@ -62,10 +62,7 @@ class Images:
         They are the centres of k-means clustering of at most `MAX_SAMPLED` descriptors, drawn with
         equal probability.
 
-        Raises
-        ------
-        ValueError
-            If there are fewer different descriptors than words.
+        Raises ValueError if there are fewer different descriptors than words.
         """
         from sklearn.cluster import KMeans
 

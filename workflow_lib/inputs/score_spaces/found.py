@@ -49,10 +49,7 @@ def _arguments_of(model: str) -> tuple[str, ...]:
 def terms_module(model) -> ModuleType:
     """Return the module of a model's kind.
 
-    Raises
-    ------
-    TypeError
-        If its class names no kind.
+    Raises TypeError if its class names no kind.
     """
     kind = getattr(type(model), "score_terms", None)
     if kind is None:

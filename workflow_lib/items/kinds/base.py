@@ -62,10 +62,7 @@ class ItemKind:
 def item_kinds() -> dict[str, ItemKind]:
     """Return what the module of every kind declares, by its name, without importing any.
 
-    Raises
-    ------
-    UserError
-        If `pack` or `unpack` is missing.
+    Raises UserError if `pack` or `unpack` is missing.
     """
     kinds, page = {}, "workflow_lib/items/kinds/base.py"
     for name, path in ITEM_KINDS.paths.items():
@@ -92,10 +89,7 @@ def kind_of(data: Mapping[str, Any]) -> str:
 def items_of(data: Mapping[str, Any], rows: np.ndarray | None = None) -> Any:
     """Return the items in some rows (None: all) of the tree of a "dataset" artifact.
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind, or a row is no item of it.
+    Raises ValueError if there is no such kind, or a row is no item of it.
     """
     return ITEM_KINDS.load(kind_of(data)).unpack(data, rows)
 

@@ -23,10 +23,7 @@ def pack(counts: np.ndarray, n_words: int) -> dict[str, Any]:
 def unpack(data: Mapping[str, Any], rows: np.ndarray | None = None) -> np.ndarray:
     """Return the counts (n, W) of the words of whole items, in some rows.
 
-    Raises
-    ------
-    ValueError
-        If there are no counts of each word, or one is negative.
+    Raises ValueError if there are no counts of each word, or one is negative.
     """
     counts = np.asarray(data["inputs"] if rows is None else data["inputs"][rows])
     n_words = int(data["items"]["n_words"])

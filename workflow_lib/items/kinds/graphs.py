@@ -62,10 +62,7 @@ def graphs_in(rows: np.ndarray, items: Mapping[str, Any] | None = None) -> list[
 
     Trailing values of a row are ignored.
 
-    Raises
-    ------
-    ValueError
-        If a row is no graph.
+    Raises ValueError if a row is no graph.
     """
     rows, n_numbers = np.asarray(rows), int((items or {}).get("n_node_numbers", 0))
     found = []

@@ -47,10 +47,7 @@ def letter_rows(sequences: Sequence[str], letters: str, length: int | None = Non
 def sequences_in(rows: np.ndarray) -> list[np.ndarray]:
     """Return the sequences of letters, integer arrays with -1 for an unknown letter, of rows.
 
-    Raises
-    ------
-    ValueError
-        If a row holds other numbers than letters, or no letter.
+    Raises ValueError if a row holds other numbers than letters, or no letter.
     """
     rows = np.asarray(rows)
     codes = np.rint(rows).astype(np.int64)

@@ -26,10 +26,7 @@ def pack(counts: Any, states: np.ndarray) -> dict[str, Any]:
 def unpack(data: Mapping[str, Any], rows: np.ndarray | None = None) -> Any:
     """Return the counts (n, q) of some rows, sparse.
 
-    Raises
-    ------
-    ValueError
-        If not every column has a state, or a count is negative.
+    Raises ValueError if not every column has a state, or a count is negative.
     """
     counts, states = inputs_of(data), np.asarray(data["term_states"])
     if states.shape != (counts.shape[1],):

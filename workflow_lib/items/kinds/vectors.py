@@ -27,10 +27,7 @@ def pack(sequences: Sequence[np.ndarray]) -> dict[str, Any]:
 def unpack(data: Mapping[str, Any], rows: np.ndarray | None = None) -> list[np.ndarray]:
     """Return the sequences, arrays (K, d), of some rows.
 
-    Raises
-    ------
-    ValueError
-        If a row does not begin with a length that it has room for.
+    Raises ValueError if a row does not begin with a length that it has room for.
     """
     found = np.asarray(data["inputs"] if rows is None else data["inputs"][rows])
     n_numbers = int(data["items"]["n_numbers"])

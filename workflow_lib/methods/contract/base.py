@@ -76,10 +76,7 @@ class Method(ABC):
     def select(self, data: FitData) -> Selection:
         """Return the best grid point, and its prediction of each training row without its fold.
 
-        Raises
-        ------
-        UserError
-            If the method cannot be fitted to these rows.
+        Raises UserError if the method cannot be fitted to these rows.
         """
 
     @abstractmethod
@@ -125,10 +122,7 @@ PAGE = "docs/add-a-method.md"
 def method_modules() -> dict[str, MethodModule]:
     """Return what the module of every regressor declares, without importing any.
 
-    Raises
-    ------
-    UserError
-        If a method lacks a member, or a module with its keys.
+    Raises UserError if a method lacks a member, or a module with its keys.
     """
     paths, keys = METHODS.paths, METHOD_KEYS.paths
     for name, path in paths.items():
@@ -146,10 +140,7 @@ def method_modules() -> dict[str, MethodModule]:
 def read_module(path: Path) -> MethodModule:
     """Return the declarations of the module of a method, from its source.
 
-    Raises
-    ------
-    UserError
-        If one of `MEMBERS` is missing.
+    Raises UserError if one of `MEMBERS` is missing.
     """
     found = declared(path)
     every = f"{', '.join(MEMBERS[:-1])} and {MEMBERS[-1]}, as every method has them"

@@ -65,10 +65,7 @@ class OnChangedInputs(base.Method):
     def select(self, data: FitData) -> base.Selection:
         """Return what the method selects on the inputs with the least score.
 
-        Raises
-        ------
-        UserError
-            If no grid point can be used.
+        Raises UserError if no grid point can be used.
         """
         best, failures, curves = None, [], GridErrors()
         for point in combinations(self._grid):

@@ -202,6 +202,8 @@ def learned_features(
 ) -> Features:
     """Return the features that a transformer learns from raw inputs.
 
+    Raises ValueError if its features are not finite.
+
     Parameters
     ----------
     transformer : transformer
@@ -212,11 +214,6 @@ def learned_features(
         Learned from the labelled rows.
     n_labelled : int
         Rows whose features have the mean zero and the mean variance one.
-
-    Raises
-    ------
-    ValueError
-        If its features are not finite.
     """
     from sklearn.base import clone
 

@@ -77,10 +77,7 @@ class OutputModelKind(NamedTuple):
 def read_kind(path: Path) -> OutputModelKind:
     """Return what the module of a kind declares, from its source.
 
-    Raises
-    ------
-    UserError
-        If something is missing.
+    Raises UserError if something is missing.
     """
     found, needed = declared(path), (*LITERALS, "Model", *FUNCTIONS)
     every = f"{', '.join(needed[:-1])} and {needed[-1]}, as every kind of models has them"

@@ -17,10 +17,7 @@ def model_kinds() -> dict[str, OutputModelKind]:
 def kind_of(model: object) -> str:
     """Return the kind of a model.
 
-    Raises
-    ------
-    TypeError
-        If it is of no kind.
+    Raises TypeError if it is of no kind.
     """
     classes = {kind: OUTPUT_MODELS.load(kind).Model for kind in model_kinds()}
     for kind, model_class in classes.items():

@@ -100,15 +100,12 @@ class Fit(NamedTuple):
 class RowReader:
     """Rows of a matrix in memory or on disk, in batches, as finite float64.
 
+    Raises ValueError if `Y` has more than two axes, no rows or no columns.
+
     Parameters
     ----------
     Y : array (n, d) or (n,), or anything with a shape that gives rows when sliced
         For example an h5py dataset, of which only the rows of a batch are ever in memory.
-
-    Raises
-    ------
-    ValueError
-        If `Y` has more than two axes, no rows or no columns.
     """
 
     def __init__(self, Y) -> None:
@@ -125,10 +122,7 @@ class RowReader:
     def read(self, start: int, stop: int) -> np.ndarray:
         """Return the rows from `start` to before `stop`: an array (stop - start, d).
 
-        Raises
-        ------
-        ValueError
-            If a value is not finite; the message names the row.
+        Raises ValueError if a value is not finite; the message names the row.
         """
         rows = as_numbers(self._rows[start:stop], "Y")
         rows = rows.reshape(len(rows), self.dimension)

@@ -18,10 +18,7 @@ from workflow_lib.models.state_spaces.series import SeriesBatch
 class PykalmanSeries:
     """Series prepared for pykalman.
 
-    Raises
-    ------
-    ValueError
-        If a step is observed in part, which pykalman would treat as wholly missing.
+    Raises ValueError if a step is observed in part, which pykalman would treat as wholly missing.
     """
 
     def __init__(self, series: SeriesBatch) -> None:

@@ -23,6 +23,8 @@ from workflow_lib.models.scores import Scores
 class StateSpaceScores(Scores):
     """The reduced Fisher embedding of series under a fitted state-space model.
 
+    Raises ValueError for the full form.
+
     Parameters
     ----------
     model : StateSpaceModel
@@ -30,11 +32,6 @@ class StateSpaceScores(Scores):
     form : {"reduced"}
     covariance_block : str
         Of no use here.
-
-    Raises
-    ------
-    ValueError
-        For the full form.
     """
 
     leading = ("initial", "state")
@@ -67,10 +64,7 @@ class StateSpaceScores(Scores):
     def transform(self, Z) -> np.ndarray:
         """Return the embeddings (n, m) of series `Z`, (n, T, p) or (n, T p).
 
-        Raises
-        ------
-        ValueError
-            If `Z` has another shape than the series of fit, or a number is missing.
+        Raises ValueError if `Z` has another shape than the series of fit, or a number is missing.
         """
         model, Z = self.model, self._series(Z)
         states = model.smooth(Z)

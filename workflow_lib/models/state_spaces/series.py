@@ -47,6 +47,9 @@ class SeriesBatch(NamedTuple):
 def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
     """Return the series that a user gave.
 
+    Raises ValueError if lengths differ within an array, the shape is not that of series, a number
+    is infinite, or the numbers per step differ from `observation_dim`.
+
     Parameters
     ----------
     Z : array (n, T, p), array (n, T p), or list of arrays (T_i, p) or (T_i p,)
@@ -54,12 +57,6 @@ def read_series(Z, observation_dim: int | None = None) -> SeriesBatch:
     observation_dim : int or None, default=None
         Numbers per step p of series that come without an axis of their own for it; None means 1.
         A given number must agree with that axis where there is one.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ within an array, the shape is not that of series, a number is infinite,
-        or the numbers per step differ from `observation_dim`.
     """
     if isinstance(Z, list | tuple):
         return _read_list(Z, observation_dim)

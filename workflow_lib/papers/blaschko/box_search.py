@@ -74,17 +74,14 @@ class _Nodes(NamedTuple):
 class BoxSearch:
     """A search for boxes in one image, whose queue is kept from detection to detection.
 
+    Raises UserError if `max_overlap` is not in this range.
+
     Parameters
     ----------
     score : BoxScore
     max_overlap : float, default=0.5
         The overlap with an earlier detection from which on a box is ruled out, above 0 and at
         most 1.
-
-    Raises
-    ------
-    UserError
-        If `max_overlap` is not in this range.
     """
 
     def __init__(self, score: BoxScore, max_overlap: float = 0.5) -> None:

@@ -29,10 +29,7 @@ def box_dataset_tree(
     ``inputs``, ``points`` and ``boxes``: see `workflow_lib.papers.blaschko.item_kinds.points`. A
     side of the boxes may be the same in all images.
 
-    Raises
-    ------
-    UserError
-        As `check_box` and `workflow_lib.tabular.tables.dataset_tree`.
+    Raises UserError as `check_box` and `workflow_lib.tabular.tables.dataset_tree`.
     """
     from workflow_lib.papers.blaschko.item_kinds.points import pack, word_shares
 
@@ -55,10 +52,7 @@ def box_dataset_tree(
 def check_box(box: Sequence[float], size: Sequence[int], location: str) -> None:
     """Raise unless a box lies in an image of a size (width, height), and has an area.
 
-    Raises
-    ------
-    UserError
-        Naming `location` and the numbers of the box.
+    Raises UserError naming `location` and the numbers of the box.
     """
     left, top, right, bottom = (float(side) for side in box)
     width, height = (int(side) for side in size)

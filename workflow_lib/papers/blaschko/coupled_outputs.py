@@ -138,10 +138,7 @@ def joint_kernels(Z: np.ndarray, couplings: Sequence[float], dependence: str) ->
 def dependence_matrix(Z: np.ndarray, dependence: str) -> np.ndarray:
     """Return D (d, d), positive semi-definite with a unit diagonal; see the module.
 
-    Raises
-    ------
-    ValueError
-        If `dependence` is unknown.
+    Raises ValueError if `dependence` is unknown.
     """
     if dependence not in DEPENDENCES:
         raise ValueError(f"dependence must be one of {DEPENDENCES}; found {dependence!r}.")

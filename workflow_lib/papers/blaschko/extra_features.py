@@ -34,10 +34,7 @@ class NumbersBeside(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None) -> NumbersBeside:
         """Check rows `X` (n, q); `y` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If there are no numbers beside the graphs.
+        Raises ValueError if there are no numbers beside the graphs.
         """
         if not self.n_beside or self.n_beside > np.shape(X)[1]:
             raise ValueError(

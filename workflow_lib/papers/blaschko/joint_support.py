@@ -27,17 +27,14 @@ def fit_joint_support(K: np.ndarray, L: np.ndarray, nu: float) -> np.ndarray:
     up to a constant. scikit-learn refuses that value, because the offset of the machine, which f
     does not need, is not bounded then.
 
+    Raises ValueError if nu is not in (0, 1].
+
     Parameters
     ----------
     K, L : array (n, n)
         Gram matrices of the inputs and of the outputs.
     nu : float
         Largest share of outliers, above 0 and at most 1.
-
-    Raises
-    ------
-    ValueError
-        If nu is not in (0, 1].
 
     Examples
     --------

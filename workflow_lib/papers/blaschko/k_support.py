@@ -273,6 +273,8 @@ class _Point(NamedTuple):
 class KSupportRegression:
     """The data of a regression, for which paths of penalties are then found.
 
+    Raises ValueError if the norm is unknown.
+
     Parameters
     ----------
     X : array (n, q)
@@ -289,11 +291,6 @@ class KSupportRegression:
         The number of magnitudes, with which the penalty is ridge.
     largest_gap : float
         Largest duality gap of the last `path`, as a share of the objective for W = 0.
-
-    Raises
-    ------
-    ValueError
-        If the norm is unknown.
     """
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, norm: str, center: bool = True) -> None:
@@ -319,6 +316,8 @@ class KSupportRegression:
 
         They are found from the largest penalty to the smallest, each from the solution before it.
 
+        Raises ValueError if k is below 1 or a penalty is not positive.
+
         Parameters
         ----------
         k : int
@@ -328,11 +327,6 @@ class KSupportRegression:
         tolerance : float, default=1e-4
             The iterations end where the duality gap of every group is at most this share of its
             objective for W = 0. With the largest k the solution is exact.
-
-        Raises
-        ------
-        ValueError
-            If k is below 1 or a penalty is not positive.
         """
         alphas = np.asarray(alphas, dtype=np.float64)
         if k < 1 or not (alphas > 0).all():

@@ -60,10 +60,7 @@ class NeighbourGraphPyramid(WeisfeilerLehmanPyramid):
     def fit(self, X, y=None) -> NeighbourGraphPyramid:
         """Select columns, and learn the tree and the patterns of rows `X` (n, q); `y` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If `places` is not one place for each column.
+        Raises ValueError if `places` is not one place for each column.
         """
         X = np.asarray(X, dtype=np.float64)
         if self.places is None or len(self.places) != X.shape[1]:

@@ -64,6 +64,9 @@ class Constraint(NamedTuple):
 class PreferenceGraph:
     """Which of two items is to be ranked higher, by their losses.
 
+    Raises UserError if there are fewer than two items, losses are not finite, shapes differ, or no
+    item is preferred to another.
+
     Parameters
     ----------
     losses : array (n,)
@@ -83,12 +86,6 @@ class PreferenceGraph:
     n_items : int
     n_edges : int
         Number of preferences, at least 1.
-
-    Raises
-    ------
-    UserError
-        If there are fewer than two items, losses are not finite, shapes differ, or no item is
-        preferred to another.
 
     Examples
     --------
@@ -154,15 +151,12 @@ class PreferenceGraph:
     def most_violated(self, scores: np.ndarray, rescaling: str) -> Constraint:
         """Return the constraint of the edges with a positive hinge at scores (n,).
 
+        Raises UserError if scores are not finite, or not one of each item.
+
         Parameters
         ----------
         scores : array (n,)
         rescaling : {"margin", "slack"}
-
-        Raises
-        ------
-        UserError
-            If scores are not finite, or not one of each item.
         """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != self._losses.shape or not np.isfinite(scores).all():

@@ -112,6 +112,8 @@ class RankingMachine:
     ) -> Ranking:
         """Return the ranking of one cost C.
 
+        Raises UserError if the cost or an inner product of features is not a finite number.
+
         Parameters
         ----------
         cost : float
@@ -121,11 +123,6 @@ class RankingMachine:
             Duality gap at which the search stops, as a share of the objective.
         most_planes : int, default=500
             New planes after which it stops with a larger gap, and a ConvergenceWarning.
-
-        Raises
-        ------
-        UserError
-            If the cost or an inner product of features is not a finite number.
         """
         if not (np.isfinite(cost) and cost > 0):
             raise UserError("cost of a ranking", f"{cost:g}", "a finite number above 0")

@@ -137,6 +137,8 @@ def fit_structured_machine(
 ) -> StructuredMachine:
     """Return the machine of training rows.
 
+    Raises ValueError if `rescaling` is unknown.
+
     Parameters
     ----------
     K : array (n, n)
@@ -166,11 +168,6 @@ def fit_structured_machine(
     -----
     ConvergenceWarning
         If the gap is above the tolerance after `most_passes`.
-
-    Raises
-    ------
-    ValueError
-        If `rescaling` is unknown.
 
     Examples
     --------

@@ -53,20 +53,14 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None) -> WeisfeilerLehman:
         """Learn the patterns of rows `X` (n, q); `y` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If a row is no graph.
+        Raises ValueError if a row is no graph.
         """
         return self._fit_patterns([graphs_in(X)])
 
     def transform(self, X) -> np.ndarray:
         """Return the coordinates (n, m) of rows `X` (n, q).
 
-        Raises
-        ------
-        ValueError
-            If a row is no graph.
+        Raises ValueError if a row is no graph.
         """
         check_is_fitted(self)
         return self._coordinates([graphs_in(X)])

@@ -68,10 +68,7 @@ class WeisfeilerLehmanPyramid(WeisfeilerLehman):
     def fit(self, X, y=None) -> WeisfeilerLehmanPyramid:
         """Learn the tree and the patterns of rows `X` (n, q); `y` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If a row is no graph, or nodes have no vectors.
+        Raises ValueError if a row is no graph, or nodes have no vectors.
         """
         graphs = self._graphs(X)
         vectors = np.concatenate([graph.vectors for graph in graphs])
@@ -85,10 +82,7 @@ class WeisfeilerLehmanPyramid(WeisfeilerLehman):
     def transform(self, X) -> np.ndarray:
         """Return the coordinates (n, m) of rows `X` (n, q).
 
-        Raises
-        ------
-        ValueError
-            If a row is no graph, or nodes have no vectors.
+        Raises ValueError if a row is no graph, or nodes have no vectors.
         """
         check_is_fitted(self)
         return self._coordinates(self._labellings(self._graphs(X)))

@@ -39,6 +39,8 @@ SMALLEST = {"conv3_3": 4, "conv4_3": 8, "conv5_3": 16, "pool_5": 32}
 class Vgg16Maps:
     """The activations of a layer of VGG16 at every position of an image.
 
+    Raises UserError when torch is not installed, or the file is missing or holds other weights.
+
     Parameters
     ----------
     layer : {"conv3_3", "conv4_3", "conv5_3", "pool_5"}
@@ -49,11 +51,6 @@ class Vgg16Maps:
         The file of the published weights (`PUBLISHED`). None draws random weights, for tests.
     seed : int, default=0
         Seed of the random weights; not used with a file.
-
-    Raises
-    ------
-    UserError
-        When torch is not installed, or the file is missing or holds other weights.
 
     Attributes
     ----------

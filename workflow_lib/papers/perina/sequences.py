@@ -133,17 +133,15 @@ def blocks_by_length(sequences: Sequences, most_numbers: int, per_step: int) -> 
 def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, int]:
     """Return sequences of letters, and the number of letters there are.
 
+    Raises ValueError if there is no sequence, one is empty or not of integers, or a letter is out
+    of range.
+
     Parameters
     ----------
     sequences : list of integer arrays (K_i,), or integer array (N, K)
         Letters from 0; -1 or a masked one is an unknown letter.
     n_symbols : int or None, default=None
         Number of letters; None: one more than the largest.
-
-    Raises
-    ------
-    ValueError
-        If there is no sequence, one is empty or not of integers, or a letter is out of range.
     """
     rows = [_symbols(index, row) for index, row in enumerate(as_items(sequences, "Sequences"))]
     values, lengths = np.concatenate(rows), np.array([len(row) for row in rows])
@@ -165,17 +163,15 @@ def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, in
 def read_vectors(sequences, dimension: int | None = None) -> Sequences:
     """Return sequences of vectors.
 
+    Raises ValueError if there is no sequence, one is empty, has another number of columns, or is
+    not finite.
+
     Parameters
     ----------
     sequences : list of arrays (K_i, d) or (K_i,), or array (N, K, d)
         A sequence of numbers has d = 1.
     dimension : int or None, default=None
         Numbers d of a step; None: those of the first sequence.
-
-    Raises
-    ------
-    ValueError
-        If there is no sequence, one is empty, has another number of columns, or is not finite.
     """
     rows = []
     for index, row in enumerate(as_items(sequences, "Sequences")):

@@ -66,10 +66,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
 
     Of a method with several numbers of weak rows the row with the most is compared.
 
-    Raises
-    ------
-    UserError
-        If the scores lack the first method, or hold no other.
+    Raises UserError if the scores lack the first method, or hold no other.
     """
     from matplotlib.figure import Figure
 
@@ -107,10 +104,7 @@ def changes_of(
 
     `rows` are those of one training size of the scores, and `location` names their file.
 
-    Raises
-    ------
-    UserError
-        If there is nothing to compare.
+    Raises UserError if there is nothing to compare.
     """
     measured, first = QUANTITIES[metric], next(iter(methods))
     ((size, column),) = errors_by_size(rows, metric).items()

@@ -112,11 +112,8 @@ def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
 def read_module(path: Path) -> FigureModule:
     """Return what the module of a kind of figure declares, from its source.
 
-    Raises
-    ------
-    UserError
-        If a member is missing, a pattern has an unknown name, or `draw` has a parameter that no
-        figure is given.
+    Raises UserError if a member is missing, a pattern has an unknown name, or `draw` has a
+    parameter that no figure is given.
     """
     found = declared(path)
     needed = (*_REQUIRED, "BECAUSE") if "REQUIRES" in found else _REQUIRED

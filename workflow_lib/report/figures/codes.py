@@ -46,10 +46,7 @@ def draw(
 ):
     """Return the figure: a panel for each column, a row for each name and a column for each code.
 
-    Raises
-    ------
-    UserError
-        If no code of the dataset is learned.
+    Raises UserError if no code of the dataset is learned.
     """
     from matplotlib.figure import Figure
 

@@ -35,10 +35,7 @@ COLUMNS = ["method", "training_size", "mean", "deviation", "p_student", "p_corre
 def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping], metric: str):
     """Return the figure; the first of `shown_methods` is the one that the others are compared with.
 
-    Raises
-    ------
-    UserError
-        If the scores lack that method, or hold no other.
+    Raises UserError if the scores lack that method, or hold no other.
     """
     frame = read_scores(scores)
     what = splits_in_words(frame["split"].nunique(), frame["n_test"])
@@ -54,10 +51,7 @@ def relative_errors(
     Columns `COLUMNS`: means and deviations over the splits that both have, and the p-values of the
     two tests on the errors. Each method is taken with its most weak rows.
 
-    Raises
-    ------
-    UserError
-        If there is nothing to compare; `location` names the scores.
+    Raises UserError if there is nothing to compare; `location` names the scores.
     """
     first, rows = next(iter(methods)), []
     scores = outside_studies(scores)

@@ -33,10 +33,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     Methods without an error of the training rows (stacks, methods on landmarks, and those whose
     pre-image is a search for each row) are in the left panel only.
 
-    Raises
-    ------
-    UserError
-        If no method has one.
+    Raises UserError if no method has one.
     """
     measured, methods = QUANTITIES[metric], shown_methods
     rows = outside_studies(read_scores(scores))

@@ -37,10 +37,7 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
 
     Numbers of outputs are drawn at their square roots. Differences are paired by split.
 
-    Raises
-    ------
-    UserError
-        If no method has learned from outputs without inputs.
+    Raises UserError if no method has learned from outputs without inputs.
     """
     measured = QUANTITIES[metric]
     differences = relative_differences(read_scores(scores), metric, measured.reference)

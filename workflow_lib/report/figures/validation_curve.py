@@ -42,10 +42,7 @@ def draw(
     method with several fits at the largest training size the one with most weak rows is shown, and
     with the number of components selected where it is.
 
-    Raises
-    ------
-    UserError
-        If no method holds such errors.
+    Raises UserError if no method holds such errors.
     """
     trees = {method: curves_of_splits(all_regressions.get(method, ())) for method in shown_methods}
     trees = {method: found for method, found in trees.items() if found}

@@ -90,10 +90,7 @@ def table_kinds() -> dict[str, TableKind]:
 def read_module(path: Path) -> TableKind:
     """Return what the module of a kind of table declares, from its source.
 
-    Raises
-    ------
-    UserError
-        If a member is missing, or a pattern has an unknown name.
+    Raises UserError if a member is missing, or a pattern has an unknown name.
     """
     found = declared(path)
     needed = [*_REQUIRED, *(more for name, more in _TOGETHER.items() if name in found)]

@@ -51,10 +51,7 @@ def cells(scores: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     ``difference`` and ``deviation`` are as they are shown: in percentage points of an accuracy.
     ``answer`` is ``yes``, ``no, worse``, ``not shown`` or, for one split, ``not tested``.
 
-    Raises
-    ------
-    UserError
-        If no size has the scores of both methods of any question.
+    Raises UserError if no size has the scores of both methods of any question.
     """
     measured, rows = QUANTITIES[options.metric], outside_studies(scores)
     n_train, n_test = rows_of_sizes(rows), most_test_rows(rows)

@@ -111,10 +111,7 @@ def names_of_classes(paths: Iterable[str]) -> frozenset[str]:
     """Return the names of the classes that dotted paths name, each with its module, and those of
     the classes that they hold (`OF_PACKAGES`).
 
-    Raises
-    ------
-    ImportError
-        If a path names nothing.
+    Raises ImportError if a path names nothing.
     """
     found = [imported_class(path) for path in paths]
     names = {f"{each.__module__}.{each.__qualname__}" for each in found}

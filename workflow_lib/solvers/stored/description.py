@@ -42,16 +42,14 @@ def checked_estimator(data: bytes, trusted: Collection[str]) -> tuple[bytes, lis
     Where the description has former names of modules of this library, those that are returned have
     the present ones.
 
+    Raises UnsafeEstimator if it holds another class, function or kind of node, sizes that do not
+    fit, or is damaged.
+
     Parameters
     ----------
     data : bytes
     trusted : collection of str
         Names of classes, with their modules, that it may hold besides those of the list.
-
-    Raises
-    ------
-    UnsafeEstimator
-        If it holds another class, function or kind of node, sizes that do not fit, or is damaged.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -50,16 +50,13 @@ def estimator_bytes(estimator: Any) -> np.ndarray:
 def trusting(paths: Iterable[str]) -> Iterator[None]:
     """Within it, stored estimators may hold objects of further classes.
 
+    Raises ImportError if one of them cannot be imported.
+
     Parameters
     ----------
     paths : iterable of str
         Classes with their modules, such as ``lightgbm.LGBMRegressor``: they come from the user or
         the configuration of a run, never from the file that is read.
-
-    Raises
-    ------
-    ImportError
-        If one of them cannot be imported.
     """
     token = _TRUSTED.set(_TRUSTED.get() | names_of_classes(paths))
     try:
@@ -71,12 +68,9 @@ def trusting(paths: Iterable[str]) -> Iterator[None]:
 def estimator_from_bytes(stored: np.ndarray, location: str = "the saved model") -> Any:
     """Return the estimator of `estimator_bytes`.
 
-    Raises
-    ------
-    UserError
-        If the bytes are damaged, unpack to much more than they are, or hold anything but arrays,
-        plain values and objects of the classes in `workflow_lib.solvers.stored.classes` or of
-        those that are trusted (`trusting`).
+    Raises UserError if the bytes are damaged, unpack to much more than they are, or hold anything
+    but arrays, plain values and objects of the classes in `workflow_lib.solvers.stored.classes` or
+    of those that are trusted (`trusting`).
     """
     data = np.asarray(stored, dtype=np.uint8).tobytes()
     try:

@@ -43,15 +43,12 @@ def forest_tree(forest) -> dict[str, np.ndarray]:
 class StoredForest:
     """A forest made of the arrays of `forest_tree`.
 
+    Raises ValueError if the arrays do not form trees.
+
     Parameters
     ----------
     tree : mapping
         As from `forest_tree`.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not form trees.
     """
 
     def __init__(self, tree: Mapping[str, np.ndarray]) -> None:

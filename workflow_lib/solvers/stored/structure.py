@@ -17,10 +17,7 @@ def check_structure(estimator: Any) -> None:
     Checked are all trees, forests, boosted trees and support vector machines of scikit-learn that
     it holds; trees by which neighbours are searched are built again.
 
-    Raises
-    ------
-    ValueError
-        If the arrays of one of them do not fit each other.
+    Raises ValueError if the arrays of one of them do not fit each other.
     """
     seen: set[int] = set()
     open_parts = [estimator]

@@ -45,10 +45,7 @@ def draw(
 
     Groups have their names where the tree is that of the dataset.
 
-    Raises
-    ------
-    UserError
-        If no method holds a tree.
+    Raises UserError if no method holds a tree.
     """
     from matplotlib.figure import Figure
 

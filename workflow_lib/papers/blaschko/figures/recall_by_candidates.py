@@ -49,10 +49,7 @@ def draw(
 
     Rows of studies are left out, and methods that predict classes without scores.
 
-    Raises
-    ------
-    UserError
-        If no method has predicted scores of classes.
+    Raises UserError if no method has predicted scores of classes.
     """
     labels = read_classes(dataset).labels
     partitions = [read_artifact(path, "split") for path in splits]

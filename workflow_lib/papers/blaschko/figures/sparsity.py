@@ -38,10 +38,7 @@ def draw(
     The penalty is the hyper-parameter with the most values. Points without any input are left out:
     they have no place on a logarithmic axis.
 
-    Raises
-    ------
-    UserError
-        If no method holds such numbers.
+    Raises UserError if no method holds such numbers.
     """
     trees = {method: curves_of_splits(all_regressions.get(method, ())) for method in shown_methods}
     points = {method: _points(found) for method, found in trees.items() if found}

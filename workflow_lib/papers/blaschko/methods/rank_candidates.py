@@ -88,10 +88,7 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         """Return the grid point with the least error, the first of those that are equal.
 
-        Raises
-        ------
-        UserError
-            If there is one class, so that none is preferred.
+        Raises UserError if there is one class, so that none is preferred.
         """
         sets = [self._candidates(data, data.folds != fold, fold) for fold in data.fold_numbers]
         of_fold = partial(self._of_fold, sets)

@@ -58,10 +58,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``places``: ``row`` and ``column`` of each voxel; slices are below each other. ``classes``:
     ``labels`` and ``vectors``, the outputs of each category, where they are asked for.
 
-    Raises
-    ------
-    UserError
-        When a member is missing or cannot be read, or volumes and lines differ in number.
+    Raises UserError when a member is missing or cannot be read, or volumes and lines differ in
+    number.
     """
     import numpy as np
 

@@ -45,11 +45,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Graphs that have the same counts of subtree patterns as an earlier one, which would be in
     training and test rows, are left out, and all of such with two classes.
 
-    Raises
-    ------
-    UserError
-        Naming the line: a graph without nodes, a node without a label or a vector, an edge to no
-        node, other numbers of graphs, nodes or neighbours than stated, or what is no whole number.
+    Raises UserError naming the line: a graph without nodes, a node without a label or a vector, an
+    edge to no node, other numbers of graphs, nodes or neighbours than stated, or what is no whole
+    number.
     """
     import numpy as np
 

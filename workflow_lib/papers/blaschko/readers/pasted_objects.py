@@ -114,11 +114,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     `workflow_lib.papers.blaschko.item_kinds.points`. Images whose pixels are those of an earlier
     image, and those that cannot be read, are left out and counted.
 
-    Raises
-    ------
-    UserError
-        When a collection cannot be read, a class is not in it, there are fewer scenes than objects,
-        or an object does not fit into its scene.
+    Raises UserError when a collection cannot be read, a class is not in it, there are fewer scenes
+    than objects, or an object does not fit into its scene.
     """
     import numpy as np
 

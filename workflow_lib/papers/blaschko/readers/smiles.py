@@ -51,11 +51,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Bemis-Murcko scaffold. Rows with a missing output, or with the structure of an earlier row, are
     left out and counted.
 
-    Raises
-    ------
-    UserError
-        Naming the file, the line, the column and the SMILES or value that cannot be read; when
-        RDKit is not installed.
+    Raises UserError naming the file, the line, the column and the SMILES or value that cannot be
+    read; when RDKit is not installed.
     """
     import numpy as np
 

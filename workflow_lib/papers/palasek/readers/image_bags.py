@@ -84,11 +84,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     `workflow_lib.data.image_collections.drawn_images`, and those without a patch: flat patches
     are none of `dense-sift`.
 
-    Raises
-    ------
-    UserError
-        When the collection cannot be read, a class is not in it, it has fewer than
-        ``images_per_class`` images, or the patch suits the features not.
+    Raises UserError when the collection cannot be read, a class is not in it, it has fewer than
+    ``images_per_class`` images, or the patch suits the features not.
     """
     import numpy as np
 

@@ -39,10 +39,8 @@ def draw(family_scores: Sequence[str | Path], *, shown_methods: Mapping[str, Map
     Of a method that is run with several numbers of weak rows or components, it is the row of the
     table with the most weak rows, and of these the last.
 
-    Raises
-    ------
-    UserError
-        If no experiment has a median RFP, because all test rows of each are of one class.
+    Raises UserError if no experiment has a median RFP, because all test rows of each are of one
+    class.
     """
     from matplotlib.figure import Figure
 

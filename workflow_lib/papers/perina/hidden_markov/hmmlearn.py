@@ -17,10 +17,7 @@ def expected_counts(
 ) -> Expectations:
     """Return the expected counts, as `hidden_markov_recursion.expected_counts`.
 
-    Raises
-    ------
-    ImportError
-        If hmmlearn is not installed.
+    Raises ImportError if hmmlearn is not installed.
     """
     try:
         from hmmlearn import _hmmc

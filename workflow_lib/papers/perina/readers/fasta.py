@@ -84,13 +84,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     (`workflow_lib.data.sequence_records.usable_records`) is counted by reason in ``exclusions``
     of ``report``.
 
-    Raises
-    ------
-    UserError
-        Naming the file and the line: letters before the first header, a header without a class or
-        without letters, another sign than a letter in a sequence; when each sequence has a class of
-        its own, so that headers name no classes; when a class of `class_names` does not exist, or
-        one of the test sequences has no training sequence.
+    Raises UserError naming the file and the line: letters before the first header, a header without
+    a class or without letters, another sign than a letter in a sequence; when each sequence has a
+    class of its own, so that headers name no classes; when a class of `class_names` does not exist,
+    or one of the test sequences has no training sequence.
     """
     import numpy as np
 

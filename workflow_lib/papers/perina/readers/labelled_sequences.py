@@ -48,10 +48,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     a sequence with two classes, and those without a word; they are counted by reason in
     ``exclusions`` of ``report``.
 
-    Raises
-    ------
-    UserError
-        As `workflow_lib.data.sequence_records.records_of_lines`.
+    Raises UserError as `workflow_lib.data.sequence_records.records_of_lines`.
     """
     import numpy as np
 

@@ -74,11 +74,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     cropped. What is left out, of sequences as of halves, is counted in halves by reason in
     ``exclusions`` of ``report``; ``rows_read`` are halves.
 
-    Raises
-    ------
-    UserError
-        As `workflow_lib.data.sequence_records.records_of_lines`, and naming a sequence that is
-        too short for its halves.
+    Raises UserError as `workflow_lib.data.sequence_records.records_of_lines`, and naming a sequence
+    that is too short for its halves.
     """
     import numpy as np
 

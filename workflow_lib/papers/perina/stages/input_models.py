@@ -43,6 +43,9 @@ def run(
     It holds, in groups for each training size, grid point and fold, the models ``model-000``, ..:
     one, or with `per_class` one of each class that has training rows, the last class first.
 
+    Raises UserError if a class has no training row in a fold, or the inputs are not what the model
+    takes.
+
     Parameters
     ----------
     dataset, split, features : paths
@@ -55,11 +58,6 @@ def run(
     seed : int
     model_file : str
         The YAML file, as errors name it.
-
-    Raises
-    ------
-    UserError
-        If a class has no training row in a fold, or the inputs are not what the model takes.
     """
     module, points = SCORE_SPACES.load(kind), combinations(grid)
     model_class = imported_class(module.MODEL)

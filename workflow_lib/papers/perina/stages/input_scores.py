@@ -35,6 +35,8 @@ def run(
     the inputs of all training rows as the models of the fold and its standardisation give them; for
     the refit also ``test`` (m, k) and, with `keeps_map`, ``map``, which turns new rows into scores.
 
+    Raises UserError if the rows have no scores of this kind.
+
     Parameters
     ----------
     dataset, split, features, models : paths
@@ -48,11 +50,6 @@ def run(
         Whether a saved model will be made of it.
     method_file : str
         The YAML file, as errors name it.
-
-    Raises
-    ------
-    UserError
-        If the rows have no scores of this kind.
     """
     items = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))["items"]
     partition = read_artifact(split, "split")
