@@ -6,8 +6,6 @@ members of an archive: public repositories may repack an archive at any time, an
 than a dataset needs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ The table of the bags has one row for each of them: its name, its class and its 
 (`workflow_lib.items.kinds.bags.pooled_rows`), so that it can be inspected as any other table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ A loss is a matrix (K, K): of predicting the class of a column for a row of the 
 It is zero for the right class and not negative for the others; the 0-1 loss is 1 for these.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ vectors from words, `usable_classes` leaves out the classes that cannot be learn
 `class_dataset_tree` makes the dataset.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

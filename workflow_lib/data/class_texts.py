@@ -13,8 +13,6 @@ Names of classes are compared without regard to case; ``_``, ``-``, ``+`` and sp
 so that ``Sea_Horse.txt`` is the text of the class ``sea-horse``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

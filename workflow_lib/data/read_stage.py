@@ -1,7 +1,5 @@
 """The stage that reads a dataset into one artifact."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

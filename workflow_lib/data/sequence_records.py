@@ -4,8 +4,6 @@ Readers make records of their files. `usable_records` leaves out what would be i
 rows at once or cannot be learned from, and counts it by reason; `letter_dataset` makes the dataset.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ public API of MediaWiki. All are kept in a JSON file
 file is the data; the title and the revision name the source, as the licence (CC BY-SA) requires.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.parse

@@ -4,8 +4,6 @@ Both take rows of counts (`workflow_lib.items.kinds.counts`), in which the words
 item may be counted separately.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.inputs.standardised import Standardised

@@ -3,8 +3,6 @@
 Every command needs their names, so that nothing is imported here that takes long.
 """
 
-from __future__ import annotations
-
 from types import ModuleType
 
 from workflow_lib.core.plugins import ENCODERS

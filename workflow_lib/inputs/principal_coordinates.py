@@ -1,7 +1,5 @@
 """Principal coordinates: feature vectors for inputs of which only inner products are kept."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import eigh
 

@@ -1,7 +1,5 @@
 """The length of a sequence as its only feature: what scores that grow with length may give away."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.inputs.standardised import Standardised

@@ -1,7 +1,5 @@
 """Shares of words of letters as features: the spectrum (Leslie, Eskin & Noble 2002)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.inputs.standardised import Standardised

@@ -15,8 +15,6 @@ Text is read line by line, and only the requested words are kept: the largest fi
 words.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import json

@@ -6,8 +6,6 @@ et al. 2010) does not depend on the unit, and axes may have different ones. It i
 and 0 for boxes apart.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 SIDES = ("left", "top", "right", "bottom")

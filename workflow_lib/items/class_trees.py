@@ -7,8 +7,6 @@ i and j, and B_ii + B_jj - 2 B_ij the length of the path between them (Blaschko 
 5.2.2, lemma 1 and theorem 5.2.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

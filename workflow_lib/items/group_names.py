@@ -1,7 +1,5 @@
 """Names of the groups inside artifacts: training sizes, components, folds and items."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -9,8 +9,6 @@ Nothing is unpacked to the disk. Pillow, which decodes the images, is an optiona
 imported when the first image is opened.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import stat

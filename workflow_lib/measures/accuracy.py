@@ -1,7 +1,5 @@
 """The accuracy of predicted classes."""
 
-from __future__ import annotations
-
 from workflow_lib.measures.base import Measure, Predictions
 
 MEASURES = (

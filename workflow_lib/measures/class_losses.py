@@ -1,7 +1,5 @@
 """Mean losses between the true and the predicted classes, of datasets that have losses."""
 
-from __future__ import annotations
-
 from workflow_lib.measures.base import Measure, Predictions
 
 MEASURES = (

@@ -1,7 +1,5 @@
 """Errors of numbers, relative to those of the training mean or to the norm of the outputs."""
 
-from __future__ import annotations
-
 from workflow_lib.measures.base import Measure, Predictions
 
 _SCALE = "An error of 1 is that of the training mean; lower is better."

@@ -1,7 +1,5 @@
 """Every measure there is, and the values of predictions in all of them."""
 
-from __future__ import annotations
-
 from functools import cache
 from types import ModuleType
 

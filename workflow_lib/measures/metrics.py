@@ -3,8 +3,6 @@
 True outputs may be missing (NaN); errors and means count the observed ones only.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

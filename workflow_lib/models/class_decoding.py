@@ -8,8 +8,6 @@ same scores: regression of class vectors decodes s'V, that of a Fisher embedding
 regression K s with K the output kernel of the classes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.parameters import check_choice

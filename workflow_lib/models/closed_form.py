@@ -10,8 +10,6 @@ Given responsibilities q_j = pi_j h1_j, the pre-image is affine in the summed mu
 Selection scores every pair of penalties of the two blocks with this split.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.forward import ForwardEmbedding

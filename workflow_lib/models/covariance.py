@@ -15,8 +15,6 @@ The spherical shapes, which every default model has, are computed for all compon
 others one component at a time (C <= 50).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 COVARIANCE_TYPES = ("spherical", "tied_spherical", "diag", "full")

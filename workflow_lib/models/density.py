@@ -11,8 +11,6 @@ With a width of the density other than zero, w(x) says more than a mean: `mean_s
 output that is most likely under sum_i w_i(x) N(y; y_i, s^2 I).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.exponentials import exp_in_place

@@ -1,7 +1,5 @@
 """The exponential of log probabilities relative to the largest one, without slow numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 MIN_LOG = -600.0

@@ -3,8 +3,6 @@
 Apart from `FisherEmbedding`, so that stages that only embed do not depend on the pre-images.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.parameters import check_choice

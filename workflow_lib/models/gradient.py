@@ -5,8 +5,6 @@ Levenberg-Marquardt method and analytic derivatives. Every row has a damping of 
 hard row does not slow the others.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 # With less damping than this, nearly singular normal equations would become exactly singular.

@@ -3,8 +3,6 @@
 All numbers of a fit are steps of one `GradientSteps`; its state can be stored and restored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The embedding that leaves outputs as they are: methods without a generative model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -5,8 +5,6 @@ scores. Covariances are shrunk (`shrunk_covariance`), since directions in which 
 not to vary would otherwise count as impossible.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

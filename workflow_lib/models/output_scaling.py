@@ -5,8 +5,6 @@ decide alone; a state-space model has no constant term, so its series must be ce
 is undone after the pre-image: errors are always those of the outputs in their own units.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

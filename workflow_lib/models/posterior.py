@@ -15,8 +15,6 @@ Bayes). It tends to y_hat as R tends to zero and to the mean of the model as R g
 a linear-Gaussian state-space model are one Gaussian of all steps.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.array_arguments import as_numbers

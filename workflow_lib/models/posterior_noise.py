@@ -1,7 +1,5 @@
 """The noise of the posterior pre-image, from predictions of rows that were held out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

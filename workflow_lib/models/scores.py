@@ -1,7 +1,5 @@
 """What the Fisher scores of every kind of generative models offer."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Euclidean projection on the probability simplex."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

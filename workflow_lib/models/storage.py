@@ -1,7 +1,5 @@
 """Fitted generative models as plain trees of arrays, for artifacts, and back."""
 
-from __future__ import annotations
-
 from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.models.kinds.found import kind_of
 from workflow_lib.models.output_scaling import OutputScaling

@@ -11,8 +11,6 @@ performance with the empirical standard deviation" over ten splits (Djerrab et a
 by the root of the number of splits; and agreement is not a statistical test.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence

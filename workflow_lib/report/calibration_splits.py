@@ -1,7 +1,5 @@
 """The splits of a "calibration" artifact, and what the figures of their test rows share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The test rows that a figure of single rows shows, chosen by a rule, and their predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

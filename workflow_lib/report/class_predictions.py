@@ -1,7 +1,5 @@
 """Predicted classes of the best method of an experiment, and the components of the classes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The error of each output coordinate at the largest training size, cell by cell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from statistics import fmean, median
 

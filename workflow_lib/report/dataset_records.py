@@ -1,7 +1,5 @@
 """What the page states of a dataset, from its settings and its artifact."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Drawings that show no data of a run: pictures of this package, written as figures are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import BinaryIO
 

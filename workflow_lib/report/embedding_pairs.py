@@ -3,8 +3,6 @@
 The methods are those of `workflow_lib.report.regressor_pairs`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd

@@ -5,8 +5,6 @@ their fold. Parameters are not selected by it but by errors of class scores, whi
 in each method; of the grid points with one value it is that of the one that would be selected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The numbers that a figure shows, read from its lines, points, bars, areas and pictures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """The layout of a figure, the same in every process."""
 
-from __future__ import annotations
-
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 

@@ -1,7 +1,5 @@
 """What rows other than the labelled ones were worth: the error without them, on the same splits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

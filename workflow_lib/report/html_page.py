@@ -1,7 +1,5 @@
 """One HTML file of several sections, which contains everything and opens without a network."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence

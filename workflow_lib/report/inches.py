@@ -1,7 +1,5 @@
 """Figures of texts, boxes and arrows, at positions in inches from the upper left."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 INK, GREY = "#222222", "#444444"

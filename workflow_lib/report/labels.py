@@ -1,7 +1,5 @@
 """How methods and numbers are written in tables, figures and sentences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 

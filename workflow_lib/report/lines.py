@@ -1,7 +1,5 @@
 """Panels of lines with error bars: the limits of the axis, which have a color, and their names."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence

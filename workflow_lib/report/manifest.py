@@ -1,7 +1,5 @@
 """The record of a run: versions, commit, machine, configuration and seeds."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

@@ -5,8 +5,6 @@ the most weak rows and with selected components or, where the numbers of compone
 lowest of their mean errors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What the tables and figures of published papers show, and the commands that run them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

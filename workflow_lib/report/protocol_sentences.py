@@ -1,7 +1,5 @@
 """How an experiment was run, in sentences: its rows, its selection and what that chose."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Published tables whose rows and columns are not those of a run: shown as they were printed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Everything that compares methods (the lowest mean, the tests, the verdict) works
 lower is better. The accuracy of classes is compared as its error rate and shown in percent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The ranks of methods over datasets, in sentences made from the numbers and as a table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

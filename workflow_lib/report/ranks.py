@@ -5,8 +5,6 @@ other, the splits of a dataset are not. Only methods that learn from the same ro
 that methods that also use weak rows, and studies of weak labels, are left out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

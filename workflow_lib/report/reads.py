@@ -6,8 +6,6 @@ one of `EACH` it stands for one file of each, such as
 methods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pairs of methods with one regressor: one predicts the outputs, the other embeddings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

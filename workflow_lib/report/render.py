@@ -1,7 +1,5 @@
 """HTML from the templates of this package, with everything escaped that is not marked as HTML."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the jobs requested from a scheduler, and what they used."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ are sorted by method, components, weak rows, setting, training size and split, w
 the file.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping

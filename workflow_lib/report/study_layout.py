@@ -1,7 +1,5 @@
 """Tables of studies of weak labels: a row for each value, a column for each method."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from workflow_lib.report.labels import method_label, variant_label

@@ -1,7 +1,5 @@
 """The error in a study of weak labels, value by value, and what it is compared with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The style of the figures, and figures written so that the same data give the same bytes."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One table of an experiment, of any kind: its layout, its CSV file and its LaTeX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The layout of a table, and its LaTeX with booktabs for a paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

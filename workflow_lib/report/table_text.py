@@ -1,7 +1,5 @@
 """What every kind of table is given, and cells of errors and times in rows and columns."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

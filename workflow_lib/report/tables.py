@@ -1,7 +1,5 @@
 """The error and time tables of one experiment, cell by cell, with the published numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The rows of tables and lines of figures: methods with their components and weak rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

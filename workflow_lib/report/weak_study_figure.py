@@ -1,7 +1,5 @@
 """Error against the weight of weak labels, or against the share of wrong labels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ of the two, or both, by one step at a time. Both functions call tslearn, an opti
 which compiles its loops when they are first used (some seconds per process).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.errors import UserError

@@ -1,7 +1,5 @@
 """Any scikit-learn estimator as the regression of several outputs, or as a classifier."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -14,8 +14,6 @@ w = 0. With a linear kernel nothing is lost, as drawn inputs lie in the span of 
 Back-translation comes from machine translation (Sennrich, Haddow & Birch, ACL 2016).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ lowest score for every row: nothing is known about it, and it must not win becau
 the other scores.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

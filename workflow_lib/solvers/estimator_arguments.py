@@ -3,8 +3,6 @@
 Every command needs this, so that nothing is imported here that takes long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 OF_MODEL = ("n_components", "state_dim")

@@ -12,8 +12,6 @@ added up without one of them, serve every fold from one pass; one eigendecomposi
 matrix a fold serves every penalty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

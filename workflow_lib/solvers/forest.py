@@ -1,7 +1,5 @@
 """Multi-output forests of regression trees (m-RF, extra trees), the tree baselines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Gram matrices of the input kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.parameters import check_kind

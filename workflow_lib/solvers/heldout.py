@@ -21,8 +21,6 @@ that predictions differ by about eps * s_max / (s_min + ridge); the products tha
 nothing of note. Where this is too much, G is one inverse in float64.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 

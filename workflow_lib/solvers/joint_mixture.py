@@ -20,8 +20,6 @@ Its matrix is the same in all iterations and is factorised once. J never falls: 
 one of generalised expectation-maximisation, without a search for the length of a step.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernel ridge regression with an intercept as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -11,8 +11,6 @@ k(x, L) P of `workflow_lib.solvers.landmarks.LandmarkFeatures`. A linear kernel 
 needs no approximation: with the unit vectors as L, k(x, L) is x itself.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 

@@ -11,8 +11,6 @@ ridge regression restricted to functions sum_j a_j k(., landmark_j) (Rudi, Camor
 2015).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import cho_factor, eigh, solve_triangular
 

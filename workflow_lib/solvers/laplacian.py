@@ -18,8 +18,6 @@ so this is kernel ridge regression of the labelled rows with k~. New inputs ente
 and are no part of the graph.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import solve
 

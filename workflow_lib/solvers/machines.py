@@ -1,7 +1,5 @@
 """Fitted support vector machines, used without scikit-learn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ an output kernel k. The distance of an output y to it is, up to a constant,
 and not the second term alone: that would be right only where k(y, y) is constant.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.solvers.gram import gram_matrix

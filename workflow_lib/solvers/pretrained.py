@@ -5,8 +5,6 @@ https://doi.org/10.1038/s41586-024-08328-6) read the training rows together with
 predict one output each time. Their weights are a file of the user.
 """
 
-from __future__ import annotations
-
 import hashlib
 from numbers import Integral
 from pathlib import Path

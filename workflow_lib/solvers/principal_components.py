@@ -20,8 +20,6 @@ many that all rows have more components than any fold, the further ones stay at 
 see `fit_component_ridge`.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

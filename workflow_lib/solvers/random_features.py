@@ -9,8 +9,6 @@ have an error of the order of 1 / sqrt(m). Frequencies that are orthogonal in gr
 there are columns, with the lengths of independent ones, have a smaller error (Yu et al. 2016).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -14,8 +14,6 @@ A rank of at least k leaves nothing out: with an intercept this is kernel ridge 
 outputs, because that is linear in its targets and follows their mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

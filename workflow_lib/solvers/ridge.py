@@ -11,8 +11,6 @@ for the weak rows of eq. (14). The second row is the unpenalised intercept; with
 b = 0 and the first row alone is solved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

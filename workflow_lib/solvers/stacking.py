@@ -16,8 +16,6 @@ mu^2 (1 - sum_k w_k)^2, divided by its sum, is the best v (Lawson and Hanson, So
 Problems, 1974, chapter 23).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

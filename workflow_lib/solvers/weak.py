@@ -10,8 +10,6 @@ All but a I depends on c alone, which is the same for many pairs of a regular gr
 once for them. All weak rows train in every fold; only labelled rows are held out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """When two cells hold the same value, however a program wrote it: TRUE and True, 1 and 1.0."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation

@@ -1,7 +1,5 @@
 """Dates as people write them, and the order of day and month where only a column can show it."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ pandas accepts short rows, text after a closing quote and repeated headers witho
 refused, with their lines, before it reads the values.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import re

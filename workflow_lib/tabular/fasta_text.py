@@ -1,7 +1,5 @@
 """FASTA: a header, `>` and a text, followed by lines of letters, for each sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from workflow_lib.tabular.tables import wrong_source

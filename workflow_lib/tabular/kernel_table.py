@@ -1,7 +1,5 @@
 """Kernel values between all rows of a user table, computed by the user."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

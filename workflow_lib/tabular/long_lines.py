@@ -3,8 +3,6 @@
 A line is split into its values at once, which takes many times its size in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import BinaryIO
 

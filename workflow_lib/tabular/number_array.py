@@ -1,7 +1,5 @@
 """Arrays of numbers in NumPy files; files that hold other objects are refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

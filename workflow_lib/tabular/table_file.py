@@ -1,7 +1,5 @@
 """Files of tables: text, workbooks, Parquet or HDF5, each of the kind that its name says."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Collection, Sequence
 from pathlib import Path

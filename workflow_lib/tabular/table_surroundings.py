@@ -4,8 +4,6 @@ They are replaced by empty lines, so that all lines keep their numbers. Only wha
 over. Everything else remains, and is refused by the checks of the table.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Columns of tables: their names, and their values from Python, Parquet and HDF5."""
 
-from __future__ import annotations
-
 import datetime
 import io
 from collections.abc import Collection, Iterable, Sequence

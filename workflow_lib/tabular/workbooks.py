@@ -1,7 +1,5 @@
 """Sheets of workbooks (.xlsx, .xlsm) as text, to be read like any other text of cells."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import io

@@ -1,7 +1,5 @@
 """The task of outputs that are classes, each with a class vector."""
 
-from __future__ import annotations
-
 import json
 
 from workflow_lib.core.result_columns import TRAINING

@@ -1,7 +1,5 @@
 """Every task there is, and the measures of all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The task of outputs that are rows of numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -9,8 +9,6 @@ rows, and for each output separately: with one half-width, rows that are hard to
 less often than easy ones (`workflow_lib.uncertainty.row_intervals` has widths that vary by row).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

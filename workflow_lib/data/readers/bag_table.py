@@ -4,8 +4,6 @@ A column names the bag of each row, another the class of the bag. A bag without 
 unlabelled: it can be learned from, and is never a test row.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reader of the digits of scikit-learn: from the upper half of an image to the lower half."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ order: ``a`` at the top, ``b`` and ``c`` at the right (upper, lower), ``d`` at t
 segment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal

@@ -5,8 +5,6 @@ S&P 500, 2013 to 2018. The task follows section 6.3 of Djerrab et al. (2018), wh
 volatilities from yearly reports (Kogan et al. 2009).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

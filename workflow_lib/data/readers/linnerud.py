@@ -1,7 +1,5 @@
 """Reader of the Linnerud data of scikit-learn: from exercises to bodily measures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

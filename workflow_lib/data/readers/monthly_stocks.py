@@ -1,7 +1,5 @@
 """Reader of the monthly stock prices of Matplotlib: from half a year to the next half."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ the second the output. The paper states the length (10) and that the process is 
 dimensions and the noise are options.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -3,8 +3,6 @@
 The daily prices are those of the companies of the S&P 500, 2013 to 2018.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -15,8 +15,6 @@ distances of the components, the width of the kernel and the unit of the inputs 
     components far apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal

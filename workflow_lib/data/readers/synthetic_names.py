@@ -9,8 +9,6 @@ length 1. The variance of an output is 1: S (``share``) of it is that of the nam
 the standard deviation of the noise. Most names are rare, so that their means must be shrunk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

@@ -23,8 +23,6 @@ cases but not in all, and the optimal prediction,
 is smooth, but so nonlinear that more rows continue to improve its estimate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

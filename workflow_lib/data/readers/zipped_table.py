@@ -1,7 +1,5 @@
 """Reader of a published table in a zip archive, with the options of the reader ``table``."""
 
-from __future__ import annotations
-
 import tempfile
 import zipfile
 from collections.abc import Sequence

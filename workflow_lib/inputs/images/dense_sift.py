@@ -9,8 +9,6 @@ histograms of a grid are therefore two products of matrices for each direction, 
 G the lengths of the gradients in that direction: exact, and far faster than patch by patch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Histograms of oriented gradients: the outline of a whole image."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.items.images import grey_levels, resized

@@ -1,7 +1,5 @@
 """Options of readers whose rows are labelled images of a collection."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, Strict

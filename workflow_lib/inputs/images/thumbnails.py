@@ -1,7 +1,5 @@
 """Small pictures of images, for figures."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.items.images import resized

@@ -4,8 +4,6 @@ The network is that of Simonyan and Zisserman (2015, configuration E), with the 
 torchvision publishes. Torch is an optional dependency, imported when a network is built.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import islice

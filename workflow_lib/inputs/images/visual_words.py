@@ -10,8 +10,6 @@ in which a patch lies; ``begins`` (n + 1,), the first descriptor of each image, 
 and ``n_words``, W.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

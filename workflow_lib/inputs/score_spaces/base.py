@@ -18,8 +18,6 @@ class and four functions:
     turn a fitted model into arrays by name and back.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kinds of generative models of inputs: modules of papers, as `base` says."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from types import ModuleType

@@ -7,8 +7,6 @@ that methods scale the columns; and, where rows have a place, ``positions`` (m, 
 The ``inputs`` of such a dataset are `pooled_rows`, for methods that take one row of numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

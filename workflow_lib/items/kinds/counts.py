@@ -5,8 +5,6 @@ image, one part after the other; ``n_words`` in the group ``items`` is W. Where 
 the words, ``inputs`` have no columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

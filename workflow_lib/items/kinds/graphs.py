@@ -5,8 +5,6 @@ number d of the vector of a node, 0 or missing where nodes have none, and ``n_be
 of the last columns that are no part of the graphs, such as a fingerprint; 0 or missing for none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

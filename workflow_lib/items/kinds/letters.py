@@ -4,8 +4,6 @@
 number V of known letters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

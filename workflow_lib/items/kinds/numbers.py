@@ -4,8 +4,6 @@
 (`workflow_lib.items.sparse_inputs`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

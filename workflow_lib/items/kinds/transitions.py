@@ -4,8 +4,6 @@
 that each transition leads from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

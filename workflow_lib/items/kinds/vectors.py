@@ -4,8 +4,6 @@ A row of ``inputs`` (n, 1 + longest length times d) holds the length K of a sequ
 one after the other, and zeros; ``n_numbers`` in the group ``items`` is the number d of a vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 They have no value where all test rows are of one class. All are shares from 0 to 1.
 """
 
-from __future__ import annotations
-
 import math
 
 from workflow_lib.measures.base import Measure, Predictions

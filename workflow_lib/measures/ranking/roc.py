@@ -9,8 +9,6 @@ Take the first P rows to be positive and N to be negative. Without both there is
 measure is NaN.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -26,8 +26,6 @@ a class and three functions:
     returns the `workflow_lib.models.scores.Scores` of a fitted model.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import NamedTuple

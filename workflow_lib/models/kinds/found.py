@@ -1,7 +1,5 @@
 """The kinds of generative models there are: the modules of this package that `base` describes."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from workflow_lib.core.plugins import OUTPUT_MODELS

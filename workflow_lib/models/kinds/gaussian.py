@@ -1,7 +1,5 @@
 """One Gaussian, and its embedding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mixtures of Gaussians that learn in batches by stepwise EM, and their embedding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

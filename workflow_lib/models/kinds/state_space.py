@@ -1,7 +1,5 @@
 """Linear-Gaussian state-space models of series, and their embedding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

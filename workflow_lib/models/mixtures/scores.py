@@ -13,8 +13,6 @@ The responsibilities are computed in log space, so that rows far from every comp
 finite scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

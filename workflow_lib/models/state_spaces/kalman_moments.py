@@ -15,8 +15,6 @@ With P the (block tridiagonal) precision of the states' prior and H = I_T (x) C,
 where R_T = I_T (x) R and P mu = (Sigma_0^-1 mu_0, 0, .., 0).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.state_spaces.linear_gaussian import (

@@ -4,8 +4,6 @@ Meant for one long series and as an independent reference; the batched engines a
 times faster on many short series.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.state_spaces.linear_gaussian import (

@@ -9,8 +9,6 @@ A missing number is an observation with a zero row of C and a variance of its ow
 is zero, and so is what it adds to the likelihood.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -12,8 +12,6 @@ dimensions do not match; eq. (12) gives z_t = C m_t + R h2_t. Both ways are affi
 penalty for all blocks and an intercept, regression in the embedding is regression of the series.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.array_arguments import as_numbers

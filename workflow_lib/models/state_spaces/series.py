@@ -4,8 +4,6 @@ Inside, a batch is one padded array. A number is missing where it was NaN, and b
 series that is shorter than the longest one; both hold zero and are not observed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ and v = theta_2 - theta_1 - r, a third one starts from the extrapolation
 kept only where it raises the objective, which therefore never falls.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import NamedTuple
 

@@ -10,8 +10,6 @@ which is zero at its mode S = s I. It acts like nu further steps of variance s, 
 Classification 24, 2007, do the same for mixtures.)
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A start with A = a I would never leave it when p < d, because directions that no
 stay unseen; so every start has an observable pair (A, C).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.state_spaces.linear_gaussian import (

@@ -27,8 +27,6 @@ The weights are rounded to multiples of 2^-30 of their largest, so that all sums
 rounding error puts a bound below the score of a box or tells boxes of equal scores apart.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.core.errors import UserError

@@ -1,7 +1,5 @@
 """The keys that methods of boxes in images share."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, Strict

@@ -16,8 +16,6 @@ Those whose turn had not come are put back when the best box is known, so that t
 and the number of sets taken from it are those of the search one set at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

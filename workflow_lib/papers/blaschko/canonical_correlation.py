@@ -37,8 +37,6 @@ epsilon = infinity it is that of reduced rank (`fitted_ranks` of
 `workflow_lib.papers.blaschko.coupled_outputs`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ similarities B between the classes, the Hilbert-Schmidt independence criterion i
 learned here needs the products P' H K H P (c, c) alone.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.items.class_trees import ClassTree, linkage_tree

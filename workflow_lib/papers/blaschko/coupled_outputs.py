@@ -36,8 +36,6 @@ the leading eigenvector of their correlation is negative. A constant output depe
 Outputs are in units of their standard deviation; a full rank and t = 0 are the same in all units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

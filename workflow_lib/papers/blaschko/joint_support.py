@@ -7,8 +7,6 @@ kernel k(x, x') l(y, y'), and predicts the output of the highest score
     f(x, y) = sum_i alpha_i k(x_i, x) l(y_i, y).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 TOLERANCE = 1e-6

@@ -11,8 +11,6 @@ The outputs that were found are constraints whatever the cost, so a machine can 
 cost after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

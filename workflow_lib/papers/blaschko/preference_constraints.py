@@ -21,8 +21,6 @@ and 13 need i - 1, the number of items passed, instead of j - 1). All graphs of 
 together, so that there are log2(R) passes for R different losses, each linear in n.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ depends on the last reset alone, so a strategy is a path through the costs C_ij 
 a reset before detection i, and the cheapest one is a shortest path (Blaschko 2014, Figure 5.2).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.papers.blaschko.box_bounds import BoxScore

@@ -5,8 +5,6 @@ each with the strategy that is cheapest in hindsight for all its images together
 those of 20 classes, here those of the splits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -17,8 +17,6 @@ D(a) is at most the least P(w), so that P(w) - D(a), the duality gap, is at leas
 P(w) from it. The search stops where the gap is a small share of P(w).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

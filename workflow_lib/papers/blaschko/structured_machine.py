@@ -30,8 +30,6 @@ to the rows and columns of B changes nothing but all scores of a row: B and its 
 H B H are one machine, at the same cost C.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

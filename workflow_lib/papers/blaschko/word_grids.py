@@ -12,8 +12,6 @@ everything. In either case a linear score is a sum over points, so that branch a
 (`workflow_lib.papers.blaschko.box_search`) finds the best box.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.papers.blaschko.box_bounds import BoxScore

@@ -14,8 +14,6 @@ a mixture that stays. Here the mixture is trained: a gradient in the vectors bec
 mu and sigma, directly and through the responsibilities (Palasek & Patras 2017, section 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

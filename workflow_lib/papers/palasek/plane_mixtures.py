@@ -5,8 +5,6 @@ deviations and weights; all models start from the same k-means++ means, equal we
 deviation. Rates of gradients are for rows of unit variance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ The network is that of Simonyan and Zisserman (2015, configuration D), with the 
 torchvision publishes, trained on ImageNet. Torch is an optional dependency.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Expected statistics of emissions, their energies and their scores, for each kind of emission."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Fitted models of inputs as plain trees of arrays, for artifacts, and back."""
 
-from __future__ import annotations
-
 from workflow_lib.core.plugins import SCORE_SPACES
 from workflow_lib.inputs.score_spaces.found import terms_module
 

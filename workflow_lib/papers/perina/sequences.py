@@ -6,8 +6,6 @@ numbers of one step lie next to each other. Arrays with an axis of positions hol
 the n-th sequence at position ``offsets[t] + n``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ An ablation changes one thing at a time: the first method is the reference, and 
 differs from it in one setting.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

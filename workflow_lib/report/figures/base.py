@@ -37,8 +37,6 @@ All but ``draw`` are literals. They and the parameters are read from the source,
 the plotting library takes seconds, and every command needs them.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """The codes of the most frequent names of columns whose codes the folds learn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Output images completed from input images: truth, input and the completion of every method."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The confusion matrix of the best method, or of each method that the figure names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

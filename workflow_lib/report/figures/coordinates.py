@@ -1,7 +1,5 @@
 """Error of each output coordinate at the largest training size, for every method."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Versions of a dataset share its random draws (``drawn_as``): they have the same rows in every split.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping, Sequence

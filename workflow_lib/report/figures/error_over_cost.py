@@ -5,8 +5,6 @@ are those of the training rows without their fold, because no fit with a cost th
 predicts the test rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The geometry of Gaussian Fisher embeddings: figure 2 of Djerrab et al. (2018)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.models.fisher import FisherEmbedding

@@ -1,7 +1,5 @@
 """Test images with their true and predicted classes, and the components assigned to them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

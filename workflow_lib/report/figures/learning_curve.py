@@ -1,7 +1,5 @@
 """Error or accuracy against training size for every method of an experiment."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

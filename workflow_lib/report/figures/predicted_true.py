@@ -1,7 +1,5 @@
 """Predicted against true outputs of the test rows of all splits, one panel for each output."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

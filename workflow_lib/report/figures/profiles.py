@@ -1,7 +1,5 @@
 """True and predicted outputs of some test rows as a heat map, from the best to the worst row."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The error relative to one method of the experiment, against the number of labelled rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

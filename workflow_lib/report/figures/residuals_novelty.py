@@ -1,7 +1,5 @@
 """Residuals of test rows against their novelty: where predictions are not reliable."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Predicted and true series, for test rows from the best to the worst predicted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Learning curves of the test rows beside those of the training rows, for every method."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The error against the number of outputs without inputs, relative to the reference method."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The cross-validated error against each hyper-parameter, at the largest training size."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

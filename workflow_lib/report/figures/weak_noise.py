@@ -1,7 +1,5 @@
 """Error against the share of wrong weak labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

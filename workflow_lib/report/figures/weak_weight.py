@@ -1,7 +1,5 @@
 """Error against the weight of weak labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Error or accuracy against the share of wrong training labels, a line for each method."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

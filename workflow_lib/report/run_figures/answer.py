@@ -1,7 +1,5 @@
 """The figures of the answer on a user's own table: its methods, its outputs and what rows add."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping

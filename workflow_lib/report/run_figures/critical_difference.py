@@ -4,8 +4,6 @@ Methods whose average ranks differ by less than the critical difference are join
 (Demsar, Journal of Machine Learning Research 7, 2006, figure 1; here with a row for each method).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

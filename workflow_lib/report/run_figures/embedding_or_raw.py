@@ -1,7 +1,5 @@
 """Does it help a regressor to predict embeddings instead of the outputs, and do weak rows help?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The two figures that open the report: a table of colours of all methods, and learning curves."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping

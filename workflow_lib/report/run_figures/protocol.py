@@ -4,8 +4,6 @@ The figure shows that the outputs of test rows are used for the score only, and 
 training rows only.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -53,8 +53,6 @@ All but ``COLUMNS``, ``cells`` and ``layout`` are literals. They are read from t
 importing pandas takes a second, and every command needs them.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field, fields
 from functools import cache

@@ -1,7 +1,5 @@
 """Questions about an experiment, each answered by the comparison of two of its methods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The components of a mixture of class vectors, named by the classes that belong to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The error of each output coordinate at the largest training size."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from workflow_lib.report.coordinate_tables import SUMMARIES, coordinate_table

@@ -1,7 +1,5 @@
 """Errors of each method on the test rows, by training size."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from workflow_lib.report.quantities import QUANTITIES

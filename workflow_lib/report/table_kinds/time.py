@@ -1,7 +1,5 @@
 """Seconds of training, selection and prediction of each method, by training size."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from workflow_lib.report.labels import format_seconds

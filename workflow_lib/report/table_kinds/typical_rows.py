@@ -1,7 +1,5 @@
 """The components of a mixture of the outputs: their weights, their means and their typical rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

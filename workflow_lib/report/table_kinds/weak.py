@@ -1,7 +1,5 @@
 """The error against the number of weakly labelled rows."""
 
-from __future__ import annotations
-
 import itertools
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The error against the weight of weak rows."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from workflow_lib.report.study_layout import study_cells, study_layout

@@ -1,7 +1,5 @@
 """The classes whose objects a stored estimator may hold: an exact list, and no prefix of names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterable
 from functools import cache

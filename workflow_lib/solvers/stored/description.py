@@ -6,8 +6,6 @@ how its object is made, and files of arrays. Here every node is compared with an
 given, so that reading foreign bytes runs no code of their choice, and ends soon.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -6,8 +6,6 @@ makes of the bytes is checked before (`workflow_lib.solvers.stored.description`)
 (`workflow_lib.solvers.stored.structure`).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Forests as plain arrays: kept without pickle, and used without scikit-learn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

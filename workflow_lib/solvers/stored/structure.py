@@ -4,8 +4,6 @@ A node of a tree names its children and its feature by numbers, and so do the ta
 estimators: numbers beyond the end of an array would read, or write, other memory.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

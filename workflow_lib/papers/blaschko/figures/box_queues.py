@@ -3,8 +3,6 @@
 As in Figure 5.3 of Blaschko (2014).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The trees of classes by which methods compare classes, side by side."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 As in Figures 3.2 and 3.3 of Blaschko (2014).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The recall of the right class among the first classes, by how many of them are returned."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The cross-validated error of linear methods against the number of inputs that they use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The weights of linear methods, at the places of their inputs on a slice."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

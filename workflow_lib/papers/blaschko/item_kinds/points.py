@@ -8,8 +8,6 @@ outputs are then boxes in pixels (`workflow_lib.items.box_overlap`). The ``input
 dataset are the shares of the words in each image, for methods that take one row of numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

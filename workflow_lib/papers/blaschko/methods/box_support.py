@@ -1,7 +1,5 @@
 """Joint kernel support estimation that finds the box of an object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

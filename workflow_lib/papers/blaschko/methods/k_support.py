@@ -1,7 +1,5 @@
 """Linear regression with a k-support penalty on each output, on all together or on their rank."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Reader of tables of molecules: from their structures, as graphs, to numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

@@ -5,8 +5,6 @@ reset before detection i, in sets of boxes taken from the queue, from which thos
 follow (`workflow_lib.papers.blaschko.queue_strategies`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What it costs to reset the queue of a search for several boxes always, or never."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

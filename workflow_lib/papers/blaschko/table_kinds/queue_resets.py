@@ -1,7 +1,5 @@
 """How often the cheapest search for several boxes resets its queue."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The accuracy on the test rows while a network is trained, by number of unlabelled rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mixtures that follow a stream whose distribution changes at once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.papers.palasek import plane_mixtures

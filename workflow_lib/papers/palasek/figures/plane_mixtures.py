@@ -1,7 +1,5 @@
 """Mixtures in the plane by EM and from a stream: figures 1 to 3 of Palasek and Patras (2017)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How much of a classifier on a score space lies in each block of its columns."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Figure 1 C of Perina et al. (2009), after Jaakkola, Diekhans and Haussler (1999).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The cross-validated accuracy against the number of states or topics of a generative model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The posterior probabilities of the states of hidden Markov models along test sequences."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

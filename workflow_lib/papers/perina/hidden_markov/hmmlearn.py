@@ -4,8 +4,6 @@ Meant for a few long sequences, where a step of ours costs its calls of NumPy. W
 is 50 to 90 times as fast for one sequence, 12 times for ten, and as fast for about 150.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from workflow_lib.papers.perina.hidden_markov.recursion import Expectations, Likelihoods

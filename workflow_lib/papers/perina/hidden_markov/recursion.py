@@ -16,8 +16,6 @@ Arrays are (M, S, Q): models, states, and positions as in `workflow_lib.papers.p
 The last axis is the long one, because numpy works along it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 

@@ -3,8 +3,6 @@
 It is the form of the sequences of DNA in the repository of the University of California, Irvine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal

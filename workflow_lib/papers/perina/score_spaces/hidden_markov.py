@@ -17,8 +17,6 @@ sums each block. A column of the emission energy by letter is -log b_iv times an
 to its scale the Fisher score in b_iv.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 

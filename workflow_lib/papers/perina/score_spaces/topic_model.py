@@ -7,8 +7,6 @@ topic, `symbol` splits the energy of the words by word (Z W), `term` sums each b
 positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

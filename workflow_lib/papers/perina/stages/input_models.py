@@ -4,8 +4,6 @@ Every model is fitted to the inputs of the training rows of its fold only. The m
 and classes of a small split are fitted in one recursion, as far as their kind allows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The input scores stage: the inputs of a method whose score space is that of generative models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

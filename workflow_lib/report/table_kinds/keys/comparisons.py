@@ -1,7 +1,5 @@
 """The keys of a table of kind `comparisons`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

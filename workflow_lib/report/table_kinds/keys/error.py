@@ -1,7 +1,5 @@
 """The keys of a table of kind `error`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field

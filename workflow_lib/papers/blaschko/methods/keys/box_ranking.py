@@ -1,7 +1,5 @@
 """The keys of a method with the regressor `box_ranking`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, Strict

@@ -1,7 +1,5 @@
 """The keys of a method with the regressor `fitted_rank_ridge` or `joint_kernel_ridge`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, Strict

@@ -1,7 +1,5 @@
 """The keys of a method with the regressor `k_support`."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from workflow_lib.core.grids import Alphas, Centred, Grid

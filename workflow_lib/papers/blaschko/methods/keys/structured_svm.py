@@ -1,7 +1,5 @@
 """The keys of a method with the regressor `structured_svm`."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from workflow_lib.core.requirement import Requirement
