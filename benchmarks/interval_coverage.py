@@ -202,10 +202,8 @@ def _claim(
 
 
 def _joint(predicted: Any, half_widths: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Return how often fresh rows have all outputs in their intervals and regions; the sides.
-
-    NaN where the model has no regions, or there were too few rows for them.
-    """
+    """Return how often fresh rows have all outputs in their intervals and regions; the sides. NaN
+    where the model has no regions, or there were too few rows for them."""
     if predicted.joint is None:
         return dict.fromkeys((*JOINT, *SIDES), math.nan)
     known = ~np.isnan(truth).any(axis=1)
@@ -233,9 +231,7 @@ def _counted(
     predicted: Any, half_widths: np.ndarray, fresh: Rows, output: int, constant: float
 ) -> dict[str, float]:
     """Return the coverage of the fresh rows by the intervals of one output, and their widths.
-
-    `half_widths` (m, d) are not clipped; rows are sorted by them.
-    """
+    `half_widths` (m, d) are not clipped; rows are sorted by them."""
     known = ~np.isnan(fresh.outputs[:, output])
     lower, upper = predicted.lower[known, output], predicted.upper[known, output]
     truth, centre = fresh.outputs[known, output], predicted.outputs[known, output]

@@ -434,10 +434,8 @@ class Fitted:
 
 
 def _applied(preparation: InputPreparation, inputs: np.ndarray) -> np.ndarray:
-    """Return the prepared inputs, zero in columns that are constant in these rows alone.
-
-    So every fold has the same columns, and an estimator with a setting for each can be cloned.
-    """
+    """Return the prepared inputs, zero in columns that are constant in these rows alone. So every
+    fold has the same columns, and an estimator with a setting for each can be cloned."""
     prepared = np.zeros(inputs.shape)
     prepared[:, preparation.scale > 0] = preparation.apply(inputs)
     return prepared

@@ -296,11 +296,8 @@ class Final:
         }
 
     def _run(self, name: str, kind: str, decoding: dict | None = None, **arguments) -> None:
-        """Run a method of the regressor `kind`, predict, and add it.
-
-        `decoding` is that of predicted embeddings: the form, the covariance block, the pre-image
-        and its start.
-        """
+        """Run a method of the regressor `kind`, predict, and add it. `decoding` is that of
+        predicted embeddings: the form, the covariance block, the pre-image and its start."""
         folder, module = self._folder(name), method_modules()[kind].name
 
         def path(file: str) -> Path:

@@ -82,10 +82,8 @@ def _claiming(size: int, kind: bytes = tarfile.REGTYPE) -> Callable[[Path], byte
 def _bomb(
     compress: Callable[[bytes], bytes], start: bytes, repeated: bytes, size: int = HUGE
 ) -> bytes:
-    """Return a compressed stream of `start` followed by `size` further bytes.
-
-    Streams of gzip, bzip2 and xz may be concatenated, so that it is made quickly.
-    """
+    """Return a compressed stream of `start` followed by `size` further bytes. Streams of gzip,
+    bzip2 and xz may be concatenated, so that it is made quickly."""
     piece = repeated * ((1 << 24) // len(repeated))
     return compress(start) + compress(piece) * (size // len(piece))
 

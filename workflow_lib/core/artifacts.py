@@ -238,10 +238,8 @@ def _store_attribute(group: h5py.Group, name: str, value: bool | int | float | s
 def _load(
     path: Path, opened: ExitStack, streamed: Sequence[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the root attributes and the flat tree of the artifact `path`.
-
-    The tree is empty if `streamed` is None. The file is closed by `opened`.
-    """
+    """Return the root attributes and the flat tree of the artifact `path`. The tree is empty if
+    `streamed` is None. The file is closed by `opened`."""
     if not path.is_file():
         raise UserError(
             location=str(path),
@@ -413,10 +411,8 @@ def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[st
 
 
 def _is_other_hdf5(path: Path) -> bool:
-    """Return whether a file is intact HDF5 that no job wrote: a table of the user.
-
-    A damaged file is taken for an artifact, whose message says what to do.
-    """
+    """Return whether a file is intact HDF5 that no job wrote: a table of the user. A damaged file
+    is taken for an artifact, whose message says what to do."""
     try:
         with h5py.File(path, "r", locking=False) as file:
             return not any(name in file.attrs for name in ("schema_version", "content_digest"))

@@ -91,9 +91,7 @@ class ParameterMixin:
 
     def _check_columns(self, X, n_columns: int | None = None, name: str = "Y") -> None:
         """Check that `X` has the columns of fit, by number and, of pandas frames, by name.
-
-        `n_columns` are those of `X`; None, in `fit`, takes over the names of a frame.
-        """
+        `n_columns` are those of `X`; None, in `fit`, takes over the names of a frame."""
         has_names = hasattr(self, "feature_names_in_")
         if hasattr(X, "columns") or (has_names and n_columns is not None):
             from sklearn.utils.validation import validate_data

@@ -208,11 +208,9 @@ def _check_extent(value: Any) -> None:
 
 
 def _extent(value: Any, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return how many values a value holds, with itself, and how many containers deep it is.
-
-    A container that stands in many places counts in each, but is looked at once: `known` has the
-    result by its identity.
-    """
+    """Return how many values a value holds, with itself, and how many containers deep it is. A
+    container that stands in many places counts in each, but is looked at once: `known` has the
+    result by its identity."""
     if not isinstance(value, (dict, list, tuple, set, frozenset)):
         return 1, 0
     if depth > MAX_DEPTH:

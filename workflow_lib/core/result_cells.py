@@ -29,10 +29,8 @@ SPREADSHEET_SAFE = "SPREADSHEET_SAFE"
 
 class _Lines(io.StringIO):
     """Lines with line feeds, of a writer that quotes what holds a character of its own line end.
-
     With a line feed alone, it would not quote a carriage return, after which a spreadsheet begins a
-    row.
-    """
+    row."""
 
     END = "\r\n"
 

@@ -83,10 +83,8 @@ def collection_path(options: ImageCollection, sources: Sequence[Path], reader: s
 def _different_images(
     opened: Iterable[OpenedImage], class_names: Sequence[str]
 ) -> tuple[list[ImageEntry], dict[str, int]]:
-    """Return the images of classes that can be used, and how many cannot, by reason.
-
-    Images of other classes count as well where an image has two of them.
-    """
+    """Return the images of classes that can be used, and how many cannot, by reason. Images of
+    other classes count as well where an image has two of them."""
     first: dict[bytes, ImageEntry] = {}
     classes_of: dict[bytes, set[str]] = {}
     excluded = dict.fromkeys((REPEATED, TWO_CLASSES), 0)

@@ -209,11 +209,9 @@ def _labels_and_bonds(molecule) -> tuple[list[str], list[list[tuple[int, str]]]]
 
 
 def _transitions_from(root: int, labels, bonds, order: int):
-    """Yield the transitions of the tree from a root, each a state and a symbol.
-
-    In a depth-first tree the later atom of a bond that closes a ring is below the other, so that
-    the bond is found while the other is unfinished.
-    """
+    """Yield the transitions of the tree from a root, each a state and a symbol. In a depth-first
+    tree the later atom of a bond that closes a ring is below the other, so that the bond is found
+    while the other is unfinished."""
     yield (ROOT,), labels[root]
     seen, unfinished = {root}, {root}
     # Not recursive: a chain may be longer than the stack of the interpreter.

@@ -194,11 +194,9 @@ class KernelGrid:
         return found[None], self.edges_of(found[None], extension)
 
     def _lower(self, choices: Iterable, extension: Grid) -> Grid:
-        """Return smaller penalties where the smallest one of an extended grid was chosen.
-
-        They stand with all others of their kernel, since the leading and the other blocks have
-        penalties of their own.
-        """
+        """Return smaller penalties where the smallest one of an extended grid was chosen. They
+        stand with all others of their kernel, since the leading and the other blocks have penalties
+        of their own."""
         found: Grid = {}
         for choice in choices:
             kernel = choice.kernel
@@ -263,10 +261,8 @@ def alpha_unit(kernel: InputKernel, n_columns: int) -> float:
 
 
 def _edges(value: float | None, values: set[float]) -> tuple[bool, bool]:
-    """Return whether a value is the lowest and the highest of several finite ones.
-
-    A single value was given, not chosen. An infinite one is the end of all grids, and no edge.
-    """
+    """Return whether a value is the lowest and the highest of several finite ones. A single value
+    was given, not chosen. An infinite one is the end of all grids, and no edge."""
     if value is None or len(values) < 2 or value == float("inf"):
         return False, False
     return value == min(values), value == max(values)

@@ -268,10 +268,8 @@ class KernelRidgeFit:
         return FittedRidge(dual, intercept, choice.kernel, weak_size)
 
     def _fitted_to_samples(self) -> FittedAverage:
-        """Return the mean of the fits that bootstrap samples chose.
-
-        Those of one kernel share a Gram matrix, and are one set of dual coefficients.
-        """
+        """Return the mean of the fits that bootstrap samples chose. Those of one kernel share a
+        Gram matrix, and are one set of dual coefficients."""
         embedding, targets = self._targets.of_all_rows(None)
         solutions: dict[InputKernel, list[np.ndarray]] = {}
         for point, weight in self._samples.weights().items():

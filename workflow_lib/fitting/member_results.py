@@ -78,10 +78,8 @@ class _MemberFiles:
         return summed([total, {"prediction_seconds": preimages}])
 
     def entry(self, kind: str, item: str, entry: str) -> np.ndarray:
-        """Return one entry of an item of an artifact of a kind.
-
-        Raises UserError if it is not there.
-        """
+        """Return one entry of an item of an artifact of a kind. Raises UserError if it is not
+        there."""
         path, tree = self._paths[kind], self._trees[kind]
         if item not in tree:
             raise UserError(

@@ -272,10 +272,8 @@ class PreparedRows(PreparedInputs):
 
     def _gram(self, key, X, Z, kernel, width):
         """Return the Gram matrix of prepared rows, with the width in units of `kernel_gamma`.
-
         Widths of a Laplacian kernel share the distances of the rows that `key` stands for, as far
-        as memory is meant to hold them.
-        """
+        as memory is meant to hold them."""
         gamma = kernel_gamma(kernel, width, X.shape[1])
         if kernel != "laplacian":
             return gram_matrix(X, None if Z is X else Z, kernel, gamma)

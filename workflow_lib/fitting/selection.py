@@ -214,9 +214,7 @@ def grid_points(alphas, weights, penalty, has_pi) -> list[tuple[float, float, fl
 
 def _predictions(grams, weak_grams, columns, alphas, weak_weights, together):
     """Return the rows of each fold, and what is predicted of them for each component count.
-
-    `together` makes one fold of all.
-    """
+    `together` makes one fold of all."""
     labelled = weak = [None] * len(grams.heldout)
     if columns.has_labelled:
         labelled = grams.predict(columns.labelled(), alphas)

@@ -63,11 +63,9 @@ def swapped_rows(codes: np.ndarray, sizes: Sequence[int], share: float, seed: in
 
 
 def _cycle(rows: np.ndarray, codes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return the rows in a random order in which neighbours have different codes, if possible.
-
-    A code of more than half of the rows left is taken as soon as it may be, else it would be left
-    over at the end. The last and the first row are neighbours too, and may be equal.
-    """
+    """Return the rows in a random order in which neighbours have different codes, if possible. A
+    code of more than half of the rows left is taken as soon as it may be, else it would be left
+    over at the end. The last and the first row are neighbours too, and may be equal."""
     left, found, last = generator.permutation(rows).tolist(), [], None
     counts = np.bincount(codes[left], minlength=1)
     while left:

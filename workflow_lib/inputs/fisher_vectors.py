@@ -200,9 +200,7 @@ class FisherVectors:
 
     def _write_scores_of_single_descriptors(self, members, out: np.ndarray) -> np.ndarray:
         """Write z and z^2 - 1 of n sets (n, 1, 2, C, d), and return their weights (n, 1, 2, C).
-
-        Without sums, q need not be multiplied with each number of a vector: it is a weight.
-        """
+        Without sums, q need not be multiplied with each number of a vector: it is a weight."""
         centred = self._stacked(members) - self._origin
         means, deviations = out[:, 0, 0], out[:, 0, 1]
         np.subtract(centred[:, None], self._means, out=means)
@@ -321,11 +319,9 @@ def _slices(n_rows: int) -> list[slice]:
 
 
 def _improve(scores: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
-    """Write sign(v) sqrt|v| / L of v = weights * scores; zeros stay zeros.
-
-    With axes for sets, regions, blocks, components and, of the scores, dimensions. L gives every
-    region that is not empty the same length, and all regions of a set together unit length.
-    """
+    """Write sign(v) sqrt|v| / L of v = weights * scores; zeros stay zeros. With axes for sets,
+    regions, blocks, components and, of the scores, dimensions. L gives every region that is not
+    empty the same length, and all regions of a set together unit length."""
     np.abs(scores, out=out)
     # The squared lengths of the roots are sums of absolute values.
     sums = out.reshape(-1, out.shape[-1]) @ np.ones(out.shape[-1])

@@ -282,10 +282,8 @@ def _check_place(path: Path, member: _Member) -> None:
 
 
 def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
-    """Yield all folders and files of a collection, each with a function that reads it.
-
-    A file is read before the next is requested: a compressed archive is read once.
-    """
+    """Yield all folders and files of a collection, each with a function that reads it. A file is
+    read before the next is requested: a compressed archive is read once."""
     if not path.exists():
         raise UserError(
             location=str(path),

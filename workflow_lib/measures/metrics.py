@@ -148,9 +148,7 @@ def training_mean_errors(outputs: np.ndarray, training_outputs: np.ndarray) -> n
 
 
 def _zero_where_constant(total: np.ndarray, outputs: np.ndarray, n_summed: int) -> np.ndarray:
-    """Return the squared errors, with zero where they are only the rounding error of a mean.
-
-    The rounding error of a mean grows with the number `n_summed` of its rows.
-    """
+    """Return the squared errors, with zero where they are only the rounding error of a mean. The
+    rounding error of a mean grows with the number `n_summed` of its rows."""
     rounding = (10 + n_summed) * np.finfo(float).eps * np.fmax.reduce(np.abs(outputs), axis=0)
     return np.where(total <= len(outputs) * rounding**2, 0.0, total)

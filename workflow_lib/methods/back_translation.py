@@ -117,11 +117,9 @@ class Method(base.Method):
         return predictions
 
     def _joined(self, data: FitData, fold: int | None, kernel: InputKernel, K, X) -> JointRidge:
-        """Return the regression of a fold's training rows, and of unpaired outputs.
-
-        `X` (l, q) are prepared rows; of texts and inner products they are coordinates in the span
-        of the training rows, in which drawn inputs lie, too.
-        """
+        """Return the regression of a fold's training rows, and of unpaired outputs. `X` (l, q) are
+        prepared rows; of texts and inner products they are coordinates in the span of the training
+        rows, in which drawn inputs lie, too."""
         rows = slice(None) if fold is None else data.folds != fold
         known = data.outputs[rows]
         outputs, unpaired = (

@@ -308,10 +308,8 @@ class _Search:
         return best
 
     def _heldout(self, candidate: _Candidate, count: int | None) -> tuple[np.ndarray, float | None]:
-        """Return what is predicted of each training row by an estimator without its fold.
-
-        And the mean number of inputs that a linear one uses, None of others.
-        """
+        """Return what is predicted of each training row by an estimator without its fold. And the
+        mean number of inputs that a linear one uses, None of others."""
         heldout, used = self.targets.empty(), []
         folds = self._data.folds
         for fold, (X_train, X_heldout) in enumerate(self._fold_rows):
@@ -385,10 +383,8 @@ class _Outputs:
         return np.empty_like(self._data.outputs)
 
     def fit(self, estimator, X, count, fold, weak_weight):
-        """Return an estimator fitted to the targets of a fold (None: of all rows).
-
-        Where weak rows have a weight, they follow the labelled ones in `X`.
-        """
+        """Return an estimator fitted to the targets of a fold (None: of all rows). Where weak rows
+        have a weight, they follow the labelled ones in `X`."""
         split, size = self._data.split, self._data.size
         if count is None:
             known = slice(None) if fold is None else self._data.folds != fold

@@ -95,10 +95,8 @@ class Method(base.Method):
         return Fitted.from_entries(entries, data.size, self.kernel)
 
     def _best(self, data: FitData, curves: KernelErrors) -> GridChoice:
-        """Return the grid point with the lowest error, the first of equal ones.
-
-        All errors are added to `curves`.
-        """
+        """Return the grid point with the lowest error, the first of equal ones. All errors are
+        added to `curves`."""
         outputs, folds = data.outputs, data.folds
         comparison = GridComparison(outputs, folds, self.metric, curves)
         outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]

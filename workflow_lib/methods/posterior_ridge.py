@@ -159,10 +159,8 @@ class Method(base.Method):
     def _fitted(
         self, prior: Prior, data: FitData, fold: int | None, mixtures: dict | None = None
     ) -> FittedPrior:
-        """Return a prior of the outputs of a fold's training rows, and of unpaired ones.
-
-        `mixtures` are those of `fit_output_density`.
-        """
+        """Return a prior of the outputs of a fold's training rows, and of unpaired ones. `mixtures`
+        are those of `fit_output_density`."""
         rows = slice(None) if fold is None else data.folds != fold
         known = impute_mean(np.vstack([data.outputs[rows], data.unpaired_outputs]))
         scaling = fit_output_scaling(known, "standard")

@@ -78,11 +78,9 @@ class Method(base.Method):
         return Fitted.from_entries(entries, data.size, self.kernel)
 
     def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> ComponentChoice:
-        """Return the kernel with the lowest error, and its penalties.
-
-        Under each kernel every component has the penalty with the least squared error, whatever the
-        metric: only squared errors separate over components. All errors are added to `curves`.
-        """
+        """Return the kernel with the lowest error, and its penalties. Under each kernel every
+        component has the penalty with the least squared error, whatever the metric: only squared
+        errors separate over components. All errors are added to `curves`."""
         outputs, folds = data.outputs, data.folds
         outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
         best = None

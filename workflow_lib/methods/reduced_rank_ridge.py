@@ -75,11 +75,8 @@ class Method(base.Method):
         return Fitted.from_entries(entries, data.size, self.kernel)
 
     def _best(self, data: FitData, curves: KernelErrors) -> GridChoice:
-        """Return the width, rank and penalty with the lowest error.
-
-        Of equal grid points the first is kept, so the smallest of equal ranks. All errors are added
-        to `curves`.
-        """
+        """Return the width, rank and penalty with the lowest error. Of equal grid points the first
+        is kept, so the smallest of equal ranks. All errors are added to `curves`."""
         outputs, folds, ranks = data.outputs, data.folds, {"rank": self.ranks}
         comparison = GridComparison(outputs, folds, self.metric, curves)
         outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]

@@ -81,10 +81,8 @@ class Fitted(base.Fitted):
 
 
 def _error_of_margins(scores: np.ndarray, labels: np.ndarray) -> float:
-    """Return the `squared_error` in units in which the margins are 0 and 1.
-
-    A row at its margin has the value 1 for its own class and -1 for the others.
-    """
+    """Return the `squared_error` in units in which the margins are 0 and 1. A row at its margin has
+    the value 1 for its own class and -1 for the others."""
     return squared_error((scores + 1.0) / 2.0, labels)
 
 

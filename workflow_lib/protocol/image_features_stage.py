@@ -411,10 +411,8 @@ def _check_codebook_classes(
 def _learned_codebook(
     source: Path, entries: Sequence[ImageEntry], classes: Sequence[str], seed: int, is_of_all: bool
 ) -> dict[str, np.ndarray]:
-    """Return the principal components and the Gaussians of descriptors of images of `classes`.
-
-    They are learned from descriptors of some images by EM, or of all in batches.
-    """
+    """Return the principal components and the Gaussians of descriptors of images of `classes`. They
+    are learned from descriptors of some images by EM, or of all in batches."""
     began = time.perf_counter()
     candidates = [entry for entry in entries if entry.class_name in classes]
     generator = np.random.default_rng(derive_seed(seed, "codebook-sample"))

@@ -56,10 +56,9 @@ def write_page(
 
 def _policy(style: str, script: str) -> str:
     """Return what a browser may do with the page: show its pictures and run its own script alone.
-
     Names in the page come from tables and settings of the run. They are escaped; were one not, a
-    script in it would still not run, as only texts of these hashes do. Attributes may hold styles.
-    """
+    script in it would still not run, as only texts of these hashes do. Attributes may hold
+    styles."""
     hashes = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (style, script)

@@ -239,9 +239,7 @@ def _largest_block(
     methods_of: Mapping[str, frozenset[str]], dataset_of: Mapping[str, str]
 ) -> tuple[frozenset[str], list[str]] | None:
     """Return the methods of the largest block, and one experiment for each of its datasets.
-
-    `methods_of` and `dataset_of` map experiments to the methods that ran, and to the dataset.
-    """
+    `methods_of` and `dataset_of` map experiments to the methods that ran, and to the dataset."""
     # A largest block has all methods that some experiments share.
     shared: set[frozenset[str]] = set()
     for own in methods_of.values():

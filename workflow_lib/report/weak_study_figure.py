@@ -93,10 +93,8 @@ def draw_weak_study(
 
 
 def _segments(cells: Sequence[Cell], kind: str) -> list[list[float | None]]:
-    """Return the values drawn, in segments between which the axis is broken.
-
-    Of weights these are zero, the others, and what is selected (None).
-    """
+    """Return the values drawn, in segments between which the axis is broken. Of weights these are
+    zero, the others, and what is selected (None)."""
     values = {cell.value for cell in cells if cell.value is not None}
     if kind == "weak_noise":
         return [sorted(values)]
@@ -105,10 +103,8 @@ def _segments(cells: Sequence[Cell], kind: str) -> list[list[float | None]]:
 
 
 def _places(segments: Sequence[Sequence[float | None]], kind: str) -> dict[float | None, float]:
-    """Return the place of each value on the axis.
-
-    Weights are at their logarithms, shares as they are; a segment begins `BREAK` after the last.
-    """
+    """Return the place of each value on the axis. Weights are at their logarithms, shares as they
+    are; a segment begins `BREAK` after the last."""
     places: dict[float | None, float] = {}
     for segment in segments:
         natural = [math.log10(v) if v and kind == "weak_weight" else (v or 0.0) for v in segment]

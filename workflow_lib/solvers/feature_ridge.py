@@ -205,10 +205,8 @@ class FeatureRidge:
         return weights, intercepts[0]
 
     def _pass_by_heldout_fold(self, targets):
-        """Return Z'T (r, m) and the sums of T (m,) over the rows that each fold holds out.
-
-        The last are those of the rows that no fold holds out.
-        """
+        """Return Z'T (r, m) and the sums of T (m,) over the rows that each fold holds out. The last
+        are those of the rows that no fold holds out."""
         n_groups = len(self.heldout) + 1
         products, sums = [0.0] * n_groups, [0.0] * n_groups
         for rows, order, places, Z in self._blocks_by_fold():
@@ -231,12 +229,10 @@ class FeatureRidge:
         return [product.T for product in products], sums
 
     def _blocks_by_fold(self):
-        """Yield (rows, order, places, Z): the rows of each block sorted by fold, Z centred.
-
-        `order` sorts the rows of the block, `places` are the slices of the folds among the sorted
-        rows, and last that of the rows which no fold holds out. The first full pass also takes the
-        sums of the features alone.
-        """
+        """Yield (rows, order, places, Z): the rows of each block sorted by fold, Z centred. `order`
+        sorts the rows of the block, `places` are the slices of the folds among the sorted rows, and
+        last that of the rows which no fold holds out. The first full pass also takes the sums of
+        the features alone."""
         n_groups = len(self.heldout) + 1
         squares = sums = None
         n_seen = 0
@@ -282,10 +278,8 @@ class FeatureRidge:
         return self._systems[fold]
 
     def _solve(self, fold, products, sums, alphas):
-        """Return the weights (r, n_penalties * m) and the intercepts (n_penalties, m).
-
-        `fold` is left out; None leaves no row out.
-        """
+        """Return the weights (r, n_penalties * m) and the intercepts (n_penalties, m). `fold` is
+        left out; None leaves no row out."""
         n_rows, mean, decomposition = self._system(fold)
         s, Q = decomposition.eigenvalues, decomposition.eigenvectors
         shape = (len(alphas), len(sums))
@@ -350,8 +344,6 @@ def _block_of(targets: Targets, rows: slice) -> np.ndarray:
 
 
 def _sum_without(parts, fold):
-    """Return the sum of the parts of all folds but one (None: of all).
-
-    A difference from the sum of all would let what is held out round into the rest.
-    """
+    """Return the sum of the parts of all folds but one (None: of all). A difference from the sum of
+    all would let what is held out round into the rest."""
     return sum(part for other, part in enumerate(parts) if other != fold)

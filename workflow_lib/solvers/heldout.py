@@ -101,10 +101,8 @@ class Decomposition:
 
 
 def _center_with_high_constant(K: np.ndarray) -> None:
-    """Centre a Gram matrix in place, and give the constant vector the largest eigenvalue.
-
-    Its own eigenvalue is zero, which it would share with others of a matrix without full rank.
-    """
+    """Centre a Gram matrix in place, and give the constant vector the largest eigenvalue. Its own
+    eigenvalue is zero, which it would share with others of a matrix without full rank."""
     means = K.mean(axis=0)
     K -= means
     K -= (means - means.mean())[:, None]
@@ -280,10 +278,8 @@ class SharedGram:
         return same and all(len(rows) == 1 for rows in self.heldout)
 
     def _predict_roughly(self, targets, alphas) -> list[np.ndarray] | None:
-        """Return predictions in float32 where these are precise and by inverses elsewhere.
-
-        None where so many inverses would be needed that they cost more than a decomposition.
-        """
+        """Return predictions in float32 where these are precise and by inverses elsewhere. None
+        where so many inverses would be needed that they cost more than a decomposition."""
         decomposition = self._decomposition
         # Folds of equal size have the same ridge; the largest fold has the smallest one.
         sizes = {len(rows): rows for rows in self.heldout}
@@ -360,10 +356,8 @@ class SharedGram:
         return predictions
 
     def _predict_single_rows(self, targets, alphas) -> np.ndarray:
-        """Return the predictions (n_penalties, n, m) of every row without itself.
-
-        For single rows the identity is h_i = t_i - (G T)_i / G_ii.
-        """
+        """Return the predictions (n_penalties, n, m) of every row without itself. For single rows
+        the identity is h_i = t_i - (G T)_i / G_ii."""
         s, Q = self._decomposition.eigenvalues, self._decomposition.eigenvectors
         known = np.asarray(targets, dtype=np.float64)
         shift = known.mean(axis=0) if Q.dtype == np.float32 and self.center else 0.0
@@ -386,10 +380,8 @@ class SharedGram:
 
 
 def _row_major(n_penalties: int, n_rows: int, n_columns: int) -> np.ndarray:
-    """Return an empty array of these axes in which all penalties of a row lie side by side.
-
-    Sums over rows are then products of whole matrices.
-    """
+    """Return an empty array of these axes in which all penalties of a row lie side by side. Sums
+    over rows are then products of whole matrices."""
     return np.empty((n_rows, n_penalties, n_columns)).transpose(1, 0, 2)
 
 

@@ -35,10 +35,8 @@ class LandmarkSolutionMixin:
 
     def _exceeds_gram_limit(self, n_rows: int, has_weak_rows: bool = False) -> bool:
         """Return whether `n_rows` rows, some of them weak or none, are too many for a Gram matrix.
-
         Raises ValueError if `max_gram_rows` is not positive; or if it is exceeded and landmarks
-        cannot help.
-        """
+        cannot help."""
         limit = self._gram_limit()
         if n_rows <= limit:
             return False
@@ -128,8 +126,6 @@ class LandmarkSolutionMixin:
 
 
 def _check_kernel_inputs(X, kernel, gamma) -> None:
-    """Raise what `gram_matrix` finds wrong with the inputs, at the cost of one column.
-
-    Blocks of rows would be refused later, and by row numbers within the block.
-    """
+    """Raise what `gram_matrix` finds wrong with the inputs, at the cost of one column. Blocks of
+    rows would be refused later, and by row numbers within the block."""
     gram_matrix(X, X[:1], kernel, gamma)

@@ -118,11 +118,9 @@ def _leading(components: OutputComponents, rank: int) -> OutputComponents:
 def _cumulative_outputs(
     components: OutputComponents, scores: np.ndarray, ranks: Sequence[int]
 ) -> Iterator[np.ndarray]:
-    """Yield the outputs (n_penalties, h, d) of each of the increasing ranks.
-
-    Every rank adds its further components to the outputs of the rank before, so that all together
-    cost as much as the largest alone.
-    """
+    """Yield the outputs (n_penalties, h, d) of each of the increasing ranks. Every rank adds its
+    further components to the outputs of the rank before, so that all together cost as much as the
+    largest alone."""
     outputs, begin = components.mean, 0
     for rank in ranks:
         further = slice(begin, rank)

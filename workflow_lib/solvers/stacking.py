@@ -123,10 +123,8 @@ def _scale_of_observed(outputs: np.ndarray) -> np.ndarray:
 
 
 def _standardised_residuals(heldout, outputs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the residuals (v, n, k) of the v outputs that vary, in standard deviations.
-
-    Zero where an output is missing. And which outputs (d,) vary.
-    """
+    """Return the residuals (v, n, k) of the v outputs that vary, in standard deviations. Zero where
+    an output is missing. And which outputs (d,) vary."""
     scale = _scale_of_observed(outputs)
     varies = scale > 0
     residuals = np.empty((varies.sum(), len(outputs), len(heldout)))
@@ -137,10 +135,8 @@ def _standardised_residuals(heldout, outputs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _factors(residuals: np.ndarray, counts: np.ndarray | float = 1.0) -> np.ndarray:
-    """Return triangular factors (v, min(n, k), k): the lengths and angles of the residuals.
-
-    Of every row as often as `counts` (n,) says.
-    """
+    """Return triangular factors (v, min(n, k), k): the lengths and angles of the residuals. Of
+    every row as often as `counts` (n,) says."""
     roots = np.sqrt(np.broadcast_to(counts, residuals.shape[1]))[:, None]
     n_rows = min(residuals.shape[1:])
     factors = np.empty((len(residuals), n_rows, residuals.shape[2]))

@@ -138,9 +138,7 @@ def _by_weak_ridge(
     candidates: Sequence[tuple[float, float]], n_labelled: int
 ) -> dict[float, list[int]]:
     """Return the numbers of the candidates by the ridge of their weak rows, equal but for rounding.
-
-    Infinite penalties stand together under infinity.
-    """
+    Infinite penalties stand together under infinity."""
     members: dict[str, list[int]] = {}
     ridges: dict[str, float] = {}
     for index, (alpha, relative_weight) in enumerate(candidates):

@@ -180,10 +180,8 @@ def _layout(
     spaced: bool,
     may_lack_name: bool,
 ) -> tuple[list[str], int, list[int], list[int], str]:
-    """Return the names, the last line of the header, the line of each row and its record.
-
-    The last item is the name of a first column that had none, otherwise "".
-    """
+    """Return the names, the last line of the header, the line of each row and its record. The last
+    item is the name of a first column that had none, otherwise ""."""
     header: list[str] = []
     unnamed = ""
     lines, rows, n_rows = [], [], 0

@@ -167,9 +167,7 @@ def text_rows(path: str | Path) -> tuple[list[int], list[list[str]]]:
 
 def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, bytes]:
     """Return the path for messages, which of the endings `known` it has, and the bytes of the file.
-
-    A file of another kind than its ending says is refused.
-    """
+    A file of another kind than its ending says is refused."""
     file, location = Path(path), str(path)
     if not file.is_file():
         is_folder = file.is_dir()

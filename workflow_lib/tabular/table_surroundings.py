@@ -166,11 +166,9 @@ def filled_records(content: bytes, delimiter: str) -> Iterator[Record]:
 def _layout(
     records: Sequence[Record], missing: Collection[str], strictly: bool = False
 ) -> Layout | None:
-    """Return where the header is; None where that is not clear.
-
-    It is the first row unless most rows below have more cells, or it is a comment, or `strictly`:
-    then it is the first row of names above a column of numbers that the rows below fit.
-    """
+    """Return where the header is; None where that is not clear. It is the first row unless most
+    rows below have more cells, or it is a comment, or `strictly`: then it is the first row of names
+    above a column of numbers that the rows below fit."""
     # Names may begin with the mark of comments, if no other row is a header.
     is_marked = [record.cells[0].startswith(COMMENTS) for record in records]
     for number in sorted(range(len(records)), key=is_marked.__getitem__):
@@ -221,9 +219,7 @@ def _is_header(record: Record, rows: Sequence[Sequence[str]], missing: Collectio
 
 def _are_units(header: Record, below: Sequence[Record], missing: Collection[str]) -> bool:
     """Return whether the first row below the header has texts where all further rows have numbers.
-
-    At least in two columns, and in half of these; and it has no number.
-    """
+    At least in two columns, and in half of these; and it has no number."""
     units, width = below[0].cells, header.width
     rows = [row.cells for row in below[1 : 1 + MAX_ROWS_BELOW] if len(row.cells) >= width]
     if not rows or len(units) < width or any(_number(cell) is not None for cell in units):

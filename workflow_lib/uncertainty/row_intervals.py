@@ -263,10 +263,8 @@ class RowIntervals:
         fitted_rows: np.ndarray,
         relative: RelativeResiduals,
     ) -> None:
-        """Set the spread of the outputs whose interval score it improves over one width.
-
-        Their residuals in `relative` are divided by it.
-        """
+        """Set the spread of the outputs whose interval score it improves over one width. Their
+        residuals in `relative` are divided by it."""
         fold = relative.fold
         sizes = np.abs(residuals[:, outputs]).T
         known = ~np.isnan(sizes)

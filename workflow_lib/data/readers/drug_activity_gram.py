@@ -210,9 +210,7 @@ def _ids_of_rows(
     matrix_path: Path, n_rows: int, ids: Sequence[str] | None, labels_path: Path, known: list[str]
 ) -> list[str]:
     """Return the ids of the matrix or, without any, those `known` from the labels, in their order.
-
-    Labels of molecules that the matrix does not have are refused.
-    """
+    Labels of molecules that the matrix does not have are refused."""
     if ids is None and len(known) != n_rows:
         raise UserError(
             location=f"{matrix_path} with {labels_path}",

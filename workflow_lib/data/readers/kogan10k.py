@@ -214,10 +214,8 @@ def _by_report(
 
 
 def _volatilities(path: Path) -> dict[str, float]:
-    """Return the log-volatility of every report in a file of lines ``VALUE KEY``.
-
-    Infinite values (the logarithm of zero volatility) are kept for the caller to count.
-    """
+    """Return the log-volatility of every report in a file of lines ``VALUE KEY``. Infinite values
+    (the logarithm of zero volatility) are kept for the caller to count."""
 
     def pair_in(line: str) -> tuple[str, float]:
         value, report = line.split()
@@ -287,10 +285,8 @@ def _term_counts(
     archive: Path, keys: Sequence[str], options: Options
 ) -> tuple[csr_array, list[str]]:
     """Return the counts (n, q) of the year's terms in the reports `keys`, and the terms, sorted.
-
     The terms are those in the most reports of the archive, in a tie the first in the order of their
-    bytes.
-    """
+    bytes."""
     import numpy as np
     from scipy.sparse import csr_array
 

@@ -123,9 +123,7 @@ def _one_scale(
 
 def _directed_gradients(grey: np.ndarray) -> np.ndarray:
     """Return the lengths of the gradients, split between the two nearest of 8 directions (8, h, w).
-
-    Direction 0 points to the right and 2 down.
-    """
+    Direction 0 points to the right and 2 down."""
     # Repeated rims, so that an image of a single row or column has gradients as well.
     padded = np.pad(grey, 1, mode="edge")
     right = (padded[1:-1, 2:] - padded[1:-1, :-2]) / 2
@@ -152,10 +150,8 @@ def _centres(side: int, bin_size: int, step: int) -> np.ndarray:
 @lru_cache(maxsize=256)
 def _weights(side: int, bin_size: int, step: int) -> np.ndarray:
     """Return the weight of each pixel of a side in the places of all patches, (patches x 4, side).
-
     Falls linearly from the centre of a place to those of its neighbours, times a Gaussian around
-    the centre of the patch.
-    """
+    the centre of the patch."""
     offsets = np.arange(side) - _centres(side, bin_size, step)[:, None, None]
     places = (np.arange(N_PLACES) - (N_PLACES - 1) / 2)[:, None]
     linear = np.maximum(1 - np.abs(offsets / bin_size - places), 0)

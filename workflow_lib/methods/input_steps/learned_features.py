@@ -103,11 +103,9 @@ class OnLearnedFeatures(OnChangedInputs):
 
 
 def _facts_of_data(transformer: Any, split: SplitData) -> dict[str, Any]:
-    """Return what the dataset says of its inputs, of parameters that are left None.
-
-    The numbers that describe items, and the ``places`` (q, 2) of columns, as row and column; also
-    for the transformers that this one combines.
-    """
+    """Return what the dataset says of its inputs, of parameters that are left None. The numbers
+    that describe items, and the ``places`` (q, 2) of columns, as row and column; also for the
+    transformers that this one combines."""
     dataset, known = split.dataset, transformer.get_params()
     facts: dict[str, Any] = dict(dataset.get("items", {}))
     if "places" in dataset:
@@ -319,10 +317,8 @@ class LearnedInputs(PreparedRows):
         return self._by_fold[fold]
 
     def _prepared(self, fold, kept, weak_size, others):
-        """As `PreparedRows._prepared`; what is made is kept for the next kernel.
-
-        As far as memory is meant to hold it.
-        """
+        """As `PreparedRows._prepared`; what is made is kept for the next kernel. As far as memory
+        is meant to hold it."""
         key = fold, weak_size
         if key in self._known:
             return self._known[key]

@@ -320,10 +320,8 @@ def _distinct_rows(Y: np.ndarray, enough: int) -> int:
 
 
 def _distinct_partitions(labels: np.ndarray) -> np.ndarray:
-    """Return the rows of `labels` (n_starts, n) less those that only number clusters anew.
-
-    EM from these would go the same way again.
-    """
+    """Return the rows of `labels` (n_starts, n) less those that only number clusters anew. EM from
+    these would go the same way again."""
     n_rows = labels.shape[1]
     seen, kept = set(), []
     for start, clusters in enumerate(labels):
@@ -366,10 +364,8 @@ def k_means_labels(Y: np.ndarray, n_clusters: int, n_starts: int, generator) -> 
 
 def _k_means_plus_plus(Y, n_clusters, n_starts, generator) -> np.ndarray:
     """Return centres (n_starts, n_clusters, d): rows drawn by their squared distance to the others.
-
     (Arthur & Vassilvitskii 2007.) Every start draws one row and then `n_clusters` - 1 numbers in
-    [0, 1); the next centre is the row where the cumulated share of the distances reaches one.
-    """
+    [0, 1); the next centre is the row where the cumulated share of the distances reaches one."""
     draws = [
         (generator.integers(len(Y)), generator.random(n_clusters - 1)) for _ in range(n_starts)
     ]

@@ -142,9 +142,7 @@ class MixtureScores(Scores):
 
     def _summed_mean_scores(self, Y: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return sum_j q_j u_j (n, d), without an array of all rows, components and coordinates.
-
-        With diagonal covariances it is y (sum_j q_j / s_j) - sum_j q_j mu_j / s_j.
-        """
+        With diagonal covariances it is y (sum_j q_j / s_j) - sum_j q_j mu_j / s_j."""
         model = self.model
         if model.covariance_type == "full":
             return np.einsum("nc,ncd->nd", q, self.mean_scores(Y))

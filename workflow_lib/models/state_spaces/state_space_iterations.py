@@ -128,10 +128,8 @@ def _as_vector(parameters: LinearGaussianParameters) -> np.ndarray:
 def _as_parameters(
     vector: np.ndarray, like: LinearGaussianParameters, restrictions: Restrictions
 ) -> LinearGaussianParameters:
-    """Return a vector as parameters with a transition within its bound.
-
-    Covariances may come out as none; the E-step says so.
-    """
+    """Return a vector as parameters with a transition within its bound. Covariances may come out as
+    none; the E-step says so."""
     values, end = [], 0
     for value in like:
         begin, end = end, end + value.size

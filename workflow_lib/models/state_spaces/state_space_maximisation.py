@@ -90,10 +90,8 @@ class Restrictions(NamedTuple):
         return rescaled, -0.5 * self.strength * float(excess)
 
     def _relative(self, parameters: LinearGaussianParameters) -> np.ndarray:
-        """Return Q / s, Sigma_0 / s and R / s as the blocks of one diagonal matrix.
-
-        Its log determinant and the trace of its inverse are the sums of theirs, for one call.
-        """
+        """Return Q / s, Sigma_0 / s and R / s as the blocks of one diagonal matrix. Its log
+        determinant and the trace of its inverse are the sums of theirs, for one call."""
         Q, R = parameters.state_covariance, parameters.observation_covariance
         d, p = len(Q), len(R)
         joint = np.zeros((2 * d + p, 2 * d + p))
@@ -177,12 +175,10 @@ def _bounded_transition(free, current, previous_moment, bound) -> np.ndarray:
 
 
 def _linearly_bounded(free, current, previous_moment, bound) -> np.ndarray:
-    """Return the maximiser under |l_i| + <G_i, A - current> <= bound for the eigenvalues l_i.
-
-    G_i = Re(conj(l_i) / |l_i| w_i u_i') is the gradient of |l_i|, where u_i and w_i are the
-    eigenvectors from the right and the left with w_i' u_i = 1. The maximiser is
-    F - sum_i n_i Q G_i P^-1, with multipliers n_i >= 0 that are zero for bounds that are not met.
-    """
+    """Return the maximiser under |l_i| + <G_i, A - current> <= bound for the eigenvalues l_i. G_i =
+    Re(conj(l_i) / |l_i| w_i u_i') is the gradient of |l_i|, where u_i and w_i are the eigenvectors
+    from the right and the left with w_i' u_i = 1. The maximiser is F - sum_i n_i Q G_i P^-1, with
+    multipliers n_i >= 0 that are zero for bounds that are not met."""
     A, Q = current.transition, current.state_covariance
     eigenvalues, right = np.linalg.eig(A)
     left = np.linalg.inv(right)

@@ -207,11 +207,9 @@ def _taken(nodes: _Nodes, chosen: np.ndarray) -> _Nodes:
 
 
 def _halves(sets: np.ndarray) -> np.ndarray:
-    """Return the two halves (2 m, 8) of sets (m, 8) at their longest intervals.
-
-    Of the intervals of each half, ends that no box of positive width and height has are cut off;
-    an interval is empty where there is no such box.
-    """
+    """Return the two halves (2 m, 8) of sets (m, 8) at their longest intervals. Of the intervals of
+    each half, ends that no box of positive width and height has are cut off; an interval is empty
+    where there is no such box."""
     rows = np.arange(len(sets))
     side = (sets[:, 4:] - sets[:, :4]).argmax(axis=1)
     middle = middles_of(sets)[rows, side]

@@ -157,10 +157,8 @@ def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None
 
 
 def _solved(u: np.ndarray, k: int, weight: float, level: np.ndarray) -> np.ndarray:
-    """Return the a with which theta sum to k if those that are 0 or 1 at `level` stay so.
-
-    Where all are 0 or 1, any a will do if their sum is k, and none otherwise (NaN).
-    """
+    """Return the a with which theta sum to k if those that are 0 or 1 at `level` stay so. Where all
+    are 0 or 1, any a will do if their sum is k, and none otherwise (NaN)."""
     raised = level * u - weight
     is_full = raised >= 1.0
     is_partial = (raised > 0.0) ^ is_full
@@ -172,9 +170,7 @@ def _solved(u: np.ndarray, k: int, weight: float, level: np.ndarray) -> np.ndarr
 
 class _Problem:
     """1/2 ||Y - X W||^2 of centred inputs X (n, p) and outputs Y (n, d), by groups of magnitudes.
-
-    Its products are those of the smaller of X and X'X.
-    """
+    Its products are those of the smaller of X and X'X."""
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, norm: str) -> None:
         self.X, self.Y, self.norm = X, Y, norm
@@ -199,12 +195,10 @@ class _Problem:
         return self.X.T @ cho_solve(factor, self.Y)
 
     def gap(self, point: _Point, k: int, weight: float) -> np.ndarray:
-        """Return the duality gaps (n_groups,), as shares of the objective for W = 0.
-
-        Every matrix S (n, d) bounds the minimum from below by
-        <S, Y> - ||S||^2 / 2 - sum_g ||v_g||_*^2 / (2 weight), where v are the magnitudes of X'S and
-        the dual norm is the length of the k largest. S is the best multiple of the residuals.
-        """
+        """Return the duality gaps (n_groups,), as shares of the objective for W = 0. Every matrix S
+        (n, d) bounds the minimum from below by <S, Y> - ||S||^2 / 2 - sum_g ||v_g||_*^2 / (2
+        weight), where v are the magnitudes of X'S and the dual norm is the length of the k largest.
+        S is the best multiple of the residuals."""
         magnitudes = _magnitudes(point.gradient, self.norm)[0]
         dual = (np.sort(magnitudes, axis=0)[-k:] ** 2).sum(axis=0)
         product = self.squares - self._by_group(point.W, self._products)
@@ -216,12 +210,10 @@ class _Problem:
     def minimum(
         self, k: int, weight: float, point: _Point, tolerance: float, most: int
     ) -> tuple[_Point, int]:
-        """Return the minimum with the penalty weight/2 sum_g ||u_g||_k^2, and the iterations.
-
-        FISTA with the step 1 / ||X||^2, from `point`. Where the objective of a group would rise,
-        the group stays where it is and loses its momentum, so that no objective rises by more than
-        rounding.
-        """
+        """Return the minimum with the penalty weight/2 sum_g ||u_g||_k^2, and the iterations. FISTA
+        with the step 1 / ||X||^2, from `point`. Where the objective of a group would rise, the
+        group stays where it is and loses its momentum, so that no objective rises by more than
+        rounding."""
         step = 1.0 / self._lipschitz
         before, momentum, level = point, np.ones_like(self.squares), None
         for iteration in range(most):
@@ -355,9 +347,7 @@ class KSupportRegression:
 
 def _centred(A: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return columns (n, m) less their means, the means or zeros (m,), and the root mean squares.
-
-    Rounding leaves a constant column a few units in the last place, which become zeros.
-    """
+    Rounding leaves a constant column a few units in the last place, which become zeros."""
     mean = A.mean(axis=0) if center else np.zeros(A.shape[1])
     A = A - mean
     deviation = np.sqrt((A**2).mean(axis=0))
@@ -368,12 +358,10 @@ def _centred(A: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray, np.nd
 def _minimum(
     problem: _Problem, k: int, weight: float, W: np.ndarray, squared: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return coefficients (p, d), their squared norms, and the largest duality gap.
-
-    Most inputs have the coefficient zero. The problem of a part of the inputs is solved, and the
-    part is made larger until the duality gap of the whole problem is small. Fewer columns have a
-    smaller ||X||, and so need fewer iterations.
-    """
+    """Return coefficients (p, d), their squared norms, and the largest duality gap. Most inputs
+    have the coefficient zero. The problem of a part of the inputs is solved, and the part is made
+    larger until the duality gap of the whole problem is small. Fewer columns have a smaller ||X||,
+    and so need fewer iterations."""
     remaining, size = MAX_ITERATIONS, max(2 * k, MIN_PART)
     while True:
         point = problem.at(W, squared)

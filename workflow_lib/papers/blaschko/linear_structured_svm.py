@@ -92,11 +92,9 @@ class LinearStructuredSVM:
         return Machine(weights, float(gap))
 
     def _solve(self, scale: float, n: int) -> None:
-        """Maximise the dual over the shares of the known outputs of each example.
-
-        Each step moves share from the output of an example that is worth least to the one that is
-        worth most, as far as the dual rises; the example is the one that gains most.
-        """
+        """Maximise the dual over the shares of the known outputs of each example. Each step moves
+        share from the output of an example that is worth least to the one that is worth most, as
+        far as the dual rises; the example is the one that gains most."""
         gram = self._differences @ self._differences.T
         values = self._losses - scale * (gram @ self._shares)
         members = [np.flatnonzero(self._examples == example) for example in range(n)]

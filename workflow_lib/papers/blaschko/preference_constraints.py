@@ -267,11 +267,9 @@ class PreferenceGraph:
 
 def _ascending(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the places (n,), a permutation, by ascending values (n,), by place where they tie.
-
     Values are rounded to as many bits as a place leaves free in 63 and sorted as one number with
     their places. Values are looked up by place only where rounded ones are equal, because that
-    takes several times as long for more values than a processor's cache holds.
-    """
+    takes several times as long for more values than a processor's cache holds."""
     n_bits = len(values).bit_length()
     low = values.min()
     span = float(values.max()) - float(low)

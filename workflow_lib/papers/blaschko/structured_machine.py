@@ -242,10 +242,8 @@ class _Blocks:
     def _move_on(
         self, before: np.ndarray, stride: float, dual_objective: float
     ) -> np.ndarray | None:
-        """Move all weights on in the direction of the last pass, where this is an improvement.
-
-        The weights `before` the pass; the result is the parts of the gap, and None without a move.
-        """
+        """Move all weights on in the direction of the last pass, where this is an improvement. The
+        weights `before` the pass; the result is the parts of the gap, and None without a move."""
         kept = self.weights, self.dual, self._responses
         moved = self.weights + stride * (self.weights - before)
         self._set(self._cost * on_simplex(moved / self._cost))

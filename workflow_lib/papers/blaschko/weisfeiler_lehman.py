@@ -66,10 +66,8 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         return self._coordinates([graphs_in(X)])
 
     def _fit_patterns(self, labellings: Sequence[Sequence[Graph]]) -> WeisfeilerLehman:
-        """Learn the patterns of graphs with one or several labellings of their nodes.
-
-        The kernel is the mean of those of the labellings.
-        """
+        """Learn the patterns of graphs with one or several labellings of their nodes. The kernel is
+        the mean of those of the labellings."""
         self.patterns_: list[list[dict[int, int]]] = [
             [{} for _ in range(self.depth + 1)] for _ in labellings
         ]
@@ -99,10 +97,8 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
 
 
 def _scaled(counts: Sequence[Sequence[csr_array]]) -> csr_array:
-    """Return the counts of all labellings side by side, each row of unit length in each.
-
-    And the whole divided by the root of the number of labellings, so that it has unit length too.
-    """
+    """Return the counts of all labellings side by side, each row of unit length in each. And the
+    whole divided by the root of the number of labellings, so that it has unit length too."""
     scaled = []
     for of_depths in counts:
         stacked = csr_array(hstack(of_depths))

@@ -369,10 +369,8 @@ class FisherVectorNetwork(ParameterMixin):
             yield np.concatenate([batch, drawn])
 
     def _step(self, bags, y, weights) -> tuple[float, float]:
-        """Make one step by a batch; return the loss and the bound F before it.
-
-        Raises ValueError if the parameters are no longer finite.
-        """
+        """Make one step by a batch; return the loss and the bound F before it. Raises ValueError if
+        the parameters are no longer finite."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scores = self._steps_of_batch(bags, y, weights)
         if not self._coordinates.are_finite() or not np.isfinite(self.coef_).all():
@@ -400,10 +398,8 @@ class FisherVectorNetwork(ParameterMixin):
         return loss, bound - np.log(self._unit) * rows.shape[1]
 
     def _cost_and_gradients(self, bags, y, weights, held):
-        """Return C_hybrid, the loss of labelled bags, and the gradients of C_hybrid.
-
-        `held` are the sums and the posterior of the E-step; None: those of the present mixture.
-        """
+        """Return C_hybrid, the loss of labelled bags, and the gradients of C_hybrid. `held` are the
+        sums and the posterior of the E-step; None: those of the present mixture."""
         labelled = np.flatnonzero(y != UNLABELLED)
         gradients: dict[str, np.ndarray] = {}
         loss, cost = np.nan, 0.0

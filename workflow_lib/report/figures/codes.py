@@ -91,9 +91,7 @@ def draw(
 
 def _columns(learned: Mapping, encoders: EncodedColumns, train: np.ndarray):
     """Yield the name of each column, its most frequent texts, their codes and the names of these.
-
-    Of equally frequent texts the first in the order of the levels are taken.
-    """
+    Of equally frequent texts the first in the order of the levels are taken."""
     described = from_json_bytes(learned["described"])
     chosen = {}
     for index, (name, _, levels) in enumerate(described):

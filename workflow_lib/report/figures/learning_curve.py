@@ -77,11 +77,9 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
 
 
 def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
-    """Return the component setting of each panel and the rows drawn in it.
-
-    A method with fixed numbers is drawn in the panels of its numbers (and of the selected
-    setting, where it has that too); a method without is drawn in all of them.
-    """
+    """Return the component setting of each panel and the rows drawn in it. A method with fixed
+    numbers is drawn in the panels of its numbers (and of the selected setting, where it has that
+    too); a method without is drawn in all of them."""
     with_numbers = {v.method for v in variants if v.components.isdigit()}
     settings = {v.components for v in variants if v.method in with_numbers} or {SELECTED}
     panels = {}

@@ -161,10 +161,8 @@ def _band(
 
 
 def _limits(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the limits of both axes of a panel.
-
-    Predictions far from all true outputs, by more than `FARTHEST` of their span, are left out.
-    """
+    """Return the limits of both axes of a panel. Predictions far from all true outputs, by more
+    than `FARTHEST` of their span, are left out."""
     known = truth[~np.isnan(truth)]
     known = known if len(known) else np.append(predicted, 0.0)
     away = FARTHEST * np.ptp(known)

@@ -120,11 +120,8 @@ def _lines(rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> list[Line]:
 
 
 def _empty_markers(axis, lines: Sequence[Line], rows: pd.DataFrame) -> None:
-    """Empty the markers of the differences that the corrected test does not find.
-
-    Of these a dot marks the ones that the Student test finds. The order of the methods is that of
-    their lines.
-    """
+    """Empty the markers of the differences that the corrected test does not find. Of these a dot
+    marks the ones that the Student test finds. The order of the methods is that of their lines."""
     for line, (_, found) in zip(lines, rows.groupby("method", sort=False), strict=True):
         is_open = ~(found["p_corrected"] < CORRECTED_RISK).to_numpy()
         has_dot = is_open & (found["p_student"] < STUDENT_RISK).to_numpy()

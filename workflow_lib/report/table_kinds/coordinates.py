@@ -64,11 +64,9 @@ def layout(cells: list[Cell], options: TableOptions) -> Layout:
 
 
 def _shown_columns(cells: list[Cell]) -> list[tuple[str, int | None]]:
-    """Return (quantity, coordinate) of the columns that a table shows, in order.
-
-    They are the coordinates and the global error, or, of more than `MAX_COORDINATES`
-    coordinates, the summaries.
-    """
+    """Return (quantity, coordinate) of the columns that a table shows, in order. They are the
+    coordinates and the global error, or, of more than `MAX_COORDINATES` coordinates, the
+    summaries."""
     coordinates = sorted({c.coordinate for c in cells if c.coordinate is not None})
     if len(coordinates) > MAX_COORDINATES:
         return [(quantity, None) for quantity in SUMMARIES]

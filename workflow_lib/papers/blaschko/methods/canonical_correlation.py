@@ -148,10 +148,8 @@ class Method(base.Method):
         return Fitted.from_entries(entries, data.size, self.kernel)
 
     def _graphs_of(self, kernels: KernelGrid) -> Callable[[InputKernel], list[Graph]]:
-        """Return the function that gives the Laplacians of the inputs for each kernel.
-
-        Of the weight 0 there is one, whatever its neighbours.
-        """
+        """Return the function that gives the Laplacians of the inputs for each kernel. Of the
+        weight 0 there is one, whatever its neighbours."""
         weights, neighbours = self.grid["laplacian_weight"], self.grid["neighbours"]
         return lambda kernel: [
             Graph(float(weight) / kernels.unit(kernel), int(count))
@@ -190,10 +188,8 @@ class Method(base.Method):
         graphs_of: Callable[[InputKernel], list[Graph]],
         penalties: Sequence[OutputPenalty],
     ) -> CanonicalChoice:
-        """Return the point with the least value of the criterion, the first of equal ones.
-
-        The values of all are added to `curves`.
-        """
+        """Return the point with the least value of the criterion, the first of equal ones. The
+        values of all are added to `curves`."""
         directions = {name: self.grid[name] for name in ("n_directions", "projection_penalty")}
         candidates = list(product(penalties, *directions.values()))
         reference = reference_errors(data.outputs, data.folds)

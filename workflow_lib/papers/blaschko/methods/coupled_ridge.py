@@ -87,11 +87,9 @@ class Method(base.Method):
     def _best(
         self, data: FitData, learned: Sequence[CoupledOutputs], grid: Grid, curves: KernelErrors
     ) -> GridChoice:
-        """Return the grid point with the lowest error, from what each fold learns from its rows.
-
-        Of equal points the first is kept, so the smallest of equal ranks or shares. All errors are
-        added to `curves`; missing outputs count nowhere.
-        """
+        """Return the grid point with the lowest error, from what each fold learns from its rows. Of
+        equal points the first is kept, so the smallest of equal ranks or shares. All errors are
+        added to `curves`; missing outputs count nowhere."""
         outputs, folds, candidates = data.outputs, data.folds, {self._key: self.grid[self._key]}
         comparison = GridComparison(outputs, folds, self.metric, curves)
         best = None

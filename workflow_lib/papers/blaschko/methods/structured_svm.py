@@ -118,10 +118,8 @@ class Method(base.Method):
     def _similarity(
         self, data: FitData, K: np.ndarray, labels: np.ndarray
     ) -> tuple[np.ndarray, ClassTree | None]:
-        """Return B (K, K) and its tree, of training rows with a Gram matrix.
-
-        Classes without a row have zeros, and no place in a learned tree.
-        """
+        """Return B (K, K) and its tree, of training rows with a Gram matrix. Classes without a row
+        have zeros, and no place in a learned tree."""
         if self.class_similarity == "identity":
             return np.eye(data.n_classes), None
         from workflow_lib.papers.blaschko.class_dependence import (

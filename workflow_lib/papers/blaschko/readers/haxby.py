@@ -125,9 +125,7 @@ def _labels(location: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 def _volumes(location: str, content: bytes) -> tuple[np.ndarray, int]:
     """Return volumes (n, voxels) of a file in the format NIfTI-1, little-endian, and their width.
-
-    The voxels of a row of so many follow each other, then the rows of a slice.
-    """
+    The voxels of a row of so many follow each other, then the rows of a slice."""
     import numpy as np
 
     try:

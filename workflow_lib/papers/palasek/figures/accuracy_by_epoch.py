@@ -105,9 +105,7 @@ def _curves(
     regressions: Sequence[str | Path], partitions: Sequence[Mapping], labels: np.ndarray
 ) -> dict[str, dict[int, tuple[np.ndarray, np.ndarray]]]:
     """Return by components, then by unlabelled rows, updates (E,) and accuracies (splits, E).
-
-    Accuracies are in per cent; both begin before the first epoch.
-    """
+    Accuracies are in per cent; both begin before the first epoch."""
     found: dict[str, dict[int, tuple[np.ndarray, list]]] = {}
     for path, partition in zip(regressions, partitions):
         items = read_artifact(path, "regression").values()

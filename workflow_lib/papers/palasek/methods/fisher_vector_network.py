@@ -165,10 +165,8 @@ def _projection(
     has_own_units: bool,
     generator: np.random.Generator,
 ) -> _Projection:
-    """Return the projection of the rows, where columns have units of their own after scaling.
-
-    Each column is then divided by its standard deviation; one that is constant stays.
-    """
+    """Return the projection of the rows, where columns have units of their own after scaling. Each
+    column is then divided by its standard deviation; one that is constant stays."""
     rows = some_rows(bags, MAX_ROWS, generator)
     width, scales = rows.shape[1], np.ones(rows.shape[1])
     if has_own_units:
@@ -223,11 +221,9 @@ class _Start:
     def _classes(
         self, labels: np.ndarray, point: Mapping[str, float]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the classes of all bags, -1 for unlabelled ones, and their weights.
-
-        With a positive weight of pseudo-classes, at most PSEUDO_ROUNDS times a linear machine on
-        the vectors of all bags gives unlabelled bags the classes that it predicts for them.
-        """
+        """Return the classes of all bags, -1 for unlabelled ones, and their weights. With a
+        positive weight of pseudo-classes, at most PSEUDO_ROUNDS times a linear machine on the
+        vectors of all bags gives unlabelled bags the classes that it predicts for them."""
         from workflow_lib.papers.palasek.fisher_network import UNLABELLED, fit_squared_hinge
 
         n, n_bags = self._n_labelled, len(self._bags)

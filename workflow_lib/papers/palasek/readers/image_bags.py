@@ -152,10 +152,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 def _patches(
     pixels: np.ndarray, options: Options, network: Vgg16Maps | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the patches (m, d) of an image, and their centres (m, 2) from 0 to 1.
-
-    They are uint8, but for those of a network.
-    """
+    """Return the patches (m, d) of an image, and their centres (m, 2) from 0 to 1. They are uint8,
+    but for those of a network."""
     import numpy as np
 
     from workflow_lib.inputs.images.dense_sift import dense_sift

@@ -122,10 +122,8 @@ def _halves(whole: Record, options: Options, location: str) -> Iterator[Record]:
 
 
 def _groups(halves: Sequence[str]) -> list[int]:
-    """Return a number for each half, the same for those of sequences that share one.
-
-    The halves of a sequence follow one another. Sequences are joined along chains, too.
-    """
+    """Return a number for each half, the same for those of sequences that share one. The halves of
+    a sequence follow one another. Sequences are joined along chains, too."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
