@@ -8,7 +8,6 @@ from small_data import COVARIANCE_TYPES, clustered_outputs
 from workflow_lib.models.covariance import (
     ComponentPrecision,
     absolute_floor,
-    check_covariance_type,
     clip_eigenvalues,
     estimate_covariances,
     log_gaussian_densities,
@@ -93,11 +92,6 @@ def test_precision_is_the_inverse(covariance_type):
 def test_covariance_that_is_not_positive_definite_names_the_remedy():
     with pytest.raises(ValueError, match="Raise variance_floor, lower n_components"):
         ComponentPrecision(np.array([[1.0, 2.0], [2.0, 1.0]]))
-
-
-def test_unknown_covariance_type_lists_the_valid_ones():
-    with pytest.raises(ValueError, match="spherical.*found 'banded'"):
-        check_covariance_type("banded")
 
 
 def test_estimates_without_floor_are_weighted_sample_covariances():

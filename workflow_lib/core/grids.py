@@ -34,10 +34,6 @@ class Grid(Settings):
     """Candidate hyper-parameters, compared by cross-validation."""
 
 
-class NoGrid(Grid):
-    """Without hyper-parameters to select."""
-
-
 class RidgeGrid(Grid):
     """For kernel ridge regression and related methods."""
 

@@ -76,18 +76,6 @@ def word_forms(word: str) -> list[str]:
     return [word, *(form for form in forms[1:] if len(form) >= _SHORTEST_SINGULAR)]
 
 
-def unknown_name_words(class_names: Sequence[str], word_vectors: WordVectors) -> list[list[str]]:
-    """Return, for each class, the words of its name without a vector in any of their forms.
-
-    A class with a non-empty list has no vector from its name. A name without any word, such as
-    ``"047"``, is listed itself.
-    """
-    return [
-        [word for word in name_words(name) or [name] if _row_of(word, word_vectors) is None]
-        for name in class_names
-    ]
-
-
 def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
     """Return the mean of the word vectors of the words of each name, scaled to unit length.
 
@@ -105,7 +93,7 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
     Returns
     -------
     array (K, d)
-        Unit length; NaN for a class without a vector (`unknown_name_words` gives the reason).
+        Unit length; NaN for a class without a vector.
     """
     means = np.full((len(class_names), word_vectors.dimension), np.nan)
     for row, name in enumerate(class_names):

@@ -228,15 +228,6 @@ def dirichlet_scores(counts: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return own - of_length[:, None]
 
 
-def dirichlet_log_likelihood(counts: np.ndarray, alpha: np.ndarray) -> float:
-    """Return the log-likelihood of counts (n, q), without the number of orders of the terms."""
-    from scipy.special import gammaln
-
-    own = gammaln(counts + alpha) - gammaln(alpha)
-    lengths = gammaln(alpha.sum()) - gammaln(counts.sum(axis=1) + alpha.sum())
-    return float(own.sum() + lengths.sum())
-
-
 def fit_dirichlet(counts: csr_array) -> np.ndarray:
     """Return the parameters (q,) with the greatest likelihood of counts (n, q).
 

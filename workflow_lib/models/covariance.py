@@ -25,14 +25,6 @@ NOT_POSITIVE_DEFINITE = (
 )
 
 
-def check_covariance_type(covariance_type: str) -> None:
-    """Raise ValueError unless `covariance_type` is one of COVARIANCE_TYPES."""
-    if covariance_type not in COVARIANCE_TYPES:
-        raise ValueError(
-            f"covariance_type must be one of {COVARIANCE_TYPES}; found {covariance_type!r}."
-        )
-
-
 def component_covariance(covariances, covariance_type: str, component: int):
     """Return the covariance of one component: a scalar, a vector (d,) or a matrix (d, d)."""
     if covariance_type == "tied_spherical":
