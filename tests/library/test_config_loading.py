@@ -248,131 +248,120 @@ def test_unknown_experiment_lists_files_and_datasets(folder):
     assert "write 'first'" in message
 
 
-def test_unknown_dataset(folder):
-    write(folder, "experiments/first", EXPERIMENT | {"dataset": "poeple"})
-    assert message_of(folder) == (
-        "config/experiments/first.yaml, key dataset: there is no dataset named 'poeple'. "
-        "Expected one of: people. To fix it: write 'people'."
-    )
-
-
-def test_unknown_method_in_the_experiment(folder):
-    write(folder, "experiments/first", EXPERIMENT | {"methods": ["rigde"]})
-    message = message_of(folder)
-    assert message.startswith("config/experiments/first.yaml, key methods: there is no method")
-    assert "one of: embedded, forest, ridge, weak" in message
-    assert "write 'ridge'" in message
-
-
 def test_unknown_method_in_the_defaults(folder):
     message = message_of(folder, defaults={"methods": ["rigde"]})
     assert message.startswith("the run's configuration (")
     assert "key defaults.methods: there is no method named 'rigde'" in message
 
 
-def test_unknown_model_is_reported_once(folder):
-    write(folder, "methods/embedded", EMBEDDED | {"model": "mixtures"})
-    message = message_of(folder, experiments=["first", "people"])
-    assert message.startswith("config/methods/embedded.yaml, key model: there is no model")
-    assert "write 'mixture'" in message
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
+FILES = {
+    "methods/ridge": RIDGE,
+    "methods/embedded": EMBEDDED,
+    "methods/forest": FOREST,
+    "models/mixture": MIXTURE,
+    "datasets/people": DATASET,
+    "experiments/first": EXPERIMENT,
+}
+FAULTS = {
+    "methods/ridge": [
+        ({"colour": "#000000"}, "colour: there is no such key."),
+        ({"color": "black"}, "color: found 'black'. Expected a colour written '#RRGGBB'."),
         (
-            "methods/ridge",
-            RIDGE | {"colour": "#000000"},
-            "config/methods/ridge.yaml, key colour: there is no such key.",
+            {"grid": {"alpha": [0.1, -1], "width": [1]}},
+            "grid.alpha[1]: found -1. Expected a number greater than 0.",
         ),
         (
-            "methods/ridge",
-            RIDGE | {"color": "black"},
-            "config/methods/ridge.yaml, key color: found 'black'. "
-            "Expected a colour written '#RRGGBB'.",
+            {"grid": RIDGE["grid"] | {"alphas": [1]}},
+            "grid.alphas: there is no such key. Expected one of: weak_weight, n_components, "
+            "alpha, width, state_dim, projection. To fix it: write 'alpha'.",
         ),
         (
-            "methods/ridge",
-            RIDGE | {"grid": {"alpha": [0.1, -1], "width": [1]}},
-            "config/methods/ridge.yaml, key grid.alpha[1]: found -1. "
-            "Expected a number greater than 0.",
+            {"regressor": "kernel-ridge"},
+            "regressor: found 'kernel-ridge'. Expected one of: ",
+        ),
+        ({"grid": 3}, "grid: found 3. Expected a block of keys."),
+        ({"center": 1}, "center: found 1. Expected true or false."),
+    ],
+    "methods/embedded": [
+        (
+            {"model": "mixtures"},
+            "model: there is no model named 'mixtures'. Expected one of: mixture. "
+            "To fix it: write 'mixture'.",
+        ),
+    ],
+    "methods/forest": [({"model": "mixture"}, "model: there is no such key; it is a key of")],
+    "models/mixture": [({"kind": None}, "kind: the key is missing.")],
+    "datasets/people": [
+        (
+            {"inputs": {"scale": "standart"}},
+            "inputs.scale: found 'standart'. Expected 'none', 'standard', 'tf-idf', "
+            "'multinomial', 'dirichlet-multinomial', 'markov' or 'products'. "
+            "To fix it: write 'standard'.",
         ),
         (
-            "methods/ridge",
-            RIDGE | {"grid": RIDGE["grid"] | {"alphas": [1]}},
-            "config/methods/ridge.yaml, key grid.alphas: there is no such key. Expected one of: "
-            "weak_weight, n_components, alpha, width, state_dim, projection. "
-            "To fix it: write 'alpha'.",
-        ),
-        (
-            "methods/ridge",
-            RIDGE | {"regressor": "kernel-ridge"},
-            "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected one of: ",
-        ),
-        (
-            "methods/ridge",
-            RIDGE | {"grid": 3},
-            "config/methods/ridge.yaml, key grid: found 3. Expected a block of keys.",
-        ),
-        (
-            "methods/ridge",
-            RIDGE | {"center": 1},
-            "config/methods/ridge.yaml, key center: found 1. Expected true or false.",
-        ),
-        (
-            "models/mixture",
-            {"covariance_type": "full"},
-            "config/models/mixture.yaml, key kind: the key is missing.",
-        ),
-        (
-            "datasets/people",
-            DATASET | {"inputs": {"scale": "standart"}},
-            "config/datasets/people.yaml, key inputs.scale: found 'standart'. "
-            "Expected 'none', 'standard', 'tf-idf', 'multinomial', 'dirichlet-multinomial', "
-            "'markov' or 'products'. To fix it: write 'standard'.",
-        ),
-        (
-            "datasets/people",
-            DATASET | {"sources": [{"path": "a", "address": "a", "sha256": "0" * 64, "size": 1}]},
-            "config/datasets/people.yaml, key sources[0].address: found 'a'. "
+            {"sources": [{"path": "a", "address": "a", "sha256": "0" * 64, "size": 1}]},
+            "sources[0].address: found 'a'. "
             "Expected an address that begins with https:// or http://.",
         ),
+    ],
+    "experiments/first": [
         (
-            "experiments/first",
-            EXPERIMENT | {"training_sizes": [50, 20]},
-            "config/experiments/first.yaml, key training_sizes: found [50, 20]. "
-            "Expected numbers in strictly increasing order.",
+            {"dataset": "poeple"},
+            "dataset: there is no dataset named 'poeple'. Expected one of: people. "
+            "To fix it: write 'people'.",
         ),
         (
-            "experiments/first",
-            EXPERIMENT | {"components": "selectd"},
-            "config/experiments/first.yaml, key components: found 'selectd'. "
-            "Expected 'selected' or a list, for example [first, second]. "
-            "To fix it: write 'selected'.",
+            {"methods": ["rigde"]},
+            "methods: there is no method named 'rigde'. Expected one of: embedded, forest, ridge, "
+            "weak. To fix it: write 'ridge'.",
         ),
         (
-            "experiments/first",
-            EXPERIMENT | {"components": [0, 4]},
-            "config/experiments/first.yaml, key components[0]: found 0. Expected a number from 1.",
+            {"training_sizes": [50, 20]},
+            "training_sizes: found [50, 20]. Expected numbers in strictly increasing order.",
         ),
         (
-            "experiments/first",
-            EXPERIMENT | {"test_size": 1.5},
-            "config/experiments/first.yaml, key test_size: found 1.5. "
+            {"training_sizes": ["all", 20]},
+            "training_sizes: found ['all', 20]. Expected 'all' once, as the last of the sizes.",
+        ),
+        (
+            {"training_sizes": [20, "al"]},
+            "training_sizes[1]: found 'al'. Expected a whole number from 1, or all.",
+        ),
+        (
+            {"training_sizes": [30, 20, "all"]},
+            "training_sizes: found [30, 20, 'all']. Expected numbers in strictly increasing order.",
+        ),
+        ({"training_sizes": []}, "training_sizes: found []. Expected a list of at least 1."),
+        (
+            {"components": "selectd"},
+            "components: found 'selectd'. Expected 'selected' or a list, for example "
+            "[first, second]. To fix it: write 'selected'.",
+        ),
+        ({"components": [0, 4]}, "components[0]: found 0. Expected a number from 1."),
+        (
+            {"test_size": 1.5},
+            "test_size: found 1.5. "
             "Expected a fraction between 0 and 1, or a whole number of rows from 1.",
         ),
         (
-            "experiments/first",
-            EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
-            "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
-            f"Expected {', '.join(map(repr, TABLES[:-1]))} or {TABLES[-1]!r}. "
-            "To fix it: write 'error'.",
+            {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
+            f"tables[0].kind: found 'errors'. Expected {', '.join(map(repr, TABLES[:-1]))} or "
+            f"{TABLES[-1]!r}. To fix it: write 'error'.",
         ),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected"),
+    [(name, *fault) for name, faults in FAULTS.items() for fault in faults],
 )
-def test_wrong_keys_and_values(folder, name, content, expected):
-    write(folder, name, content)
-    assert message_of(folder).startswith(expected)
+def test_wrong_keys_and_values(folder, name, changes, expected):
+    content = FILES[name] | changes
+    write(folder, name, {key: value for key, value in content.items() if value is not None})
+    # Each is reported once, whatever uses the file.
+    message = message_of(folder, experiments=["first", "people"])
+    assert message.startswith(f"config/{name}.yaml, key {expected}")
 
 
 def test_decimals_are_of_tables_of_errors(folder):
@@ -434,10 +423,8 @@ def test_a_named_method_that_cannot_work_is_refused(folder):
 
 
 def test_a_contradictory_method_is_refused_even_in_default(folder):
-    write(folder, "methods/forest", FOREST | {"model": "mixture"})
-    assert "config/methods/forest.yaml, key model: there is no such key" in str(error_of(folder))
     write(folder, "methods/forest", RIDGE | {"form": "reduced"})
-    assert "so form must be null" in str(error_of(folder))
+    assert "so form must be null" in message_of(folder)
 
 
 def test_default_without_any_method_is_refused(folder):
@@ -470,20 +457,6 @@ def test_a_k_fold_split_has_whole_repetitions(folder):
     assert load_configuration(folder, RUN).splits_of("first") == range(21)
     write(folder, "experiments/first", EXPERIMENT | k_fold | {"n_splits": 3})
     assert "n_splits: 3 is not a multiple of outer_folds: 7" in message_of(folder)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "expected"),
-    [
-        (["all", 20], "'all' once, as the last of the sizes"),
-        ([20, "al"], "a whole number from 1, or all"),
-        ([30, 20, "all"], "numbers in strictly increasing order"),
-        ([], "at least 1"),
-    ],
-)
-def test_the_last_training_size_may_be_all_rows(folder, sizes, expected):
-    write(folder, "experiments/first", EXPERIMENT | {"training_sizes": sizes})
-    assert expected in message_of(folder)
 
 
 def test_a_figure_shows_methods_of_its_experiment_only(folder):
