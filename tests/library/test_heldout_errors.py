@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.measures.metrics import heldout_error
 
 FOLDS = np.arange(12) % 3
 

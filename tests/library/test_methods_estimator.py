@@ -23,8 +23,8 @@ from test_methods_class_ridge import Classes
 from workflow_lib import KernelRidgeRegressor, OutputFisherRegressor
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.class_selection import scaled_squared_error
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.keys.estimator import Parameters
 from workflow_lib.models.storage import model_from_tree
 from workflow_lib.protocol import preimages

@@ -13,12 +13,11 @@ from small_pipeline import Stages, assert_same_tree
 from workflow_lib import IOKRegressor, KernelRidgeRegressor
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.output_decoding import OutputKernel, read_output_kernel
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
-from workflow_lib.measures.metrics import average_relative_error, reference_errors
+from workflow_lib.measures.metrics import average_relative_error, heldout_error, reference_errors
 from workflow_lib.methods.output_kernel_regression import (
     OutputKernelChoice,
     heldout_predictions,

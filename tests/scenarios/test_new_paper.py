@@ -78,7 +78,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 
 REGRESSORS = ("walk_ends",)

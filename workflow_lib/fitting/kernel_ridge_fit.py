@@ -13,7 +13,6 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted import Fitted, Selection
 from workflow_lib.fitting.fitted_ridge import FittedAverage, FittedRidge
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import (
     Grid,
     InputKernel,
@@ -23,6 +22,7 @@ from workflow_lib.fitting.input_kernels import (
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.fitting.selection import Choice, best_of, select_each
 from workflow_lib.fitting.validation_curves import ENTRY, ValidationCurves
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.solvers.ridge import fit_blocks
 
 

@@ -11,13 +11,12 @@ from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selection
 from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.items.group_names import fold_group
-from workflow_lib.measures.metrics import MIN_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.back_translation import JointRidge, drawn_inputs
 from workflow_lib.solvers.gram import gram_matrix

@@ -27,10 +27,9 @@ from workflow_lib.fitting.class_selection import error_rate, scaled_squared_erro
 from workflow_lib.fitting.embedding_decoding import Decoder
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, counts_of_size, fit_specs
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
 from workflow_lib.items.group_names import SELECTED
-from workflow_lib.measures.metrics import MIN_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.models.fisher import FisherEmbedding
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree

@@ -10,8 +10,8 @@ import numpy as np
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 
 REGRESSORS = ("least_squares",)

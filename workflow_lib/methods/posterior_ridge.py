@@ -11,10 +11,9 @@ import numpy as np
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs, shared_selection
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.measures.metrics import MIN_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.models.output_density import OutputDensity, fit_output_density
 from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling

@@ -9,11 +9,10 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.validation_curves import KernelErrors
-from workflow_lib.measures.metrics import MIN_GAIN
+from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.principal_components import (
     fit_component_ridge,

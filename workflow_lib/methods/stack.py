@@ -12,9 +12,9 @@ import numpy as np
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.member_results import stored_members, summed
 from workflow_lib.items.group_names import SELECTED, item_group
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.methods.contract.saved_method import SavedMethod
 from workflow_lib.solvers.stacking import combined, output_weights

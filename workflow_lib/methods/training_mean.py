@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
-from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.measures.metrics import means_of_observed
+from workflow_lib.measures.metrics import heldout_error, means_of_observed
 from workflow_lib.methods.contract import base
 
 REGRESSORS = ("training_mean",)

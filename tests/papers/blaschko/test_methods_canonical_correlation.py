@@ -9,9 +9,9 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.measures.pearson_correlation import mean_correlation
 from workflow_lib.papers.blaschko.canonical_correlation import output_basis, projected_outputs
 from workflow_lib.papers.blaschko.coupled_outputs import SpectralRidge

@@ -15,8 +15,8 @@ from test_methods_classifiers import N_CLASSES, Classes
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.class_selection import scaled_squared_error
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract.method_file import parameters_of
 from workflow_lib.models.density import mean_shift
 from workflow_lib.papers.blaschko.joint_support import fit_joint_support, weights_at

@@ -7,9 +7,9 @@ from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib.core.artifacts import write_artifact
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.inputs.preparation import fit_preparation
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract.method_file import parameters_of
 from workflow_lib.papers.blaschko.k_support import NORMS, KSupportRegression
 from workflow_lib.papers.blaschko.methods import k_support

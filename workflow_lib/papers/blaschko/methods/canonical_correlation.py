@@ -14,13 +14,13 @@ from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.fitting.prepared_inputs import Grams
 from workflow_lib.fitting.validation_curves import KernelErrors, rounded
 from workflow_lib.measures.metrics import (
     MIN_GAIN,
+    heldout_error,
     reference_errors,
     relative_error,
     sum_of_observed,

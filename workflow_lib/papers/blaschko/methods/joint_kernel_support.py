@@ -13,7 +13,6 @@ import numpy as np
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.output_decoding import OutputDecoder, OutputKernel
 from workflow_lib.fitting.point_selection import (
@@ -23,6 +22,7 @@ from workflow_lib.fitting.point_selection import (
     select_with_kernels,
     single_values,
 )
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.papers.blaschko.joint_support import fit_joint_support, weights_at
 from workflow_lib.solvers.output_kernels import output_gram, output_unit

@@ -9,11 +9,11 @@ import numpy as np
 from workflow_lib.core.convergence import gap_at_limit
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge as Fitted
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.validation_curves import GridErrors
 from workflow_lib.measures.metrics import (
     MIN_GAIN,
+    heldout_error,
     reference_errors,
     relative_error,
     squared_error_sums,

@@ -24,9 +24,9 @@ from workflow_lib.core.convergence import GAP_AT_LIMIT, gap_at_limit
 from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
-from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.point_selection import KernelFold, Point, chosen_gram, select_with_kernels
+from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
 from workflow_lib.papers.blaschko.ranking_machine import Ranking, RankingMachine
