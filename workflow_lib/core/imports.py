@@ -41,6 +41,8 @@ def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     these; imports for types alone (``if TYPE_CHECKING``) do not. Only modules of this package are
     followed.
 
+    Returns a list of str: paths below (and beginning with) `root`.
+
     Raises FileNotFoundError if a module has no source file.
 
     Parameters
@@ -49,11 +51,6 @@ def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
         The folder that holds the package.
     modules : iterable of str
         Dotted names, for example ``workflow_lib.protocol.regression``.
-
-    Returns
-    -------
-    list of str
-        Paths below (and beginning with) `root`.
     """
     root = str(root)
     open_modules, seen = list(modules), set()

@@ -32,6 +32,10 @@ def with_class_losses(
 ) -> dict[str, Any]:
     """Return the tree of a "dataset" artifact of classes, with the losses between these.
 
+    Returns a dict: ``classes`` has further entries: ``losses``, the matrices (K, K) `PATH_LENGTH`
+    and `CLASS_COST` as far as there are files; and ``tree``, with the tree: the pairs of a parent
+    and a child as JSON.
+
     Raises UserError as `read_tree`, `read_costs` and
     `workflow_lib.items.class_trees.linkage_edges`.
 
@@ -44,13 +48,6 @@ def with_class_losses(
     class_costs : path or None
         Square table: a line for each true class, named by its first column, and a column for each
         predicted one.
-
-    Returns
-    -------
-    dict
-        ``classes`` has further entries: ``losses``, the matrices (K, K) `PATH_LENGTH` and
-        `CLASS_COST` as far as there are files; and ``tree``, with the tree: the pairs of a parent
-        and a child as JSON.
     """
     if class_tree is None and class_costs is None:
         return dict(tree)

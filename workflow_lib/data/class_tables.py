@@ -173,6 +173,12 @@ def class_dataset_tree(
 ) -> dict[str, Any]:
     """Check a table of classes and return it as the tree of a "dataset" artifact.
 
+    Returns a dict: the tree of `workflow_lib.tabular.tables.dataset_tree`, with ``outputs`` (n, d)
+    float64, the vector of the class of each row, NaN for unlabelled ones; ``classes``: ``labels``
+    (n,) int64 and ``vectors`` (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists;
+    and, for rows with pictures, ``images``: ``thumbnails``. A component of the vectors may be
+    constant.
+
     Parameters
     ----------
     inputs : array or sparse matrix (n, q)
@@ -198,15 +204,6 @@ def class_dataset_tree(
         Whether the inputs are inner products, which must be finite and exactly symmetric.
     **groups : mappings
         Further groups of the tree, as for `dataset_tree`.
-
-    Returns
-    -------
-    dict
-        The tree of `workflow_lib.tabular.tables.dataset_tree`, with ``outputs`` (n, d) float64,
-        the vector of the class of each row, NaN for unlabelled ones; ``classes``: ``labels`` (n,)
-        int64 and ``vectors`` (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists;
-        and, for rows with pictures, ``images``: ``thumbnails``. A component of the vectors may be
-        constant.
 
     Raises
     ------

@@ -84,6 +84,9 @@ def read_dataset(
 ) -> dict[str, Any]:
     """Read a dataset and return the tree of its "dataset" artifact.
 
+    Returns a dict: ``inputs`` (n, q) float64, where NaN marks a missing value; ``outputs`` (n, d)
+    float64; ``names`` and ``report`` (see `workflow_lib.tabular.tables.dataset_tree`).
+
     Raises UserError for options or data that the reader refuses, or items that are not of their
     kind.
 
@@ -100,12 +103,6 @@ def read_dataset(
         Seed of readers of random data.
     features : mapping from kind to path, or None
         Artifacts of image features; empty or None for readers that need none.
-
-    Returns
-    -------
-    dict
-        ``inputs`` (n, q) float64, where NaN marks a missing value; ``outputs`` (n, d) float64;
-        ``names`` and ``report`` (see `workflow_lib.tabular.tables.dataset_tree`).
     """
     typed = checked_options(reader, options)
     arguments = [typed, [Path(source) for source in sources], seed]

@@ -75,6 +75,9 @@ def fetch_introductions(
 ) -> dict[str, str]:
     """Fetch the introduction of the page of every class into the JSON file `output`.
 
+    Returns a dict of str to str: the classes without an introduction, and why: `NO_PAGE`,
+    `DISAMBIGUATION` or `NO_INTRODUCTION`. Empty when all have an introduction.
+
     Raises UserError when there is no network or no valid answer, for invalid titles, and for a
     damaged `output`.
 
@@ -94,12 +97,6 @@ def fetch_introductions(
     pause : float, default=1
         Seconds before the first retry, and between two requests; doubled for each further retry, up
         to 60, and at least as long as the server requests (but no longer than 60).
-
-    Returns
-    -------
-    dict of str to str
-        The classes without an introduction, and why: `NO_PAGE`, `DISAMBIGUATION` or
-        `NO_INTRODUCTION`. Empty when all have an introduction.
     """
     output = Path(output)
     for name, title in titles.items():

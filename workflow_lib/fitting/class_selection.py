@@ -61,6 +61,8 @@ def scaled_squared_error(
     Brier score relative to that of equal scores for all classes. The number of correct classes
     would be the wrong criterion: it jumps, and ties within the few rows there are.
 
+    Returns a float: between 0 and 1, a median also above 1; NaN if a score is not finite.
+
     Parameters
     ----------
     scores : array (n, K)
@@ -72,11 +74,6 @@ def scaled_squared_error(
     losses : array (K, K) or None, default=None
         Losses between classes, whose negatives take the place of the indicators; None: the 0-1
         loss, with which nothing changes.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, a median also above 1; NaN if a score is not finite.
     """
     S = scores - scores.mean(axis=1, keepdims=True)
     Z = one_hot(labels, scores.shape[1]) if losses is None else -losses[labels]

@@ -31,6 +31,8 @@ def swapped_rows(codes: np.ndarray, sizes: Sequence[int], share: float, seed: in
     have a wrong output as far as there are enough different ones. Larger shares swap more rows
     first and all rows of smaller ones, with other partners.
 
+    Returns an int array (n,): a permutation of 0 to n - 1.
+
     Parameters
     ----------
     codes : int array (n,)
@@ -40,11 +42,6 @@ def swapped_rows(codes: np.ndarray, sizes: Sequence[int], share: float, seed: in
     share : float
         Share of the rows, from 0 to 1.
     seed : int
-
-    Returns
-    -------
-    int array (n,)
-        A permutation of 0 to n - 1.
     """
     taken, n_swapped, begin = np.arange(len(codes)), 0, 0
     for end in map(int, sizes):

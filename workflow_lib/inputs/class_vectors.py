@@ -83,17 +83,14 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
     remaining words of a name would be ambiguous: without its first word ``cougar_face`` is the
     same class as ``Faces``, and ``windsor_chair`` the same as ``chair``.
 
+    Returns an array (K, d): unit length; NaN for a class without a vector.
+
     Parameters
     ----------
     class_names : sequence of K str
         Such as the names of the folders of a collection of images.
     word_vectors : WordVectors
         Words in lower case and their vectors (m, d).
-
-    Returns
-    -------
-    array (K, d)
-        Unit length; NaN for a class without a vector.
     """
     means = np.full((len(class_names), word_vectors.dimension), np.nan)
     for row, name in enumerate(class_names):
@@ -149,17 +146,14 @@ def text_vectors(texts: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
     Class k with the weights w_kt of `weighted_terms` has the direction of sum_t w_kt v_t over the
     words t that have a vector v_t (Djerrab et al. 2018, section 6.5).
 
+    Returns an array (K, d): unit length; NaN for a text without any word that has a vector.
+
     Parameters
     ----------
     texts : sequence of K str
         A text for every class.
     word_vectors : WordVectors
         Words in lower case and their vectors (m, d).
-
-    Returns
-    -------
-    array (K, d)
-        Unit length; NaN for a text without any word that has a vector.
     """
     weights, words = weighted_terms(texts)
     known = [column for column, word in enumerate(words) if word in word_vectors.words]
@@ -178,14 +172,11 @@ def wanted_text_words(texts: Sequence[str]) -> set[str]:
 def text_report(texts: Sequence[str], word_vectors: WordVectors | None = None) -> dict[str, Any]:
     """Return counts of words in the texts, and of those that have a word vector.
 
-    Returns
-    -------
-    dict
-        ``texts``; ``texts_without_words``; ``words`` (different ones, without `STOP_WORDS`);
-        ``shared_words`` (of these, those in at least two texts: only they relate texts to each
-        other where there are no word vectors); ``tokens`` (words with their repetitions). With
-        `word_vectors` also ``known_words``, and ``known_tokens``: the share of the tokens that
-        have a vector, between 0 and 1, NaN when there are none.
+    Returns a dict: ``texts``; ``texts_without_words``; ``words`` (different ones, without
+    `STOP_WORDS`); ``shared_words`` (of these, those in at least two texts: only they relate texts
+    to each other where there are no word vectors); ``tokens`` (words with their repetitions). With
+    `word_vectors` also ``known_words``, and ``known_tokens``: the share of the tokens that have a
+    vector, between 0 and 1, NaN when there are none.
     """
     counted = _counted(texts)
     tokens: Counter[str] = sum(counted, Counter())
@@ -214,6 +205,8 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     first in alphabetical order. The counts are sublinear: a description repeats the name of its
     class, which relates it to no other text.
 
+    Returns an array (K, at most `dimension`): unit length; NaN for a text without any word.
+
     Raises ValueError if `dimension` is below 1.
 
     Parameters
@@ -224,11 +217,6 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
         Coordinates to keep: as many as those of the word vectors that they replace. K texts have
         at most K coordinates, which determine all distances of the TF-IDF matrix; where there are
         fewer than `dimension`, all are returned.
-
-    Returns
-    -------
-    array (K, at most `dimension`)
-        Unit length; NaN for a text without any word.
     """
     if dimension < 1:
         raise ValueError(f"dimension must be at least 1; found {dimension}.")

@@ -35,6 +35,9 @@ def means_of_observed(outputs: np.ndarray) -> np.ndarray:
 def average_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the aRRMSE: the mean over coordinates of sqrt(errors / reference).
 
+    Returns an array (...): dimensionless; 1 is as good as the training mean. NaN where every
+    coordinate is constant.
+
     Parameters
     ----------
     errors : array (..., d)
@@ -42,11 +45,6 @@ def average_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndar
     reference : array (d,)
         Sums of squared errors of the training mean on the same rows. Coordinates where it is zero
         (constant outputs) have no relative error and are left out.
-
-    Returns
-    -------
-    array (...)
-        Dimensionless; 1 is as good as the training mean. NaN where every coordinate is constant.
     """
     varies = reference > 0
     if not varies.any():
@@ -90,17 +88,14 @@ def norm_relative_error(errors: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     It is 1 for predicting zero, so it depends on the origin of the outputs: where their mean is
     far from zero, every prediction near the mean has a small error.
 
+    Returns an array (...): dimensionless. NaN where every output is zero.
+
     Parameters
     ----------
     errors : array (..., d)
         Sums of squared errors of the predictions.
     outputs : array (n, d)
         The true outputs of the same rows; missing ones (NaN) are left out.
-
-    Returns
-    -------
-    array (...)
-        Dimensionless. NaN where every output is zero.
     """
     total = sum_of_observed(outputs**2).sum()
     if not total > 0:
@@ -169,6 +164,9 @@ def heldout_error(
 
     with r_j the mean squared error of output j by the training means.
 
+    Returns a float: without unit; infinite where all outputs are constant, so that none is
+    relative.
+
     Parameters
     ----------
     outputs : array (n, d)
@@ -178,11 +176,6 @@ def heldout_error(
         Fold number of every training row.
     metric : {"arrmse", "rrmse"}
     row_errors : {"mean", "median"}, default="mean"
-
-    Returns
-    -------
-    float
-        Without unit; infinite where all outputs are constant, so that none is relative.
     """
     reference = reference_errors(outputs, folds)
     if row_errors == "median":

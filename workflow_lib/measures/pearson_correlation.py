@@ -33,6 +33,8 @@ def values(rows: Predictions) -> dict[str, float]:
 def mean_correlation(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return the mean over coordinates of the Pearson correlation with the predictions.
 
+    Returns an array (...): from -1 to 1, higher is better; NaN where every coordinate is constant.
+
     Parameters
     ----------
     outputs : array (n, d)
@@ -40,11 +42,6 @@ def mean_correlation(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray
         correlation and are left out.
     predictions : array (..., n, d)
         A prediction that is the same for all rows has the correlation zero.
-
-    Returns
-    -------
-    array (...)
-        From -1 to 1, higher is better; NaN where every coordinate is constant.
     """
     import numpy as np
 

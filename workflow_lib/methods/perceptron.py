@@ -104,19 +104,16 @@ class Fitted(base.Fitted):
 def perceptron_tree(perceptron, n_classes: int) -> dict[str, np.ndarray]:
     """Return a fitted perceptron of scikit-learn as a tree of arrays.
 
+    Returns a dict: ``known`` (K,), which classes have a training row; ``hidden_weights`` (q, u) and
+    ``hidden_intercept`` (u,); ``output_weights`` (u, k) and ``output_intercept`` (k,), where k is
+    the number of known classes, and 1 for two of them: the log odds of the second.
+
     Parameters
     ----------
     perceptron : MLPClassifier
         With one hidden layer of rectified units, fitted to classes that are numbers from 0.
     n_classes : int
         K, including classes without a training row.
-
-    Returns
-    -------
-    dict
-        ``known`` (K,), which classes have a training row; ``hidden_weights`` (q, u) and
-        ``hidden_intercept`` (u,); ``output_weights`` (u, k) and ``output_intercept`` (k,), where k
-        is the number of known classes, and 1 for two of them: the log odds of the second.
     """
     (hidden, output), intercepts = perceptron.coefs_, perceptron.intercepts_
     return {

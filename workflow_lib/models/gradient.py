@@ -29,6 +29,8 @@ def minimise_distance(
 ) -> np.ndarray:
     """Return the rows y that locally minimise ||phi(y) - h||^2.
 
+    Returns an array (n, d): never further from `H` than `start` is.
+
     Parameters
     ----------
     transform : callable
@@ -46,11 +48,6 @@ def minimise_distance(
         A row is finished when a step changes it by less than this, relative to its norm.
     numbers_per_row : int, default=1
         Numbers that `normal_equations` holds for one row; sets how many are handled together.
-
-    Returns
-    -------
-    array (n, d)
-        Never further from `H` than `start` is.
     """
     rows_at_once = max(1, MAX_BLOCK // max(numbers_per_row, 1))
     result = np.array(start, dtype=np.float64)

@@ -74,6 +74,8 @@ def fit_embeddings(
     With squared errors, the first minimises the last two terms of eq. (14) times 2 l, with
     lambda_2 = `weak_weight` / (2 l) and l labelled rows.
 
+    Returns a dict: ``pi`` and ``rest``: regressors of `fit_outputs`.
+
     Parameters
     ----------
     estimator : scikit-learn regressor
@@ -89,11 +91,6 @@ def fit_embeddings(
         Weight of a weak row; that of a labelled one is 1.
     rest : fitted regressor, optional
         That of the rest, which no weak row changes, of a call with another `weak_weight`.
-
-    Returns
-    -------
-    dict
-        ``pi`` and ``rest``: regressors of `fit_outputs`.
     """
     n_components = weak_targets.shape[1]
     joined = np.vstack([H[:, :n_components], weak_targets])

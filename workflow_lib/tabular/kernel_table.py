@@ -26,6 +26,11 @@ def read_kernel_table(
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the kernel values between some rows of a table.
 
+    Returns the values, an array (n, n) that is exactly symmetric and without negative eigenvalues,
+    and a dict: ``least_eigenvalue`` relative to the largest, ``clipped_eigenvalues`` (how many were
+    set to zero, which changes the values of all rows and does not depend on outputs) and
+    ``largest_change`` of a value.
+
     Raises UserError for a table of another size, values that are missing or not numbers, values
     that differ by more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED
     times the largest.
@@ -39,13 +44,6 @@ def read_kernel_table(
         Rows of the table, each with a row and a column here, in the same order.
     kept : int array (n,)
         The rows whose values are returned, counted from 0.
-
-    Returns
-    -------
-    array (n, n), dict
-        The values, exactly symmetric and without negative eigenvalues; and ``least_eigenvalue``
-        relative to the largest, ``clipped_eigenvalues`` (how many were set to zero, which changes
-        the values of all rows and does not depend on outputs) and ``largest_change`` of a value.
     """
     matrix = symmetric(path, _square(path, n_rows))[np.ix_(kept, kept)]
     return without_negative_eigenvalues(path, np.ascontiguousarray(matrix), CLIPPED)

@@ -259,6 +259,12 @@ def dataset_tree(
 ) -> dict[str, Any]:
     """Check a table and return it as the tree of a "dataset" artifact.
 
+    Returns a dict: ``inputs`` (n, q) and ``outputs`` (n, d) float64; ``names``: ``inputs`` and
+    ``outputs`` as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (without outputs),
+    ``missing_inputs`` and ``missing_outputs`` (values), ``constant_outputs`` (columns); and
+    `groups`. For sparse inputs ``inputs`` is a group, and the names of its columns are in
+    ``terms``.
+
     Raises UserError for fewer than two rows, outputs or inputs that are not finite, an input or an
     output that is missing in every row, a row without any output, a constant output, no input, or
     negative counts.
@@ -295,15 +301,6 @@ def dataset_tree(
         outputs), ``order`` (``time``, ``begin``, ``end``: days; ``company``; all (n,)) and
         ``groups`` (codes (n,) of rows that belong together, such as ``scaffold``) must fit the
         rows.
-
-    Returns
-    -------
-    dict
-        ``inputs`` (n, q) and ``outputs`` (n, d) float64; ``names``: ``inputs`` and ``outputs``
-        as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (without outputs),
-        ``missing_inputs`` and ``missing_outputs`` (values), ``constant_outputs`` (columns); and
-        `groups`. For sparse inputs ``inputs`` is a group, and the names of its columns are in
-        ``terms``.
     """
     import numpy as np
 

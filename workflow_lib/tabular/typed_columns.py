@@ -75,6 +75,9 @@ def no_name(location: str, position: int) -> UserError:
 def column_of(values: Sequence[Any], location: str) -> np.ndarray:
     """Return values of any type as a column: numbers unchanged, all others as stripped texts.
 
+    Returns an array (n,): integers or floats; or objects that are texts, "" where missing, True or
+    False for bool, and dates in the form of ISO 8601.
+
     Raises UserError naming the row, counted from 1, of a value of another type; `values` that are
     an error.
 
@@ -85,12 +88,6 @@ def column_of(values: Sequence[Any], location: str) -> np.ndarray:
         and the like where missing.
     location : str
         The column, for messages.
-
-    Returns
-    -------
-    array (n,)
-        Integers or floats; or objects that are texts, "" where missing, True or False for bool,
-        and dates in the form of ISO 8601.
     """
     if isinstance(values, UserError):
         raise values

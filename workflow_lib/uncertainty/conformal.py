@@ -122,6 +122,8 @@ def held_by_other_rows(
     intervals from the other half. On average intervals from m rows hold the share
     ceil((m + 1) level) / (m + 1), so that small halves give a coverage slightly above the level.
 
+    Returns a list of arrays (n_test, d): as `held` returns them.
+
     Parameters
     ----------
     rows : sequence of int arrays (n_test,)
@@ -132,11 +134,6 @@ def held_by_other_rows(
         not, NaN where it has no interval or no output.
     seeds : sequence of int
         Seed the halves of each split.
-
-    Returns
-    -------
-    list of arrays (n_test, d)
-        As `held` returns them.
     """
     pooled = np.concatenate(rows)
     sizes = [len(split_rows) for split_rows in rows]
@@ -159,6 +156,8 @@ def held_by_other_rows(
 def coverage_by_thirds(held: np.ndarray, by: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the coverage of the rows with the lowest, the middle and the highest values.
 
+    Returns an array (d, 3): NaN where nothing was evaluated.
+
     Parameters
     ----------
     held : array (m, d)
@@ -167,11 +166,6 @@ def coverage_by_thirds(held: np.ndarray, by: np.ndarray, rows: np.ndarray) -> np
         Values that order the rows, the same for all outputs or for each.
     rows : int array (m,)
         Numbers of the rows, of which each counts once.
-
-    Returns
-    -------
-    array (d, 3)
-        NaN where nothing was evaluated.
     """
     shares = np.full((held.shape[1], 3), np.nan)
     for output, column in enumerate(held.T):

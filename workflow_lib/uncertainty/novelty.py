@@ -140,6 +140,8 @@ def nearest_by_rows(
 ) -> np.ndarray:
     """Return the distance of every row of `X` (n, q) to the nearest row of `Z` (m, q).
 
+    Returns an array (n,): exactly 0 for equal rows.
+
     Parameters
     ----------
     X, Z : arrays
@@ -149,11 +151,6 @@ def nearest_by_rows(
     left_out : int array (n,) or None, default=None
         For each row of `X` the number of the row of `Z` that is ignored, because it is the same
         row.
-
-    Returns
-    -------
-    array (n,)
-        Exactly 0 for equal rows.
     """
     distances = np.empty(len(X))
     centre = Z.mean(axis=0)
@@ -202,6 +199,9 @@ def nearest_by_products(
 ) -> np.ndarray:
     """Return the distance of n rows to the nearest of the m rows in the columns of `products`.
 
+    Returns an array (n,): sqrt(x'x + z'z - 2 x'z); 0 where that is a rounding error, below a
+    millionth of the lengths.
+
     Parameters
     ----------
     products : array (n, m)
@@ -210,11 +210,6 @@ def nearest_by_products(
         x_i'x_i and z_j'z_j.
     left_out : int array (n,) or None, default=None
         As in `nearest_by_rows`.
-
-    Returns
-    -------
-    array (n,)
-        sqrt(x'x + z'z - 2 x'z); 0 where that is a rounding error, below a millionth of the lengths.
     """
     sums = squared_lengths[:, None] + column_squared_lengths
     squared = sums - 2.0 * products

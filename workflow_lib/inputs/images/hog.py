@@ -24,17 +24,15 @@ def hog_features(image: np.ndarray) -> np.ndarray:
     orientation, 9 bins over 180 degrees; each block of 2 x 2 cells is scaled to unit length, cut at
     0.2 and scaled again. These parameters are those of the paper and of ``skimage.feature.hog``.
 
+    Returns a float64 array (1764,): by rows and columns of blocks, rows and columns of cells in a
+    block, and orientation; of unit length, so that products of two images are cosines. Zero for an
+    image of one colour.
+
     Raises UserError when Pillow is not installed.
 
     Parameters
     ----------
     image : uint8 array (height, width, 3)
-
-    Returns
-    -------
-    float64 array (1764,)
-        By rows and columns of blocks, rows and columns of cells in a block, and orientation; of
-        unit length, so that products of two images are cosines. Zero for an image of one colour.
     """
     grey = resized(grey_levels(image), SIDE, SIDE).astype(np.float64)
     down, right = np.zeros_like(grey), np.zeros_like(grey)

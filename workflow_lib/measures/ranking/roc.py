@@ -131,6 +131,9 @@ def ranking_measures(
     more, each is measured against all others together, and the measure is the mean over the classes
     that have rows.
 
+    Returns a dict: NaN where that class has no rows, and where all rows are of one class, as in a
+    test set of one row: nothing can be ranked.
+
     Parameters
     ----------
     labels : int array (m,)
@@ -139,12 +142,6 @@ def ranking_measures(
         Scores of the classes, of which `decision_values` are ranked.
     positive : int or None, default=None
         The only class that is measured against all others.
-
-    Returns
-    -------
-    dict
-        NaN where that class has no rows, and where all rows are of one class, as in a test set of
-        one row: nothing can be ranked.
     """
     n_classes = scores.shape[1]
     counts = np.bincount(labels, minlength=n_classes)

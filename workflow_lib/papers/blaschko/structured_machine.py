@@ -88,10 +88,7 @@ def centre(K: np.ndarray) -> np.ndarray:
     The machine then has the mean of the training rows at zero, which stands for an intercept, and
     needs a tenth of the passes: without it, one direction of the dual is as large as all others.
 
-    Returns
-    -------
-    array (n,)
-        The means of the columns before, for `uncentred`.
+    Returns an array (n,): the means of the columns before, for `uncentred`.
     """
     means = K.mean(axis=0)
     K -= means

@@ -11,19 +11,16 @@ BLOCK_NUMBERS = 2**23
 def forest_tree(forest) -> dict[str, np.ndarray]:
     """Return a fitted forest of scikit-learn as a tree of arrays.
 
+    Returns a dict: the nodes of all trees, one tree after the other: ``n_nodes`` (t,) of each tree;
+    ``left`` and ``right`` (k,), the children of each node as numbers within its tree, -1 in leaves;
+    ``feature`` and ``threshold`` (k,): a row goes left where its feature is not above the
+    threshold; ``value`` (k, d), the mean outputs of the training rows of the node, or the shares of
+    the classes among them.
+
     Parameters
     ----------
     forest : RandomForestRegressor or RandomForestClassifier
         Fitted to outputs, or to classes: these have K = d columns, in the order of `classes_`.
-
-    Returns
-    -------
-    dict
-        The nodes of all trees, one tree after the other: ``n_nodes`` (t,) of each tree; ``left``
-        and ``right`` (k,), the children of each node as numbers within its tree, -1 in leaves;
-        ``feature`` and ``threshold`` (k,): a row goes left where its feature is not above the
-        threshold; ``value`` (k, d), the mean outputs of the training rows of the node, or the
-        shares of the classes among them.
     """
     trees = [estimator.tree_ for estimator in forest.estimators_]
     # Outputs are on the second axis, classes on the third; the other axis has length 1.
