@@ -108,22 +108,17 @@ def at_least(bound: float, tolerance: float | None = None) -> Goal:
 
 @dataclass(frozen=True)
 class Timing:
-    """The measurements of one side.
-
-    Attributes
-    ----------
-    seconds : tuple of float
-        Of every repetition, in order.
-    memory_mb : float or None
-        Highest resident memory in the first repetition above that before it; None where the
-        system hides it.
-    results : tuple
-        What the call returned, the last of each repetition.
-    """
+    """The measurements of one side."""
 
     seconds: tuple[float, ...]
+    """Of every repetition, in order."""
+
     memory_mb: float | None = None
+    """Highest resident memory in the first repetition above that before it; None where the system
+    hides it."""
+
     results: tuple[Any, ...] = ()
+    """What the call returned, the last of each repetition."""
 
     @property
     def result(self) -> Any:

@@ -53,34 +53,24 @@ Row = Mapping[str, str]
 
 
 class Line(NamedTuple):
-    """The measurements of one method, by n.
-
-    Attributes
-    ----------
-    name : str
-    is_peer : bool
-        Whether it only serves for comparison and has no row of its own; drawn dashed.
-    values : dict from int to float
-    """
+    """The measurements of one method, by n."""
 
     name: str
+
     is_peer: bool
+    """Whether it only serves for comparison and has no row of its own; drawn dashed."""
+
     values: dict[int, float]
 
 
 class Panel(NamedTuple):
-    """One plot.
-
-    Attributes
-    ----------
-    title : str
-    words : callable
-        From a number, as text, to its label on the axis.
-    lines : list of Line
-    """
+    """One plot."""
 
     title: str
+
     words: Callable[[str], str]
+    """From a number, as text, to its label on the axis."""
+
     lines: list[Line]
 
 

@@ -14,22 +14,19 @@ NOISE = 0.5
 
 
 class Problem(NamedTuple):
-    """A regression problem.
-
-    Attributes
-    ----------
-    inputs : array (n, 20)
-    outputs : array (n, 60)
-    clusters : int array (n,)
-        Cluster of each output.
-    folds : int array (n,)
-        Five folds of equal size where n is divisible by five.
-    """
+    """A regression problem."""
 
     inputs: np.ndarray
+    """Array (n, 20)."""
+
     outputs: np.ndarray
+    """Array (n, 60)."""
+
     clusters: np.ndarray
+    """Int array (n,): cluster of each output."""
+
     folds: np.ndarray
+    """Int array (n,): five folds of equal size where n is divisible by five."""
 
 
 def smooth_problem(n: int, seed: int = 0) -> Problem:

@@ -21,54 +21,44 @@ GROUP = "group"
 
 
 class Rows(NamedTuple):
-    """Rows of a law.
-
-    Attributes
-    ----------
-    inputs : dict of str to sequence
-        Columns of the table that are not outputs.
-    means : array (n, d) or None
-        The true regression function at these inputs; None for a real table.
-    outputs : array (n, d)
-        The means plus noise.
-    """
+    """Rows of a law."""
 
     inputs: dict[str, Sequence]
+    """Columns of the table that are not outputs."""
+
     means: np.ndarray | None
+    """Array (n, d) or None: the true regression function at these inputs; None for a real table."""
+
     outputs: np.ndarray
+    """Array (n, d): the means plus noise."""
 
 
 class Law(NamedTuple):
-    """A way to draw tables.
-
-    Attributes
-    ----------
-    title : str
-    draw : callable
-        From a number of rows and a generator to `Rows`.
-    n_rows : int
-        Of a user's table.
-    n_splits : int
-        Ten by default, as for a table of at most 500 rows.
-    package : str or None
-        An optional package that it needs.
-    methods : tuple of str
-        Methods that are compared.
-    n_draws : int
-        Number of tables that are drawn.
-    lacking : {"outputs", "inputs"} or None
-        What as many more rows of the table lack: weak rows, of which only the column `GROUP` tells
-        of the outputs, or outputs without inputs.
-    """
+    """A way to draw tables."""
 
     title: str
+
     draw: Callable[[int, np.random.Generator], Rows]
+    """From a number of rows and a generator to `Rows`."""
+
     n_rows: int
+    """Of a user's table."""
+
     n_splits: int
+    """Ten by default, as for a table of at most 500 rows."""
+
     package: str | None = None
+    """An optional package that it needs."""
+
     methods: tuple[str, ...] = ("ofer-gmm", "m-krr", "m-mean")
+    """Methods that are compared."""
+
     n_draws: int = 20
+    """Number of tables that are drawn."""
+
     lacking: str | None = None
+    """{"outputs", "inputs"} or None: what as many more rows of the table lack: weak rows, of which
+    only the column `GROUP` tells of the outputs, or outputs without inputs."""
 
     is_real = False
 

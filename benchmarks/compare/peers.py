@@ -43,21 +43,16 @@ BINS = 32
 
 
 class Candidate(NamedTuple):
-    """Settings to choose from.
-
-    Attributes
-    ----------
-    settings : dict
-        What distinguishes it, as shown.
-    estimator : estimator of scikit-learn's kind
-        What is cross-validated; it is cloned before each fit.
-    final : estimator or None
-        What is fitted to all training rows instead; None for the same.
-    """
+    """Settings to choose from."""
 
     settings: dict[str, Any]
+    """What distinguishes it, as shown."""
+
     estimator: Any
+    """What is cross-validated; it is cloned before each fit."""
+
     final: Any = None
+    """What is fitted to all training rows instead; None for the same."""
 
 
 Candidates = Callable[[int, int, int], list[Candidate]]
@@ -370,23 +365,19 @@ PEERS: dict[str, Peer] = {
 
 
 class Rows(NamedTuple):
-    """Training rows.
-
-    Attributes
-    ----------
-    inputs : array (n, q)
-        NaN where missing.
-    outputs : array (n, d)
-    folds : int array (n,)
-        The fold that holds out each row.
-    scale : {"standard", "none"}
-        The preparation of the inputs.
-    """
+    """Training rows."""
 
     inputs: np.ndarray
+    """Array (n, q): NaN where missing."""
+
     outputs: np.ndarray
+    """Array (n, d)."""
+
     folds: np.ndarray
+    """Int array (n,): the fold that holds out each row."""
+
     scale: str
+    """{"standard", "none"}: the preparation of the inputs."""
 
 
 @dataclass(frozen=True)
@@ -455,24 +446,20 @@ class Stack:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A peer that has been tuned and fitted.
-
-    Attributes
-    ----------
-    settings : dict
-        What was chosen.
-    heldout : array (n, d)
-        Predictions of the training rows by fits without their fold; zero where nothing competed.
-    model : Fitted or Stack
-        Fitted to all training rows.
-    seconds : float
-        Processor time of all that.
-    """
+    """A peer that has been tuned and fitted."""
 
     settings: dict[str, Any]
+    """What was chosen."""
+
     heldout: np.ndarray
+    """Array (n, d): predictions of the training rows by fits without their fold; zero where nothing
+    competed."""
+
     model: Fitted | Stack
+    """Fitted to all training rows."""
+
     seconds: float
+    """Processor time of all that."""
 
 
 def tune(candidates: Candidates, rows: Rows, seed: int) -> Tuned:

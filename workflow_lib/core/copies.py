@@ -7,20 +7,15 @@ from typing import NamedTuple
 
 
 class Different(NamedTuple):
-    """The rows that are left, in the order in which their kind first occurs.
-
-    Attributes
-    ----------
-    kept : list of int
-    n_repeated : int
-        Copies of a row of the same class, or without a class, that are left out.
-    n_two_classes : int
-        Rows of which copies have two classes, all of them left out.
-    """
+    """The rows that are left, in the order in which their kind first occurs."""
 
     kept: list[int]
+
     n_repeated: int
+    """Copies of a row of the same class, or without a class, that are left out."""
+
     n_two_classes: int
+    """Rows of which copies have two classes, all of them left out."""
 
 
 def without_copies(rows: Iterable[tuple[int, Hashable, str]]) -> Different:

@@ -38,34 +38,28 @@ OF_PARTS = ("steps", "transformer_list", "transformers", "estimators")
 
 
 class NamedClass(NamedTuple):
-    """A class, its fixed arguments and the grid points of the others, with the keys that hold them.
-
-    Attributes
-    ----------
-    key : str
-        Key that names the class.
-    path : str
-        The class, with its module.
-    interface : tuple of str
-        Methods that it must have.
-    kind : str
-        What it must be, such as ``a regressor or a classifier``.
-    settings : mapping
-    points : sequence of dict
-    before : str
-        Before the keys ``settings`` and ``grid``.
-    names : mapping from str to str
-        The keys of the grid of arguments that have another name there.
-    """
+    """A class, its fixed arguments, the grid points of the others, and the keys that hold them."""
 
     key: str
+    """Key that names the class."""
+
     path: str
+    """The class, with its module."""
+
     interface: tuple[str, ...]
+    """Methods that it must have."""
+
     kind: str
+    """What it must be, such as ``a regressor or a classifier``."""
+
     settings: Mapping[str, Any]
     points: Sequence[Point]
+
     before: str = ""
+    """Before the keys ``settings`` and ``grid``."""
+
     names: Mapping[str, str] = {}
+    """The keys of the grid of arguments that have another name there."""
 
     def faults(self) -> list[Fault]:
         """Return what is wrong with the class and its arguments: key, found, expected, remedy."""

@@ -23,31 +23,26 @@ PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Plugins:
-    """The plug-ins of one kind.
-
-    Attributes
-    ----------
-    kind : str
-        What one of them is called in messages.
-    home : str
-        The folder of the kind, below that of the package.
-    in_papers : str
-        The folder of the kind, below that of a paper.
-    others : tuple of str, default=()
-        Names in these folders that are no plug-ins, besides those that begin with ``_``.
-    is_stated : bool, default=True
-        Whether the rule of a job states which of them it loads. If not, the job depends on the
-        code of all.
-    package : path
-        The folder of the package.
-    """
+    """The plug-ins of one kind."""
 
     kind: str
+    """What one of them is called in messages."""
+
     home: str
+    """The folder of the kind, below that of the package."""
+
     in_papers: str
+    """The folder of the kind, below that of a paper."""
+
     others: tuple[str, ...] = ()
+    """Names in these folders that are no plug-ins, besides those that begin with ``_``."""
+
     is_stated: bool = True
+    """Whether the rule of a job states which of them it loads. If not, the job depends on the code
+    of all."""
+
     package: Path = PACKAGE
+    """The folder of the package."""
 
     @cached_property
     def paths(self) -> dict[str, Path]:

@@ -38,14 +38,10 @@ class EnduringFile(io.FileIO):
 
     The HDF5 library writes much of a file only when it closes it. If that fails, it loses data
     without an error and later crashes the process, so failures must be hidden from it.
-
-    Attributes
-    ----------
-    failure : OSError or None
-        The first failure.
     """
 
     failure: OSError | None = None
+    """The first failure."""
 
     def write(self, content) -> int:
         """Write all of `content`, where a plain file may stop midway."""

@@ -23,33 +23,29 @@ WITHOUT_ROWS = "a bag without a complete row"
 
 
 class BagsOfRows(NamedTuple):
-    """The bags of a table.
-
-    Attributes
-    ----------
-    table : Table
-        A row for each of the n bags, in the order of their first rows: the column of their names,
-        that of their classes where it is known, and their pooled columns.
-    bags : list of n arrays (m_i, d)
-    numbers : list of d str
-        Columns of the rows.
-    pooled : list of str
-        Names of the pooled columns of `table`.
-    excluded : dict
-        Bags left out, by reason.
-    n_incomplete : int
-        Rows left out, because a number is missing.
-    notes : list of n str
-        Of bags of new rows, such of their rows; "" for most bags.
-    """
+    """The bags of a table."""
 
     table: Table
+    """A row for each of the n bags, in the order of their first rows: the column of their names,
+    that of their classes where it is known, and their pooled columns."""
+
     bags: list[np.ndarray]
+    """List of n arrays (m_i, d)."""
+
     numbers: list[str]
+    """Columns of the rows."""
+
     pooled: list[str]
+    """Names of the pooled columns of `table`."""
+
     excluded: dict[str, int]
+    """Bags left out, by reason."""
+
     n_incomplete: int
+    """Rows left out, because a number is missing."""
+
     notes: list[str]
+    """Of bags of new rows, such of their rows; "" for most bags."""
 
 
 def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) -> BagsOfRows:

@@ -80,27 +80,22 @@ _SURELY_MEASURED = re.compile(r"[.,]\d|\d\s+\D|[%‰°$€£¥()−]")
 
 
 class ColumnKind(NamedTuple):
-    """The kind of a column, with notes for the user.
-
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    n_missing : int
-        Cells without a value.
-    n_distinct : int
-        Different values.
-    note : str
-        Explanation of the decision; may be empty.
-    warning : str
-        Possible mistake in the table; may be empty.
-    """
+    """The kind of a column, with notes for the user."""
 
     kind: str
+    """One of `KINDS`."""
+
     n_missing: int
+    """Cells without a value."""
+
     n_distinct: int
+    """Different values."""
+
     note: str = ""
+    """Explanation of the decision; may be empty."""
+
     warning: str = ""
+    """Possible mistake in the table; may be empty."""
 
 
 def column_kinds(table: Table) -> dict[str, ColumnKind]:

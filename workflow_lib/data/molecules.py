@@ -27,23 +27,18 @@ BONDS = {"SINGLE": "", "DOUBLE": "=", "TRIPLE": "#", "AROMATIC": ":"}
 
 
 class Molecule(NamedTuple):
-    """The properties of a molecule that are used.
-
-    Attributes
-    ----------
-    canonical : str
-        Canonical SMILES with stereochemistry: the same for all SMILES of a structure.
-    fingerprint : uint8 array (n_bits,)
-        1 where a circular neighbourhood of an atom is mapped to that bit (Rogers and Hahn 2010: the
-        Morgan fingerprint, ECFP). It ignores stereochemistry.
-    scaffold : str
-        SMILES of the Bemis-Murcko scaffold (1996): the rings and their linkers, with the atoms
-        bound to them by a double bond, as in RDKit; empty for a molecule without rings.
-    """
+    """The properties of a molecule that are used."""
 
     canonical: str
+    """Canonical SMILES with stereochemistry: the same for all SMILES of a structure."""
+
     fingerprint: np.ndarray
+    """Uint8 array (n_bits,): 1 where a circular neighbourhood of an atom is mapped to that bit
+    (Rogers and Hahn 2010: the Morgan fingerprint, ECFP). It ignores stereochemistry."""
+
     scaffold: str
+    """SMILES of the Bemis-Murcko scaffold (1996): the rings and their linkers, with the atoms bound
+    to them by a double bond, as in RDKit; empty for a molecule without rings."""
 
 
 def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Molecule | None]:

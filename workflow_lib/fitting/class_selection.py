@@ -98,32 +98,27 @@ def error_rate(scores: np.ndarray, labels: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class ScoreChoice:
-    """A grid point of kernel ridge regression on class indicators, and its out-of-fold scores.
-
-    Attributes
-    ----------
-    kernel : InputKernel
-    alpha_rest : float
-        lambda_0 of eq. (13).
-    score : float
-        `squared_error` of the scores.
-    heldout_scores : array (n, K)
-        Of each training row from a fit without its fold.
-    edges : str
-        Which chosen values lie on an edge of the grid, in words; empty for none.
-    curves : mapping
-        The validation curves, as the entry of an item.
-    alpha_leading : float
-        NaN: there is no leading block.
-    """
+    """A grid point of kernel ridge regression on class indicators, and its out-of-fold scores."""
 
     kernel: InputKernel
+
     alpha_rest: float
+    """lambda_0 of eq. (13)."""
+
     score: float
+    """`squared_error` of the scores."""
+
     heldout_scores: np.ndarray
+    """Array (n, K): of each training row from a fit without its fold."""
+
     edges: str = ""
+    """Which chosen values lie on an edge of the grid, in words; empty for none."""
+
     curves: Mapping[str, Any] = field(default_factory=dict)
+    """The validation curves, as the entry of an item."""
+
     alpha_leading: float = np.nan
+    """NaN: there is no leading block."""
 
 
 def select_class_scores(

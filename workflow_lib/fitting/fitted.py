@@ -15,46 +15,35 @@ if TYPE_CHECKING:
 
 @dataclass
 class Selection:
-    """The selection of a method for one fit.
-
-    Attributes
-    ----------
-    heldout : array (n, d), or None
-        What is predicted for each training row without its fold: outputs, or scores of classes.
-        None where the selection is read from an artifact.
-    entries : dict
-        What was chosen, by the names of the artifact; what is None means nothing for the method.
-        The entry ``score`` is the error of `heldout`, lower is better.
-    parts : tuple of Selection
-        Where predictions are averaged over component counts: the selection for each of them, with
-        the entry ``n_components``. `entries` then describe the average.
-    more_seconds : mapping
-        Seconds, by the names of `workflow_lib.core.stage_timings`, that this fit would need
-        and that were spent elsewhere.
-    fitting : object
-        What `Method.fit` needs besides, in the same job.
-    """
+    """The selection of a method for one fit."""
 
     heldout: np.ndarray | None
+    """Array (n, d), or None: what is predicted for each training row without its fold: outputs, or
+    scores of classes. None where the selection is read from an artifact."""
+
     entries: dict[str, Any]
+    """What was chosen, by the names of the artifact; what is None means nothing for the method. The
+    entry ``score`` is the error of `heldout`, lower is better."""
+
     parts: tuple[Selection, ...] = ()
+    """Where predictions are averaged over component counts: the selection for each of them, with
+    the entry ``n_components``. `entries` then describe the average."""
+
     more_seconds: Mapping[str, float] = field(default_factory=dict)
+    """Seconds, by the names of `workflow_lib.core.stage_timings`, that this fit would need and that
+    were spent elsewhere."""
+
     fitting: Any = None
+    """What `Method.fit` needs besides, in the same job."""
 
 
 class Fitted(ABC):
-    """A fitted method, which predicts without the rows that it was fitted to.
-
-    Attributes
-    ----------
-    has_training_error : bool, default=True
-        Whether the regression stage lets it predict its own training rows too, for their error.
-        False where this has no meaning (a stack, whose weights are fitted to predictions without
-        the fold of each row) or costs more than the fit (features of many rows, a search for each
-        row).
-    """
+    """A fitted method, which predicts without the rows that it was fitted to."""
 
     has_training_error: ClassVar[bool] = True
+    """Whether the regression stage lets it predict its own training rows too, for their error.
+    False where this has no meaning (a stack, whose weights are fitted to predictions without the
+    fold of each row) or costs more than the fit (features of many rows, a search for each row)."""
 
     @abstractmethod
     def predict(self, rows: RowsOfTest) -> np.ndarray:

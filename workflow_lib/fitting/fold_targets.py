@@ -17,36 +17,31 @@ from workflow_lib.models.output_scaling import OutputScaling
 
 @dataclass(frozen=True)
 class FoldTargets:
-    """The targets of one fold for one component count.
-
-    Attributes
-    ----------
-    embedding : ForwardEmbedding or None
-        The embedding under the fold's model; None for methods without one.
-    pi_block : array (n, C) or None
-        Targets of the leading block (`pi`; `initial` and `state` of series) for all training
-        rows; rows held out by the fold are zero and never used. None where the embedding has no
-        such block.
-    mean_block : array (n, d) or None
-        Targets of the remaining block (`ForwardEmbedding.remaining_block`); the outputs where
-        there is no embedding. None where the leading block is all there is: methods without an
-        embedding whose weak rows have outputs of their own keep the outputs there.
-    weak_pi_block : array (w, C) or None
-        Targets of the weak rows in the leading block.
-    scaling : OutputScaling or None
-        Units of the fold's model; None where there is none.
-    outputs_block : array (n, d) or None
-        The outputs in those units, where the remaining block is affine in them
-        (`ForwardEmbedding.shares_variance`). Component counts that hold the same array share its
-        regression.
-    """
+    """The targets of one fold for one component count."""
 
     embedding: ForwardEmbedding | None
+    """The embedding under the fold's model; None for methods without one."""
+
     pi_block: np.ndarray | None
+    """Array (n, C) or None: targets of the leading block (`pi`; `initial` and `state` of series)
+    for all training rows; rows held out by the fold are zero and never used. None where the
+    embedding has no such block."""
+
     mean_block: np.ndarray | None
+    """Array (n, d) or None: targets of the remaining block (`ForwardEmbedding.remaining_block`);
+    the outputs where there is no embedding. None where the leading block is all there is: methods
+    without an embedding whose weak rows have outputs of their own keep the outputs there."""
+
     weak_pi_block: np.ndarray | None = None
+    """Array (w, C) or None: targets of the weak rows in the leading block."""
+
     scaling: OutputScaling | None = None
+    """Units of the fold's model; None where there is none."""
+
     outputs_block: np.ndarray | None = None
+    """Array (n, d) or None: the outputs in those units, where the remaining block is affine in them
+    (`ForwardEmbedding.shares_variance`). Component counts that hold the same array share its
+    regression."""
 
 
 def embedded_targets(

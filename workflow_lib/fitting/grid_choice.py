@@ -17,29 +17,25 @@ from workflow_lib.solvers.principal_components import first_least
 
 @dataclass(frozen=True)
 class GridChoice:
-    """A grid point, its cross-validated error and its held-out predictions.
-
-    Attributes
-    ----------
-    kernel : InputKernel
-    alpha_rest : float
-        lambda_0 of eq. (13).
-    settings : dict
-        The other values of the point by name.
-    index : tuple of int
-        Number of the combination of settings, and of the penalty.
-    score : float
-        Relative error of the held-out outputs, their squared errors summed over folds.
-    heldout_outputs : array (n, d) or None
-        Predictions of the training rows, each without its fold.
-    """
+    """A grid point, its cross-validated error and its held-out predictions."""
 
     kernel: InputKernel
+
     alpha_rest: float
+    """lambda_0 of eq. (13)."""
+
     settings: dict[str, Any]
+    """The other values of the point by name."""
+
     index: tuple[int, int]
+    """Number of the combination of settings, and of the penalty."""
+
     score: float
+    """Relative error of the held-out outputs, their squared errors summed over folds."""
+
     heldout_outputs: np.ndarray | None = None
+    """Array (n, d) or None: predictions of the training rows, each without its fold."""
+
     # There is no leading block.
     alpha_leading = None
 

@@ -15,27 +15,22 @@ from workflow_lib.inputs.encoder_names import encoder_module
 
 
 class TrainingColumn(NamedTuple):
-    """What a fold knows of a column of names.
-
-    Attributes
-    ----------
-    levels : sequence of str
-        All texts of the column.
-    codes : int array (n,)
-        The text of each training row of the fold, as its place in `levels`.
-    others : int array (w,)
-        Those of the weak rows, whose outputs are not known.
-    outputs : array (n, d)
-        Of the training rows; NaN where missing.
-    folds : int array (n,)
-        Inner folds of the training rows, at least two where there are two rows.
-    """
+    """What a fold knows of a column of names."""
 
     levels: Sequence[str]
+    """All texts of the column."""
+
     codes: np.ndarray
+    """Int array (n,): the text of each training row of the fold, as its place in `levels`."""
+
     others: np.ndarray
+    """Int array (w,): those of the weak rows, whose outputs are not known."""
+
     outputs: np.ndarray
+    """Array (n, d): of the training rows; NaN where missing."""
+
     folds: np.ndarray
+    """Int array (n,): inner folds of the training rows, at least two where there are two rows."""
 
 
 class EncodedColumns:

@@ -59,16 +59,11 @@ MIN_TEXTS = 2
 
 @dataclass(frozen=True)
 class TermWeights:
-    """Fitted weights of terms.
-
-    Attributes
-    ----------
-    inverse_document_frequency : array (q,)
-        ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for a term in fewer
-        than MIN_TEXTS.
-    """
+    """Fitted weights of terms."""
 
     inverse_document_frequency: np.ndarray
+    """Array (q,): ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for a
+    term in fewer than MIN_TEXTS."""
 
     @property
     def n_terms(self) -> int:
@@ -109,15 +104,11 @@ def fit_term_weights(counts: csr_array) -> TermWeights:
 
 @dataclass(frozen=True)
 class MultinomialScores:
-    """Scores under a multinomial law.
-
-    Attributes
-    ----------
-    probabilities : array (q,)
-        Share of each term among those of the training texts; zero for those that are left out.
-    """
+    """Scores under a multinomial law."""
 
     probabilities: np.ndarray
+    """Array (q,): share of each term among those of the training texts; zero for those that are
+    left out."""
 
     @property
     def n_terms(self) -> int:
@@ -139,18 +130,13 @@ class MultinomialScores:
 
 @dataclass(frozen=True)
 class DirichletScores:
-    """Scores under a Dirichlet-multinomial law.
-
-    Attributes
-    ----------
-    alpha : array (q,)
-        Parameters; zero for terms that are left out.
-    information : array (q,)
-        Mean squares of the scores of the training texts.
-    """
+    """Scores under a Dirichlet-multinomial law."""
 
     alpha: np.ndarray
+    """Array (q,): parameters; zero for terms that are left out."""
+
     information: np.ndarray
+    """Array (q,): mean squares of the scores of the training texts."""
 
     @property
     def n_terms(self) -> int:
@@ -171,18 +157,14 @@ class DirichletScores:
 
 @dataclass(frozen=True)
 class MarkovScores:
-    """Scores under a Markov model of trees.
-
-    Attributes
-    ----------
-    mean_counts : array (q,)
-        Mean count of each transition in the training trees; zero for those that are left out.
-    states : int array (q,)
-        Number of the state that each transition leads from.
-    """
+    """Scores under a Markov model of trees."""
 
     mean_counts: np.ndarray
+    """Array (q,): mean count of each transition in the training trees; zero for those that are left
+    out."""
+
     states: np.ndarray
+    """Int array (q,): number of the state that each transition leads from."""
 
     @property
     def n_terms(self) -> int:

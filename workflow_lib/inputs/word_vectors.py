@@ -41,18 +41,13 @@ _FORM = "a word and its numbers, separated by single spaces"
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words and their vectors.
-
-    Attributes
-    ----------
-    words : dict of str to int
-        The row of every word, in the order of the file.
-    vectors : array (m, d)
-        The vectors, float64, not scaled.
-    """
+    """Words and their vectors."""
 
     words: dict[str, int]
+    """The row of every word, in the order of the file."""
+
     vectors: np.ndarray
+    """Array (m, d): the vectors, float64, not scaled."""
 
     @property
     def dimension(self) -> int:

@@ -255,39 +255,34 @@ class _Grid:
 
 @dataclass(frozen=True)
 class _MembershipBlock:
-    """The choice for the membership block: of a mixture, and how its memberships are predicted.
-
-    Attributes
-    ----------
-    n_components : int
-        Component count asked for.
-    codes : array (K, C)
-        Memberships of the class vectors.
-    kernel : InputKernel
-        That of the class indicators.
-    alpha_leading : float
-        lambda_0 of the block.
-    weak_weight : float or None
-        Weight of a weak row relative to a labelled one; None without weak rows.
-    score : float
-        Squared error of the memberships of held-out rows.
-    heldout : array (n, C)
-        Memberships predicted for each training row without its fold.
-    edges : str
-        Which chosen values lie on an edge of the grid, in words; empty for none.
-    alpha_rest : float
-        NaN: the choice is that of the leading block alone.
-    """
+    """The choice for the membership block: of a mixture, and how its memberships are predicted."""
 
     n_components: int
+    """Component count asked for."""
+
     codes: np.ndarray
+    """Array (K, C): memberships of the class vectors."""
+
     kernel: InputKernel
+    """That of the class indicators."""
+
     alpha_leading: float
+    """lambda_0 of the block."""
+
     weak_weight: float | None
+    """Weight of a weak row relative to a labelled one; None without weak rows."""
+
     score: float
+    """Squared error of the memberships of held-out rows."""
+
     heldout: np.ndarray
+    """Array (n, C): memberships predicted for each training row without its fold."""
+
     edges: str = ""
+    """Which chosen values lie on an edge of the grid, in words; empty for none."""
+
     alpha_rest: float = np.nan
+    """NaN: the choice is that of the leading block alone."""
 
 
 @dataclass(frozen=True)

@@ -19,28 +19,23 @@ READS = ("dataset", "split", "features")
 
 @dataclass
 class Method(base.Method):
-    """Select the share of the inputs that compete at a cut, and fit a forest.
-
-    Attributes
-    ----------
-    max_features : sequence of float
-        The shares that compete.
-    n_trees : int
-    metric : {"arrmse", "rrmse"}
-        The error that is minimised.
-    seed : int
-    regressor : str, default="random_forest"
-        A key of `workflow_lib.solvers.forest.FORESTS`.
-    output_scale : {"none", "center", "standard"}, default="none"
-        The units in which a cut compares outputs.
-    """
+    """Select the share of the inputs that compete at a cut, and fit a forest."""
 
     max_features: Sequence[float]
+    """The shares that compete."""
+
     n_trees: int
+
     metric: str
+    """{"arrmse", "rrmse"}: the error that is minimised."""
+
     seed: int
+
     regressor: str = "random_forest"
+    """A key of `workflow_lib.solvers.forest.FORESTS`."""
+
     output_scale: str = "none"
+    """{"none", "center", "standard"}, default="none": the units in which a cut compares outputs."""
 
     def select(self, data: FitData) -> base.Selection:
         """Return the best share; held-out rows are predicted by the forests of the folds."""

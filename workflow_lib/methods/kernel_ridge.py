@@ -26,78 +26,77 @@ class Method(base.Method):
 
     Without the artifact of embeddings the outputs themselves are regressed; with models and without
     embeddings the model gives the outputs of weak rows only.
-
-    Attributes
-    ----------
-    components : str or sequence of int
-        SELECTED, or the fixed counts that are run one by one.
-    component_counts : sequence of int
-        Counts that compete where `components` is SELECTED.
-    combine : {"best", "average", "bootstrap"}
-        Whether the selected component counts compete, or their predictions are averaged, or the
-        fits chosen by bootstrap samples (`workflow_lib.fitting.bootstrap_choices`). With landmarks
-        and with one example per class the last is the first.
-    kernel : str
-        That of the "features" artifact.
-    widths : sequence of float
-    alphas : sequence of float
-    penalty : {"shared", "per_block"}
-        Whether the leading blocks and the others share one penalty.
-    weak : bool
-        Whether weak rows join.
-    weak_weights : sequence of float
-        Weights of a weak row relative to a labelled one.
-    weak_outputs : str or None
-        What replaces the outputs of weak rows where outputs are regressed; see
-        `workflow_lib.fitting.kernel_ridge_targets`.
-    projections : sequence of bool
-        Whether predicted memberships are projected on the simplex; both compete if both are given.
-    studies : mapping
-        ``weak_weight`` (values of lambda_2 of eq. (14)) and ``weak_noise`` (shares of wrong
-        labels): each value is run on its own, at the largest training and weak size.
-    center : bool
-        Whether there is an unpenalised intercept.
-    metric : {"arrmse", "rrmse"}
-    one_example : mapping or None, default=None
-        Values used instead of the grid with one labelled example per class: ``alpha``,
-        ``width``, ``n_components``, ``weak_weight`` and ``projection``, as far as the method has
-        them. Nothing can be selected there: without its example a class is never predicted.
-    landmarks : mapping or None, default=None
-        Of what is done where there are more training rows than a Gram matrix allows
-        (`LandmarkRidgeFit`): ``max_gram_rows``, from which on; ``n_landmarks`` and ``seed``. None
-        for never. Where it is done, inputs are read from their file as they are needed.
-    approximation : {"landmarks", "random_features"}, default="landmarks"
-        What is done there.
-    precision : {"float64", "float32"}, default="float64"
-        Of the grid where all folds share one Gram matrix; the winner is fitted in float64.
-    kernels : sequence of str or None, default=None
-        Those that compete. Penalties are then relative to each, and a grid is extended where a
-        chosen value lies on its edge; see `workflow_lib.fitting.input_kernels`. None for
-        `kernel` alone, with penalties as they are.
-    seed : int or None, default=None
-        Of bootstrap samples.
     """
 
     components: str | Sequence[int]
+    """SELECTED, or the fixed counts that are run one by one."""
+
     component_counts: Sequence[int]
+    """Counts that compete where `components` is SELECTED."""
+
     combine: str
+    """{"best", "average", "bootstrap"}: whether the selected component counts compete, or their
+    predictions are averaged, or the fits chosen by bootstrap samples
+    (`workflow_lib.fitting.bootstrap_choices`). With landmarks and with one example per class the
+    last is the first."""
+
     kernel: str
+    """That of the "features" artifact."""
+
     widths: Sequence[float]
     alphas: Sequence[float]
+
     penalty: str
+    """{"shared", "per_block"}: whether the leading blocks and the others share one penalty."""
+
     weak: bool
+    """Whether weak rows join."""
+
     weak_weights: Sequence[float]
+    """Weights of a weak row relative to a labelled one."""
+
     weak_outputs: str | None
+    """What replaces the outputs of weak rows where outputs are regressed; see
+    `workflow_lib.fitting.kernel_ridge_targets`."""
+
     projections: Sequence[bool]
+    """Whether predicted memberships are projected on the simplex; both compete if both are
+    given."""
+
     studies: Mapping[str, Sequence[float]]
+    """``weak_weight`` (values of lambda_2 of eq. (14)) and ``weak_noise`` (shares of wrong labels):
+    each value is run on its own, at the largest training and weak size."""
+
     center: bool
+    """Whether there is an unpenalised intercept."""
+
     metric: str
+    """{"arrmse", "rrmse"}."""
+
     one_example: Mapping[str, object] | None = None
+    """Values used instead of the grid with one labelled example per class: ``alpha``, ``width``,
+    ``n_components``, ``weak_weight`` and ``projection``, as far as the method has them. Nothing can
+    be selected there: without its example a class is never predicted."""
+
     landmarks: Mapping[str, int] | None = None
+    """Of what is done where there are more training rows than a Gram matrix allows
+    (`LandmarkRidgeFit`): ``max_gram_rows``, from which on; ``n_landmarks`` and ``seed``. None for
+    never. Where it is done, inputs are read from their file as they are needed."""
+
     approximation: str = "landmarks"
+    """{"landmarks", "random_features"}, default="landmarks": what is done there."""
+
     precision: str = "float64"
+    """{"float64", "float32"}, default="float64": of the grid where all folds share one Gram matrix;
+    the winner is fitted in float64."""
+
     kernels: Sequence[str] | None = None
+    """Those that compete. Penalties are then relative to each, and a grid is extended where a
+    chosen value lies on its edge; see `workflow_lib.fitting.input_kernels`. None for `kernel`
+    alone, with penalties as they are."""
+
     seed: int | None = None
+    """Of bootstrap samples."""
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, of each fixed number of components, and of studies.

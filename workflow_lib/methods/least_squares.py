@@ -22,15 +22,10 @@ READS = ("dataset", "split", "features")
 
 @dataclass
 class Method(base.Method):
-    """Fit the outputs to the lagged values alone.
-
-    Attributes
-    ----------
-    metric : {"arrmse", "rrmse"}
-        The relative error of the held-out rows; nothing is selected by it.
-    """
+    """Fit the outputs to the lagged values alone."""
 
     metric: str
+    """{"arrmse", "rrmse"}: the relative error of the held-out rows; nothing is selected by it."""
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """As `base.Method.specs`.

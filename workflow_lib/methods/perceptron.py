@@ -25,20 +25,16 @@ class Method(base.Method):
 
     The scores are probabilities; the grid point is that with the least `squared_error` of those
     of held-out rows.
-
-    Attributes
-    ----------
-    grid : mapping
-        List ``l2_penalty``.
-    one_example : mapping
-        Its value with one example per class; the first of the list where it is missing.
-    seed : int
-        Of the first weights.
     """
 
     grid: Mapping[str, Sequence[float]]
+    """List ``l2_penalty``."""
+
     one_example: Mapping[str, float]
+    """Its value with one example per class; the first of the list where it is missing."""
+
     seed: int
+    """Of the first weights."""
 
     def select(self, data: FitData) -> base.Selection:
         error_of = partial(squared_error, labels=data.labels)

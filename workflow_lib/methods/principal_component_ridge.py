@@ -95,22 +95,18 @@ class Method(base.Method):
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """A kernel, the penalties of the components under it, and their cross-validated error.
-
-    Attributes
-    ----------
-    kernel : InputKernel
-    alphas : array (r,)
-        lambda_0 of each component.
-    score : float
-        Relative error of the held-out outputs, their squared errors summed over folds.
-    heldout_outputs : array (n, d)
-        Predictions of the training rows, each without its fold.
-    """
+    """A kernel, the penalties of the components under it, and their cross-validated error."""
 
     kernel: InputKernel
+
     alphas: np.ndarray
+    """Array (r,): lambda_0 of each component."""
+
     score: float
+    """Relative error of the held-out outputs, their squared errors summed over folds."""
+
     heldout_outputs: np.ndarray
+    """Array (n, d): predictions of the training rows, each without its fold."""
+
     # No single penalty lies on an edge.
     alpha_leading = alpha_rest = np.nan

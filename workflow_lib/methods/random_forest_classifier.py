@@ -28,18 +28,14 @@ class Method(base.Method):
     The scores are probabilities; the grid point is that with the least `squared_error` of those
     of the training rows out of bag. The forest that predicts is that which was scored out of bag,
     so its seconds count as those of selection.
-
-    Attributes
-    ----------
-    grid : mapping
-        List ``max_features``, and the number ``n_trees``.
-    one_example : mapping
-        ``max_features`` with one example per class; the first of the list where it is missing.
-    seed : int
     """
 
     grid: Mapping[str, Any]
+    """List ``max_features``, and the number ``n_trees``."""
+
     one_example: Mapping[str, float]
+    """``max_features`` with one example per class; the first of the list where it is missing."""
+
     seed: int
 
     def select(self, data: FitData) -> base.Selection:

@@ -30,25 +30,21 @@ class Method(base.Method):
 
     A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.
-
-    Attributes
-    ----------
-    kernel : str
-    widths : sequence of float
-        Of the rbf kernel.
-    alphas : sequence of float
-    ranks : sequence of int
-    center : bool
-        Fit an unpenalised intercept.
-    metric : {"arrmse", "rrmse"}
     """
 
     kernel: str
+
     widths: Sequence[float]
+    """Of the rbf kernel."""
+
     alphas: Sequence[float]
     ranks: Sequence[int]
+
     center: bool
+    """Fit an unpenalised intercept."""
+
     metric: str
+    """{"arrmse", "rrmse"}."""
 
     def select(self, data: FitData) -> base.Selection:
         curves = KernelErrors()

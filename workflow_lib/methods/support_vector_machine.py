@@ -30,23 +30,19 @@ class Method(base.Method):
     those of held-out rows, in units in which the margins are 0 and 1. Where kernels compete it is
     that with the least `scaled_squared_error`: the margins of a machine of low cost are wide, and
     an error in units of them would choose a cost that is too low.
-
-    Attributes
-    ----------
-    kernel : str
-        That of the inputs. Only ``rbf`` has widths.
-    grid : mapping
-        Lists ``width`` and ``cost``.
-    one_example : mapping
-        One value of each with one example per class; the first of its list where one is missing.
-    kernels : sequence of str or None
-        Those that compete; None for `kernel` alone.
     """
 
     kernel: str
+    """That of the inputs. Only ``rbf`` has widths."""
+
     grid: Mapping[str, Sequence[float]]
+    """Lists ``width`` and ``cost``."""
+
     one_example: Mapping[str, float]
+    """One value of each with one example per class; the first of its list where one is missing."""
+
     kernels: Sequence[str] | None = None
+    """Those that compete; None for `kernel` alone."""
 
     def select(self, data: FitData) -> base.Selection:
         error_of = scaled_squared_error if self.kernels else _error_of_margins

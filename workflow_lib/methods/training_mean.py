@@ -19,15 +19,10 @@ READS = ("dataset", "split")
 
 @dataclass
 class Method(base.Method):
-    """Predict the mean of the training outputs; missing outputs count nowhere.
-
-    Attributes
-    ----------
-    metric : {"arrmse", "rrmse"}
-        The relative error of the held-out rows, which is 1.
-    """
+    """Predict the mean of the training outputs; missing outputs count nowhere."""
 
     metric: str
+    """{"arrmse", "rrmse"}: the relative error of the held-out rows, which is 1."""
 
     def select(self, data: FitData) -> base.Selection:
         """Return for each row the mean of the rows outside its fold."""

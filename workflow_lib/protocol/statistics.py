@@ -25,35 +25,30 @@ methods differ by rounding errors, which a t-test could find significant."""
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The comparison of two methods on the same splits.
-
-    Attributes
-    ----------
-    n_splits : int
-        Number of paired scores J.
-    mean_difference : float
-        Mean of ``first - second``; negative where the first has the lower score.
-    n_nonzero : int
-        Number of splits on which the two scores differ.
-    effect : float
-        Mean difference in units of the spread (standard deviation, J - 1) of the differences:
-        0 when all are zero, infinite when they are equal and not zero, NaN for one split.
-    statistic : float
-        The t statistic, with J - 1 degrees of freedom.
-    p_value : float
-        Two-sided p value; NaN where there is no test: for one split, and where all differences are
-        equal and not zero, whose spread of zero is no estimate of that of other splits.
-    note : str
-        Why a value is special ("n = 1", "all differences are zero"); empty otherwise.
-    """
+    """The comparison of two methods on the same splits."""
 
     n_splits: int
+    """Number of paired scores J."""
+
     mean_difference: float
+    """Mean of ``first - second``; negative where the first has the lower score."""
+
     n_nonzero: int
+    """Number of splits on which the two scores differ."""
+
     effect: float
+    """Mean difference in units of the spread (standard deviation, J - 1) of the differences: 0 when
+    all are zero, infinite when they are equal and not zero, NaN for one split."""
+
     statistic: float
+    """The t statistic, with J - 1 degrees of freedom."""
+
     p_value: float
+    """Two-sided p value; NaN where there is no test: for one split, and where all differences are
+    equal and not zero, whose spread of zero is no estimate of that of other splits."""
+
     note: str = ""
+    """Why a value is special ("n = 1", "all differences are zero"); empty otherwise."""
 
 
 @dataclass(frozen=True)
@@ -62,19 +57,15 @@ class EffectSizes:
 
     Both are negative where the first has the lower scores, 0 when all differences are zero,
     infinite where there is a difference and no spread, and NaN for one split.
-
-    Attributes
-    ----------
-    of_differences : float
-        In units of the spread of the differences, J(n - 1) m / s_d: how consistent the difference
-        is.
-    of_scores : float
-        In units of the spread of the scores themselves, J(2 n - 2) m / sqrt((s_1^2 + s_2^2) / 2):
-        how large it is relative to the deviations that a table shows.
     """
 
     of_differences: float
+    """In units of the spread of the differences, J(n - 1) m / s_d: how consistent the difference
+    is."""
+
     of_scores: float
+    """In units of the spread of the scores themselves, J(2 n - 2) m / sqrt((s_1^2 + s_2^2) / 2):
+    how large it is relative to the deviations that a table shows."""
 
 
 @dataclass(frozen=True)

@@ -40,17 +40,12 @@ MIN_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class Calibration:
-    """How scores become probabilities.
-
-    Attributes
-    ----------
-    inverse_temperature : float, default=1.0
-    of_logarithms : bool, default=False
-        Whether logarithms of the scores take their place.
-    """
+    """How scores become probabilities."""
 
     inverse_temperature: float = 1.0
+
     of_logarithms: bool = False
+    """Whether logarithms of the scores take their place."""
 
     @classmethod
     def fit(

@@ -54,18 +54,14 @@ class FeatureBlocks:
 
 @dataclass(frozen=True)
 class PreparedTargets:
-    """What ridge regression needs of the targets of every fold: sums over its training rows.
-
-    Attributes
-    ----------
-    cross_products : list of array (r, m)
-        Features, relative to the origin of the `FeatureRidge`, times targets.
-    sums : list of array (m,)
-        Sums of the targets.
-    """
+    """What ridge regression needs of the targets of every fold: sums over its training rows."""
 
     cross_products: list[np.ndarray]
+    """List of array (r, m): features, relative to the origin of the `FeatureRidge`, times
+    targets."""
+
     sums: list[np.ndarray]
+    """List of array (m,): sums of the targets."""
 
 
 class FeatureRidge:

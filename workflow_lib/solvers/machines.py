@@ -7,20 +7,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SupportVectorMachines:
-    """One fitted machine for every class, against the rest.
-
-    Attributes
-    ----------
-    dual : array (l, K)
-        Coefficients of the l training rows, zero for those that are not support vectors.
-    intercept : array (K,)
-    known : bool array (K,)
-        Which classes have a training row.
-    """
+    """One fitted machine for every class, against the rest."""
 
     dual: np.ndarray
+    """Array (l, K): coefficients of the l training rows, zero for those that are not support
+    vectors."""
+
     intercept: np.ndarray
+    """Array (K,)."""
+
     known: np.ndarray
+    """Bool array (K,): which classes have a training row."""
 
     def scores(self, K_others: np.ndarray) -> np.ndarray:
         """Return the decision functions (m, K) of rows, from their Gram matrix (m, l).

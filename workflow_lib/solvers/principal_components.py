@@ -31,18 +31,13 @@ from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 @dataclass(frozen=True)
 class OutputComponents:
-    """Principal components of outputs, by decreasing variance.
-
-    Attributes
-    ----------
-    mean : array (d,)
-        In units of the outputs.
-    directions : array (d, r)
-        Orthonormal columns.
-    """
+    """Principal components of outputs, by decreasing variance."""
 
     mean: np.ndarray
+    """Array (d,): in units of the outputs."""
+
     directions: np.ndarray
+    """Array (d, r): orthonormal columns."""
 
     def scores(self, Y: np.ndarray) -> np.ndarray:
         """Return the scores (n, r) of outputs `Y` (n, d), in units of the outputs."""

@@ -24,21 +24,16 @@ they do so by chance, for a table to be refused."""
 
 
 class RowKinds(NamedTuple):
-    """Masks (n,) of the rows of a table, by what is known of them; no row is of two kinds.
-
-    Attributes
-    ----------
-    labelled : array
-        At least one input, and the class or enough of the outputs.
-    weak : array
-        At least one input, no outputs, and a value in the column ``same_group``.
-    unpaired : array
-        No input, and the class or enough of the outputs.
-    """
+    """Masks (n,) of the rows of a table, by what is known of them; no row is of two kinds."""
 
     labelled: np.ndarray
+    """Array: at least one input, and the class or enough of the outputs."""
+
     weak: np.ndarray
+    """Array: at least one input, no outputs, and a value in the column ``same_group``."""
+
     unpaired: np.ndarray
+    """Array: no input, and the class or enough of the outputs."""
 
 
 def row_kinds(

@@ -33,25 +33,20 @@ MAX_GROUPS = 3
 
 @dataclass(frozen=True)
 class ClassSets:
-    """Calibrated probabilities and sets.
-
-    Attributes
-    ----------
-    level : float
-        Share of new rows of each group whose set should hold their class.
-    calibration : Calibration
-        Of the scores.
-    limits : tuple of G floats
-        Largest 1 - p of a class in the set, for each group; infinite where there are too few rows
-        for a set.
-    cuts : tuple of G - 1 floats
-        The certainties between the groups, ascending; the least certain rows are the first group.
-    """
+    """Calibrated probabilities and sets."""
 
     level: float
+    """Share of new rows of each group whose set should hold their class."""
+
     calibration: Calibration
+    """Of the scores."""
+
     limits: tuple[float, ...]
+    """Largest 1 - p of a class in the set, for each group; infinite where there are too few rows
+    for a set."""
+
     cuts: tuple[float, ...]
+    """The certainties between the groups, ascending; the least certain rows are the first group."""
 
     @classmethod
     def fit(

@@ -50,18 +50,14 @@ class JointRegions:
     """Fitted regions for all outputs of a row.
 
     Outputs without an interval are free: their sides are infinite.
-
-    Attributes
-    ----------
-    box : RowIntervals
-        The intervals whose product is the box; all are infinite where there is no box.
-    shape : array (p, p)
-        C times the squared conformal quantile, for the p outputs whose factor is finite and above
-        0; empty where there is no ellipsoid.
     """
 
     box: RowIntervals
+    """The intervals whose product is the box; all are infinite where there is no box."""
+
     shape: np.ndarray
+    """Array (p, p): C times the squared conformal quantile, for the p outputs whose factor is
+    finite and above 0; empty where there is no ellipsoid."""
 
     @classmethod
     def fit(

@@ -41,21 +41,16 @@ MIN_SQUARED_DISTANCE = 1e-12
 
 @dataclass(frozen=True)
 class NoveltyScale:
-    """The unit of novelty and the limit beyond which a row is unlike the training rows.
-
-    Attributes
-    ----------
-    unit : float
-        The median distance of a training row to the nearest other row. Where this is 0, because at
-        least half of the rows equal another row, the median of the positive distances; 1 if there
-        are none.
-    limit : float
-        In that unit: the quantile `LIMIT_QUANTILE` of the novelty of the training rows, or the
-        largest value of fewer than `MIN_ROWS_FOR_QUANTILE`.
-    """
+    """The unit of novelty and the limit beyond which a row is unlike the training rows."""
 
     unit: float
+    """The median distance of a training row to the nearest other row. Where this is 0, because at
+    least half of the rows equal another row, the median of the positive distances; 1 if there are
+    none."""
+
     limit: float
+    """In that unit: the quantile `LIMIT_QUANTILE` of the novelty of the training rows, or the
+    largest value of fewer than `MIN_ROWS_FOR_QUANTILE`."""
 
     @classmethod
     def fit(cls, distances: np.ndarray) -> NoveltyScale:

@@ -94,18 +94,15 @@ class HeldOutRows:
 
 @dataclass(frozen=True)
 class RelativeResiduals:
-    """Residuals divided by spreads that were predicted without them.
-
-    Attributes
-    ----------
-    values : array (m, d)
-        (y - f(x)) / s(x), in the units of the outputs; NaN where an output is missing.
-    fold : int array (m,)
-        The spread of a row is that of a model fitted to the rows of the other folds.
-    """
+    """Residuals divided by spreads that were predicted without them."""
 
     values: np.ndarray
+    """Array (m, d): (y - f(x)) / s(x), in the units of the outputs; NaN where an output is
+    missing."""
+
     fold: np.ndarray
+    """Int array (m,): the spread of a row is that of a model fitted to the rows of the other
+    folds."""
 
 
 @dataclass(frozen=True)

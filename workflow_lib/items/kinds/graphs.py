@@ -12,20 +12,17 @@ import numpy as np
 
 
 class Graph(NamedTuple):
-    """A graph whose nodes have labels, and vectors where they are known.
-
-    Attributes
-    ----------
-    labels : int array (n,)
-        From 0.
-    edges : int array (e, 2)
-        The numbers of the two nodes of each edge, which has no direction and comes once.
-    vectors : array (n, d) or None, default=None
-    """
+    """A graph whose nodes have labels, and vectors where they are known."""
 
     labels: np.ndarray
+    """Int array (n,): from 0."""
+
     edges: np.ndarray
+    """Int array (e, 2): the numbers of the two nodes of each edge, which has no direction and comes
+    once."""
+
     vectors: np.ndarray | None = None
+    """Array (n, d) or None, default=None."""
 
 
 def pack(graphs: Sequence[Graph], **items: int) -> dict[str, Any]:

@@ -56,15 +56,10 @@ ARTIFACTS = (
 
 
 class Method(ABC):
-    """A method on one split, which selects and fits for each training size.
-
-    Attributes
-    ----------
-    not_finite : tuple of str
-        Names of entries that may be infinite, besides those of all methods.
-    """
+    """A method on one split, which selects and fits for each training size."""
 
     not_finite: ClassVar[tuple[str, ...]] = ()
+    """Names of entries that may be infinite, besides those of all methods."""
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits to be made: by default one for each training size."""

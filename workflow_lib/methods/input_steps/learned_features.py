@@ -154,27 +154,23 @@ class Fitted(FittedOnChangedInputs):
 
 
 class Features(NamedTuple):
-    """A learned map from prepared inputs (n, q) to features (n, k).
-
-    Attributes
-    ----------
-    transformer : fitted transformer
-    kept : int array (p,)
-        Columns that the transformer takes: those that vary over the rows that it learned from, or
-        all where it has the attribute ``needs_all_columns``.
-    shift : array (p,)
-        Is added to these columns: their means in units of standard deviations for a transformer
-        that takes no negative values, else zero.
-    mean : array (k,)
-    unit : float
-        The root of the mean variance of the columns.
-    """
+    """A learned map from prepared inputs (n, q) to features (n, k)."""
 
     transformer: Any
+
     kept: np.ndarray
+    """Int array (p,): columns that the transformer takes: those that vary over the rows that it
+    learned from, or all where it has the attribute ``needs_all_columns``."""
+
     shift: np.ndarray
+    """Array (p,): is added to these columns: their means in units of standard deviations for a
+    transformer that takes no negative values, else zero."""
+
     mean: np.ndarray
+    """Array (k,)."""
+
     unit: float
+    """The root of the mean variance of the columns."""
 
     def of(self, prepared: np.ndarray) -> np.ndarray:
         """Return the features (n, k) of prepared inputs (n, q)."""

@@ -47,20 +47,17 @@ RUNS_PER_BATCH = 16
 
 
 class Statistics(NamedTuple):
-    """Sums over rows of r_ij T(y_i), for S starts of C components.
-
-    Attributes
-    ----------
-    counts : array (S, C)
-        Zero where a component is absent.
-    sums : array (S, C, d)
-    second : array (S, C), (S, C, d) or (S, C, d, d)
-        Of |y|^2 (the spherical shapes), of y^2 (``diag``) or of y y' (``full``).
-    """
+    """Sums over rows of r_ij T(y_i), for S starts of C components."""
 
     counts: np.ndarray
+    """Array (S, C): zero where a component is absent."""
+
     sums: np.ndarray
+    """Array (S, C, d)."""
+
     second: np.ndarray
+    """Array (S, C), (S, C, d) or (S, C, d, d): of |y|^2 (the spherical shapes), of y^2 (``diag``)
+    or of y y' (``full``)."""
 
     def of(self, starts) -> Statistics:
         """Return the statistics of some of the starts."""
@@ -83,18 +80,13 @@ class Parameters(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The end of one start of EM.
-
-    Attributes
-    ----------
-    parameters : Parameters
-        Of this start alone (S = 1).
-    log_likelihoods : list of float
-        Mean log-likelihood (nats per row) after every iteration, or see `stepwise`.
-    """
+    """The end of one start of EM."""
 
     parameters: Parameters
+    """Of this start alone (S = 1)."""
+
     log_likelihoods: list[float]
+    """Mean log-likelihood (nats per row) after every iteration, or see `stepwise`."""
 
 
 class RowReader:

@@ -41,18 +41,13 @@ MIN_SPAN = 1e-280
 
 
 class Constraint(NamedTuple):
-    """The sum of hinges over the violated edges: `offset` - `coefficients` @ scores.
-
-    Attributes
-    ----------
-    coefficients : array (n,)
-        alpha_i; they sum to zero in every group.
-    offset : float
-        delta.
-    """
+    """The sum of hinges over the violated edges: `offset` - `coefficients` @ scores."""
 
     coefficients: np.ndarray
+    """Array (n,): alpha_i; they sum to zero in every group."""
+
     offset: float
+    """delta."""
 
     def value(self, scores: np.ndarray) -> float:
         """Return the sum at scores (n,), a lower bound of the sum of hinges at all others."""

@@ -44,24 +44,19 @@ MIN_CURVATURE = 1e-12
 
 
 class Ranking(NamedTuple):
-    """A solution: w = sum_i coefficients_i phi_i.
-
-    Attributes
-    ----------
-    coefficients : array (n,)
-        Of the items.
-    objective : float
-        P(w).
-    gap : float
-        Duality gap P(w) - D(a), not relative.
-    n_planes : int
-        Planes of which the solution is made or which were tried.
-    """
+    """A solution: w = sum_i coefficients_i phi_i."""
 
     coefficients: np.ndarray
+    """Array (n,): of the items."""
+
     objective: float
+    """P(w)."""
+
     gap: float
+    """Duality gap P(w) - D(a), not relative."""
+
     n_planes: int
+    """Planes of which the solution is made or which were tried."""
 
     @property
     def relative_gap(self) -> float:

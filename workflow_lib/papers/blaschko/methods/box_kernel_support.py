@@ -37,16 +37,12 @@ class Method(base.Method):
     boxes, for which no useful upper bound over a set of boxes is known, so that all boxes of the
     grid are compared, as in the thesis. Selected is the grid point with the highest mean overlap of
     held-out rows.
-
-    Attributes
-    ----------
-    cells : int
-    grid : mapping
-        Lists ``nu`` and ``width``.
     """
 
     cells: int
+
     grid: Mapping[str, Sequence[float]]
+    """Lists ``nu`` and ``width``."""
 
     def select(self, data: FitData) -> base.Selection:
         shares, points = self._shares(data), data.items
@@ -81,18 +77,13 @@ class Method(base.Method):
 
 @dataclass
 class Support:
-    """A fitted one-class machine.
-
-    Attributes
-    ----------
-    coefficients : array (n,)
-        Of the training boxes, with sum 1; 0 where no training box has points.
-    unit : float
-        width d0, by which distances are divided.
-    """
+    """A fitted one-class machine."""
 
     coefficients: np.ndarray
+    """Array (n,): of the training boxes, with sum 1; 0 where no training box has points."""
+
     unit: float
+    """width d0, by which distances are divided."""
 
     def scores(self, distances: np.ndarray) -> np.ndarray:
         """Return the scores (m,) of boxes with the distances (n, m) to the training boxes."""

@@ -28,18 +28,13 @@ class Method(base.Method):
     features are divided by the root mean square of their length in the training boxes, so that one
     grid of costs suits all images. Selected is the cost with the highest mean overlap of held-out
     rows.
-
-    Attributes
-    ----------
-    cells : int
-    center : bool
-    grid : mapping
-        The list ``cost``.
     """
 
     cells: int
     center: bool
+
     grid: Mapping[str, Sequence[float]]
+    """The list ``cost``."""
 
     def select(self, data: FitData) -> base.Selection:
         rows = box_rows(data, self.cells, self.center)

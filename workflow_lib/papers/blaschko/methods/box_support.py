@@ -26,18 +26,13 @@ class Method(base.Method):
     refuses, all a_i are 1 / n (the Parzen density). A box is found by branch and bound, as the one
     with the highest w'phi(x, y). Selected is the grid point with the highest mean overlap of
     held-out rows.
-
-    Attributes
-    ----------
-    cells : int
-    center : bool
-    grid : mapping
-        Lists ``nu`` and ``word_power``.
     """
 
     cells: int
     center: bool
+
     grid: Mapping[str, Sequence[float]]
+    """Lists ``nu`` and ``word_power``."""
 
     def select(self, data: FitData) -> base.Selection:
         rows = box_rows(data, self.cells, self.center)

@@ -359,29 +359,24 @@ def _settings(
 
 @dataclass(frozen=True)
 class CanonicalChoice:
-    """A grid point and the value of the criterion.
-
-    Attributes
-    ----------
-    kernel : InputKernel
-    alpha_rest : float
-        lambda_0 of eq. (13).
-    graph : Graph
-    penalty : OutputPenalty
-    n_directions : int
-        Number of directions asked for; a fit may have fewer.
-    projection_penalty : float
-    score : float
-        Lower is better; with the permutation as criterion the error.
-    """
+    """A grid point and the value of the criterion."""
 
     kernel: InputKernel
+
     alpha_rest: float
+    """lambda_0 of eq. (13)."""
+
     graph: Graph
     penalty: OutputPenalty
+
     n_directions: int
+    """Number of directions asked for; a fit may have fewer."""
+
     projection_penalty: float
+
     score: float
+    """Lower is better; with the permutation as criterion the error."""
+
     alpha_leading = None
 
     def filter(self, outputs: PairedOutputs) -> Filter:

@@ -155,18 +155,14 @@ class Fitted(base.Fitted):
 
 @dataclass(frozen=True)
 class _ClassDecoder:
-    """The interface of `OutputDecoder` for classes.
-
-    Attributes
-    ----------
-    to_classes : array (l, K)
-        Output kernel of the training rows against the classes.
-    gram : array (l, l) or None
-        The same between the training rows; None where the machine is fitted already.
-    """
+    """The interface of `OutputDecoder` for classes."""
 
     to_classes: np.ndarray
+    """Array (l, K): output kernel of the training rows against the classes."""
+
     gram: np.ndarray | None = None
+    """Array (l, l) or None: the same between the training rows; None where the machine is fitted
+    already."""
 
     def decode(self, weights: np.ndarray, preimage: str, quick: bool = False) -> np.ndarray:
         """Return the scores (m, K) of weights (m, l), divided by their sums; no other argument."""

@@ -42,22 +42,19 @@ class Method(base.Method):
 
     A missing training output takes the mean of that output over the rows of the fit; errors count
     the observed outputs only.
-
-    Attributes
-    ----------
-    norm : {"outputs", "rows", "spectral"}
-    grid : mapping
-        The values of ``k`` and, relative as in `KSupportGrid`, of ``alpha``.
-    center : bool
-        Fit an unpenalised intercept.
-    metric : {"arrmse", "rrmse"}
-        The error that is minimised.
     """
 
     norm: str
+    """{"outputs", "rows", "spectral"}."""
+
     grid: Mapping[str, Any]
+    """The values of ``k`` and, relative as in `KSupportGrid`, of ``alpha``."""
+
     center: bool
+    """Fit an unpenalised intercept."""
+
     metric: str
+    """{"arrmse", "rrmse"}: the error that is minimised."""
 
     def select(self, data: FitData) -> base.Selection:
         """Return the k and the penalty with the least error, the first of those that are equal."""

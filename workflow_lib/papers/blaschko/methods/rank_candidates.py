@@ -195,23 +195,19 @@ def _decoded(scores: np.ndarray, outputs: np.ndarray | None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates of n training rows among o outputs.
-
-    Attributes
-    ----------
-    places : int array (n, m)
-        Output of each candidate, different ones in a row.
-    losses : array (n, m)
-    n_outputs : int
-        o.
-    is_numeric : bool, default=False
-        Whether outputs are numbers, not classes.
-    """
+    """The candidates of n training rows among o outputs."""
 
     places: np.ndarray
+    """Int array (n, m): output of each candidate, different ones in a row."""
+
     losses: np.ndarray
+    """Array (n, m)."""
+
     n_outputs: int
+    """o."""
+
     is_numeric: bool = False
+    """Whether outputs are numbers, not classes."""
 
     @classmethod
     def of_classes(cls, labels: np.ndarray, losses: np.ndarray) -> Candidates:
