@@ -40,12 +40,8 @@ def failure(error: Exception) -> tuple[str, bool]:
 def open_address(request: urllib.request.Request, timeout: float) -> Any:
     """Return the answer to `request`, as `urllib.request.urlopen` does.
 
-    Raises
-    ------
-    OSError
-        As `urllib.request.urlopen`; an `urllib.error.HTTPError` for a redirect to another scheme.
-    ValueError
-        When the address of `request` has another scheme.
+    Raises OSError as `urllib.request.urlopen`; an `urllib.error.HTTPError` for a redirect to
+    another scheme. Raises ValueError when the address of `request` has another scheme.
     """
     if not request.full_url.startswith(SCHEMES):
         raise ValueError(f"'{request.full_url}' is not a web address")

@@ -179,6 +179,11 @@ def class_dataset_tree(
     and, for rows with pictures, ``images``: ``thumbnails``. A component of the vectors may be
     constant.
 
+    Raises UserError for fewer than two classes, a class without a row, class vectors that are not
+    finite or equal, naming the classes; and as `dataset_tree`. Raises ValueError when lengths or
+    shapes are inconsistent, a label has no class, the names are not sorted or not distinct, or
+    inner products are not finite or not symmetric.
+
     Parameters
     ----------
     inputs : array or sparse matrix (n, q)
@@ -204,15 +209,6 @@ def class_dataset_tree(
         Whether the inputs are inner products, which must be finite and exactly symmetric.
     **groups : mappings
         Further groups of the tree, as for `dataset_tree`.
-
-    Raises
-    ------
-    UserError
-        For fewer than two classes, a class without a row, class vectors that are not finite or
-        equal, naming the classes; and as `dataset_tree`.
-    ValueError
-        When lengths or shapes are inconsistent, a label has no class, the names are not sorted or
-        not distinct, or inner products are not finite or not symmetric.
     """
     labels = np.asarray(labels)
     vectors = np.ascontiguousarray(vectors, dtype=np.float64)

@@ -112,9 +112,7 @@ class TangentSpace(TransformerMixin, BaseEstimator):
     def _covariances(self, X: np.ndarray) -> np.ndarray:
         """Return the shrunk covariances (n, p, p) of rows.
 
-        Raises
-        ------
-        ValueError
+        Raises ValueError.
         """
         found = self._of_series(X) if self.of_series else self._of_triangles(X)
         p = found.shape[1]

@@ -162,12 +162,8 @@ def open_images(
     become RGB, transparent images get a white background, of an animation the first picture is
     used, and an image is rotated according to its EXIF orientation.
 
-    Raises
-    ------
-    UserError
-        As `image_entries`, and when Pillow is not installed.
-    ValueError
-        When an entry is not in the collection.
+    Raises UserError as `image_entries`, and when Pillow is not installed. Raises ValueError when an
+    entry is not in the collection.
     """
     pillow()
     found = _images(path, (), members)

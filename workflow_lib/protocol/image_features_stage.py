@@ -101,6 +101,10 @@ def run(
     continues; they are removed when the output is written. A part is used only if it was computed
     from the same images, settings, code and versions.
 
+    Raises UserError when the collection cannot be read or none of its images can; when classes of
+    the codebook are missing, unknown, or have no descriptors; when an optional dependency or the
+    weights are missing. Raises ValueError if `kind` is unknown.
+
     Parameters
     ----------
     source : path
@@ -125,15 +129,6 @@ def run(
     members : str, default="*"
         Pattern of the file names of the images; other files are ignored, also for the codebook, so
         that a larger archive gives the same features.
-
-    Raises
-    ------
-    UserError
-        When the collection cannot be read or none of its images can; when classes of the codebook
-        are missing, unknown, or have no descriptors; when an optional dependency or the weights are
-        missing.
-    ValueError
-        If `kind` is unknown.
     """
     source, output, parts = Path(source), Path(output), Path(parts)
     weights = None if weights is None else Path(weights)

@@ -38,6 +38,9 @@ def make(kind: str, results: Mapping[str, Any], options: TableOptions) -> Table:
     Published numbers without a training size are beside ours where rows and columns are the same,
     else in separate tables below.
 
+    Raises ValueError if there is no such kind, and UserError if the results do not hold what it
+    shows.
+
     Parameters
     ----------
     kind : str
@@ -46,13 +49,6 @@ def make(kind: str, results: Mapping[str, Any], options: TableOptions) -> Table:
         What the kind reads, by the names in its ``READS``, each as a path or as the frame that it
         would be read as. Others are ignored.
     options : TableOptions
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-    UserError
-        If the results do not hold what it shows.
     """
     module = TABLE_KINDS.load(kind)
     cells = module.cells(

@@ -97,12 +97,8 @@ class PretrainedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X, y):
         """Keep the inputs `X` (n, q) and the outputs `y` (n,) or (n, d), NaN where missing.
 
-        Raises
-        ------
-        UserError
-            If the package is not installed, or there is no checkpoint.
-        ValueError
-            If an output has no value.
+        Raises UserError if the package is not installed, or there is no checkpoint, and ValueError
+        if an output has no value.
         """
         self._validate_params()
         self.X_ = validate_data(self, X, dtype=np.float64)

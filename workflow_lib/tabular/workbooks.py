@@ -79,17 +79,14 @@ def write_workbook(path: str | Path, columns: Mapping[str, Sequence]) -> None:
     Texts that are plain numbers become numbers, and all other texts stay texts, also those that
     begin as formulas do.
 
+    Raises UserError when openpyxl is not installed, or a sheet has fewer rows than the columns.
+
     Parameters
     ----------
     path : path
         It ends in ``.xlsx``.
     columns : mapping of str to sequences of equal lengths
         Of numbers and texts; empty texts are empty cells.
-
-    Raises
-    ------
-    UserError
-        When openpyxl is not installed, or a sheet has fewer rows than the columns.
     """
     n_rows = max(map(len, columns.values()), default=0)
     if n_rows >= MAX_ROWS:

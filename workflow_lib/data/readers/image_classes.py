@@ -116,6 +116,10 @@ def read(
     counted in ``exclusions`` of ``report``, as are the images that could not be read and those that
     ``members`` does not match; ``excluded_names`` lists all but the last.
 
+    Raises UserError for another number of sources, codebook classes that do not exist, features of
+    different images, and as `workflow_lib.data.class_tables.class_dataset_tree`. Raises ValueError
+    when a kind of features was not given.
+
     Parameters
     ----------
     options : Options
@@ -125,14 +129,6 @@ def read(
     seed : int
     features : mapping from kind to path
         "image_features" artifacts of one collection: all kinds in `options`, and "thumbnails".
-
-    Raises
-    ------
-    UserError
-        For another number of sources, codebook classes that do not exist, features of different
-        images, and as `workflow_lib.data.class_tables.class_dataset_tree`.
-    ValueError
-        When a kind of features was not given.
     """
     import numpy as np
 

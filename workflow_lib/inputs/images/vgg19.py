@@ -88,6 +88,9 @@ def network_input(image: np.ndarray) -> np.ndarray:
 class Vgg19Features:
     """The activations of the layer fc7 of VGG19, after its rectifier.
 
+    Raises UserError when torch is not installed, or the file is missing or holds other weights, and
+    ValueError if `batch_size` is below 1.
+
     Parameters
     ----------
     weights : path or None
@@ -98,13 +101,6 @@ class Vgg19Features:
         Images that go through the network at once; the default needs about 1.5 GiB of memory.
     seed : int, default=0
         Seed of the random weights; not used with a file.
-
-    Raises
-    ------
-    UserError
-        When torch is not installed, or the file is missing or holds other weights.
-    ValueError
-        If `batch_size` is below 1.
     """
 
     def __init__(
