@@ -3,11 +3,10 @@
 import hashlib
 import itertools
 import os
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from small_archives import write_archive
+from web_server import Handler, served
 
 from workflow_lib.core.archive_members import members_digest
 from workflow_lib.core.errors import UserError
@@ -19,7 +18,7 @@ CONTENT = bytes(range(256)) * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Serving(Handler):
     """Serves CONTENT in the way that the path requests."""
 
     def do_GET(self):
@@ -69,23 +68,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *arguments):
-        pass
-
 
 @pytest.fixture
 def server(monkeypatch):
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.requests = []
-    server.answers = {}
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(Serving, monkeypatch) as server:
+        server.requests, server.answers = [], {}
+        yield server
 
 
 def source(address: str = "http://127.0.0.1:9/unused", **changes) -> dict:
@@ -94,7 +82,7 @@ def source(address: str = "http://127.0.0.1:9/unused", **changes) -> dict:
 
 
 def at(server, path: str) -> dict:
-    return source(f"http://127.0.0.1:{server.server_port}/{path}")
+    return source(f"{server.address}/{path}")
 
 
 @pytest.fixture
@@ -368,7 +356,7 @@ def answering(server, described: dict, *answers: bytes, length: str = "right") -
     server.answers["/archive"] = [
         (content, None if added is None else len(content) + added) for content in answers
     ]
-    return {**described, "address": f"http://127.0.0.1:{server.server_port}/archive"}
+    return {**described, "address": f"{server.address}/archive"}
 
 
 def test_any_packing_of_the_members_is_taken_from_the_mirror(tmp_path, destination, packed):

@@ -1,11 +1,10 @@
 """Redirects are followed within the web only."""
 
-import threading
 import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from web_server import Handler, served
 
 from workflow_lib.core.web import open_address
 
@@ -13,10 +12,8 @@ from workflow_lib.core.web import open_address
 @pytest.fixture
 def address(monkeypatch):
     """Return the address of a server that redirects to the address after ``?``."""
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Redirects(Handler):
         def do_GET(self):
             _, _, target = self.path.partition("?")
             self.send_response(302 if target else 200)
@@ -25,15 +22,8 @@ def address(monkeypatch):
             self.end_headers()
             self.wfile.write(b"" if target else b"found")
 
-        def log_message(self, *arguments):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(Redirects, monkeypatch) as server:
+        yield server.address
 
 
 def opened(address: str):

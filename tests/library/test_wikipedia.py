@@ -3,12 +3,11 @@
 import http.client
 import io
 import json
-import threading
 import urllib.error
 import urllib.parse
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from web_server import Handler, served
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.data import wikipedia
@@ -193,11 +192,9 @@ def test_pages_that_are_no_description_are_listed_with_the_reason(output):
 def test_a_server_is_asked_through_urllib_and_asked_again_when_it_is_overloaded(
     output, monkeypatch
 ):
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
     api, agents = Encyclopedia(ANT, BEE), []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         def do_GET(self):
             agents.append(self.headers["User-Agent"])
             if len(agents) == 1:
@@ -210,18 +207,9 @@ def test_a_server_is_asked_through_urllib_and_asked_again_when_it_is_overloaded(
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, *arguments):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            address = f"http://127.0.0.1:{server.server_port}/api"
-            assert fetch_introductions(TITLES, output, address=address, pause=0.01) == {}
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Answers, monkeypatch) as server:
+        address = f"{server.address}/api"
+        assert fetch_introductions(TITLES, output, address=address, pause=0.01) == {}
     assert list(kept(output)) == ["ant", "bee"]
     assert agents == [wikipedia.USER_AGENT] * 2
 

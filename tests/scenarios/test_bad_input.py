@@ -1,8 +1,6 @@
 """Bad input ends a run with one readable error, and earlier results are kept."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import h5py
@@ -16,6 +14,7 @@ from small_run import (
     snakemake,
     write_measurements,
 )
+from web_server import Handler, served
 
 from workflow_lib.core.file_digests import digest_path
 
@@ -59,19 +58,12 @@ def refused(folder: Path, log: str | None = None, lost: tuple[str, ...] = ()) ->
 def empty_server() -> Iterator[str]:
     """Return the address of a server that has no file at all."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Empty(Handler):
         def do_GET(self) -> None:
             self.send_error(404)
 
-        def log_message(self, *arguments) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with served(Empty) as server:
+        yield server.address
 
 
 @pytest.mark.parametrize(
