@@ -137,25 +137,8 @@ def linear_problem(tmp_path):
 
 
 def run_stage(stages, kernels, widths):
-    run_method(
-        "kernel_ridge",
-        stages.path,
-        components="selected",
-        component_counts=[],
-        combine="best",
-        kernel="rbf",
-        widths=widths,
-        alphas=list(ALPHAS),
-        penalty="shared",
-        weak=False,
-        weak_weights=[],
-        weak_outputs=None,
-        projections=[True],
-        studies={},
-        center=True,
-        metric="arrmse",
-        kernels=kernels,
-    )
+    settings = {"kernels": kernels, "widths": widths, "alphas": list(ALPHAS)}
+    run_method("kernel_ridge", stages.path, **stages.arguments() | settings)
     return stages.tree("regression")
 
 
