@@ -24,7 +24,7 @@ from workflow_lib.core.archive_members import members_digest
 from workflow_lib.core.file_digests import SUFFIX
 from workflow_lib.core.imports import code_digest, import_closure
 from workflow_lib.core.plugins import FIGURES, INPUT_STEPS, METHODS, READERS, STAGES, TABLE_KINDS
-from workflow_lib.methods.contract.loading import STORED_SCORES
+from workflow_lib.methods.contract.base import STORED_SCORES
 from workflow_lib.run.named_settings import SettingsFolder, folders_like
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -46,7 +46,10 @@ def test_a_name_alone_runs_this_experiment_only(folder):
 
 def test_a_name_of_no_table_says_how_to_make_one(folder):
     message = message_of(folder, name="essay")
-    assert "there is no table named 'essay' (there is no file config/tables/datasets/essay.yaml)" in message
+    assert (
+        "there is no table named 'essay' (there is no file config/tables/datasets/essay.yaml)"
+        in message
+    )
     assert "snakemake --cores 1 new --config name=essay data=FILE outputs=COLUMNS" in message
 
 

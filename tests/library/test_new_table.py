@@ -146,7 +146,9 @@ def test_what_exists_is_never_overwritten(folder, capsys):
 
 def test_a_request_that_was_killed_between_its_files_is_completed(folder, capsys):
     _, _, summary = written(folder, capsys)
-    dataset, experiment = (folder / part / "assay.yaml" for part in ("tables/datasets", "tables/experiments"))
+    dataset, experiment = (
+        folder / part / "assay.yaml" for part in ("tables/datasets", "tables/experiments")
+    )
     texts = [dataset.read_text(), experiment.read_text()]
     experiment.unlink()
     leftover = experiment.with_name(".assay.yaml.abc.tmp")

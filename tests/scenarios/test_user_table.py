@@ -548,7 +548,9 @@ def test_rows_without_inputs_teach_the_density_of_outputs_and_nothing_else(fresh
     assert "labelled: 30 rows have inputs and at least one output; unpaired: 20" in outcome.text
     assert "Rows with outputs but no input: 20. ofer-unpaired learns from these" in outcome.text
     assert "2 splits (random), 10, 24 training rows" in outcome.text
-    edit_yaml(folder / "config/tables/experiments/mixed.yaml", training_sizes=[24], tables=[], figures=[])
+    edit_yaml(
+        folder / "config/tables/experiments/mixed.yaml", training_sizes=[24], tables=[], figures=[]
+    )
     outcome = run(folder, "answer", name="mixed")
     assert outcome.status == 0, outcome.text
     answer = json.loads((folder / "results/mixed/answer.json").read_text())

@@ -28,9 +28,8 @@ from workflow_lib.fitting.output_models import ModelSettings, aligned_models, fi
 from workflow_lib.fitting.row_features import row_features
 from workflow_lib.fitting.training_folds import split_all_rows, unpaired_rows
 from workflow_lib.items.group_names import SELECTED, components_group, fold_group, size_group
-from workflow_lib.methods.contract.base import method_modules
+from workflow_lib.methods.contract.base import method_modules, method_of
 from workflow_lib.methods.contract.file_settings import file_settings
-from workflow_lib.methods.contract.loading import method_of
 from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
 from workflow_lib.methods.contract.saved_method import SavedMethod
 

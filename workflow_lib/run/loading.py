@@ -19,8 +19,7 @@ from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.core.values import ALL
 from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.methods.contract import file_settings
-from workflow_lib.methods.contract.line_styles import with_line_styles
-from workflow_lib.methods.contract.method_file import MethodFile
+from workflow_lib.methods.contract.method_file import MethodFile, with_line_styles
 from workflow_lib.run import capabilities
 from workflow_lib.run.files import ConfigurationFiles, check_run_files, place_of_run, validated
 from workflow_lib.run.input_model import InputModelSettings
