@@ -151,33 +151,42 @@ rule importance:
         "../scripts/importance.py"
 
 
-rule importance_figure:
+rule importance_figures:
     input:
         answer="results/{experiment}/answer.json",
         importance="results/{experiment}/importance.h5",
     output:
-        svg=shown_result(
+        importance_svg=shown_result(
             "results/figures/{experiment}-answer-importance.svg",
             "importance",
             "answer, importance",
         ),
-        png="results/figures/{experiment}-answer-importance.png",
-        csv=shown_result(
+        importance_png="results/figures/{experiment}-answer-importance.png",
+        importance_csv=shown_result(
             "results/figures/{experiment}-answer-importance.csv",
             "importance",
             "answer, importance",
         ),
+        effects_svg=shown_result(
+            "results/figures/{experiment}-answer-effects.svg", "effects", "answer, effects"
+        ),
+        effects_png="results/figures/{experiment}-answer-effects.png",
+        effects_csv=shown_result(
+            "results/figures/{experiment}-answer-effects.csv", "effects", "answer, effects"
+        ),
     params:
-        code=code("importance_figure.py", "report.run_figures.importance"),
+        code=code(
+            "importance_figures.py", "report.run_figures.effects", "report.run_figures.importance"
+        ),
         spreadsheet_safe=settings.run.spreadsheet_safe,
     log:
-        "logs/importance_figure/{experiment}.log",
+        "logs/importance_figures/{experiment}.log",
     benchmark:
-        "results/timings/jobs/importance_figure/{experiment}.tsv"
+        "results/timings/jobs/importance_figures/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=memory_for("importance_figure"),
-        runtime=minutes_for("importance_figure"),
+        mem_mb=memory_for("importance_figures"),
+        runtime=minutes_for("importance_figures"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -185,9 +194,9 @@ rule importance_figure:
     conda:
         CONDA
     message:
-        "figure of the importance of inputs {wildcards.experiment}"
+        "figures of the importance of inputs {wildcards.experiment}"
     script:
-        "../scripts/importance_figure.py"
+        "../scripts/importance_figures.py"
 
 
 rule answer_figures:

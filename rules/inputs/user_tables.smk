@@ -70,7 +70,7 @@ def answer_figure_files(experiment):
             suffix: f"results/figures/{experiment}-answer-{name}.{suffix}"
             for suffix in ("svg", "png", "csv")
         }
-        for name in ("methods", "outputs", "curve", "importance")
+        for name in ("methods", "outputs", "curve", "importance", "effects")
     }
 
 

@@ -43,7 +43,7 @@ def test_the_pictures_show_arrows_of_the_rule_graph(project):
     # or new rows run only on request, no regressor is there with and without an embedding, and no
     # method is for boxes.
     elsewhere = {"acquire", "introductions", "new", "answer_figures", "predict_rows"}
-    elsewhere |= {"importance_figure", "embedding_or_raw", "queue_costs"}
+    elsewhere |= {"importance_figures", "embedding_or_raw", "queue_costs"}
     drawn = {edge for edge in SHORT | FULL if not elsewhere & set(edge)}
     assert real, "the rule graph is empty"
     assert drawn <= real

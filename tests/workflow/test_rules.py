@@ -75,7 +75,7 @@ NEEDS_NETWORK = {"introductions"}
 # remove a declared output before it wrote it again.
 WITHOUT_OUTPUT = {"new"}
 # They run only on request.
-ON_REQUEST = {"new", "answer_figures", "importance_figure", "predict_rows"}
+ON_REQUEST = {"new", "answer_figures", "importance_figures", "predict_rows"}
 # They show methods that the small run does not have.
 OF_OTHER_METHODS = {"embedding_or_raw", "queue_costs"}
 

@@ -31,9 +31,10 @@ from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.results import read_json
 from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
+from workflow_lib.report.run_figures.effects import effects_of
 from workflow_lib.report.run_figures.importance import importance_in_words
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
-from workflow_lib.table.importance_part import CAPTION, importance_section
+from workflow_lib.table.importance_part import CAPTION, EFFECTS, importance_section
 from workflow_lib.table.replicates import AGAIN, replicates_remedy, replicates_sentence
 from workflow_lib.table.terminal_summary import HOLDS_ROWS
 from workflow_lib.uncertainty.class_sets import ClassSets
@@ -122,11 +123,15 @@ def _importance(
     if tree.get("reason"):
         return []
     words = importance_in_words(main_rows(importance_frame(tree, str(path))))
-    answer["sentences"] = [*answer["sentences"], words]
+    headline, *others = answer["sentences"]
+    answer["sentences"] = [headline, words, *others]
     if figures and "importance" in figures:
         files = figures["importance"]
         shown["importance"] = figure_part(files, folder, alt=words, caption=CAPTION)
-    return [importance_section(tree, str(path))]
+    effects = {}
+    if "effects" in (figures or {}) and effects_of(tree):
+        effects = figure_part(figures["effects"], folder, alt=EFFECTS, caption=EFFECTS)
+    return [importance_section(tree, str(path), effects)]
 
 
 def answer_section(answer: Mapping, figures: Mapping[str, Mapping] | None = None) -> Section:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from workflow_lib.table.proposal import Proposal
     from workflow_lib.table.saved_model import SavedModel
 
-FIGURES = ("methods", "outputs", "curve", "importance")
+FIGURES = ("methods", "outputs", "curve", "importance", "effects")
 
 FRAME = "table.csv"
 """The file of a DataFrame, beside the settings."""
@@ -257,7 +257,7 @@ class Answer:
             f'<img alt="{escape(name)}" style="max-width: 100%" '
             f'src="{data_address(files["svg"], "image/svg+xml")}">'
             for name, files in self._figures.items()
-            if name not in ("curve", "importance")
+            if name in ("methods", "outputs")
         )
         board = self.leaderboard.drop(columns="method").to_html(index=False, border=0)
         return f"<p>{escape(self.headline)}</p>{''.join(pictures)}{board}"
@@ -303,7 +303,7 @@ class Answer:
     @cached_property
     def _figures(self) -> dict[str, dict[str, Path]]:
         """Return the files of the figures of the answer, by name and suffix."""
-        from workflow_lib.report.run_figures import answer, importance
+        from workflow_lib.report.run_figures import answer, effects, importance
 
         run, results = self._run, f"results/{self._run.name}"
         files = {
@@ -328,6 +328,7 @@ class Answer:
             importance=self._importance_file,
             files=files["importance"],
         )
+        effects.run(importance=self._importance_file, files=files["effects"])
         return files
 
 

@@ -139,6 +139,7 @@ def importance_tree(
         "outputs": json.dumps(list(outputs), ensure_ascii=False),
         "input_names": json.dumps([group.name for group in grouping.groups], ensure_ascii=False),
         "columns": json.dumps(columns, ensure_ascii=False),
+        "n_windows": sum(group.is_window and len(group.columns) > 1 for group in grouping.groups),
         "limit": grouping.limit,
         "window_limit": grouping.window_limit,
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from workflow_lib.protocol.importance_table import RISK, importance_frame, main_rows
-from workflow_lib.report.labels import MISSING, count_of, format_p_value
+from workflow_lib.report.labels import MISSING, count_of, format_p_value, join_words
 from workflow_lib.report.render import Section, html_markup, section
 from workflow_lib.report.run_figures.importance import importance_in_words, signed_error
 from workflow_lib.report.table_markup import Block, Layout
@@ -23,9 +23,18 @@ CAPTION = (
     "correlate are permuted together."
 )
 
+EFFECTS = (
+    "The prediction of test rows when an input takes each of the values of the axis in turn; the "
+    "columns of a group take those of real rows together. Each input is shown for the output that "
+    "it matters to most."
+)
 
-def importance_section(tree: Mapping, location: str) -> Section:
-    """Return the importance of the inputs for each output, from the "importance" artifact."""
+
+def importance_section(tree: Mapping, location: str, effects: Mapping | None = None) -> Section:
+    """Return the importance of the inputs for each output, from the "importance" artifact.
+
+    `effects` is the figure of effects as `workflow_lib.report.render.figure_part` returns it.
+    """
     frame = importance_frame(tree, location)
     grouped = main_rows(frame)["columns"].str.contains("; ").sum()
     n_rows, n_repeats = int(tree["n_rows"]), int(tree["n_repeats"])
@@ -56,8 +65,9 @@ def importance_section(tree: Mapping, location: str) -> Section:
     return section(
         "importance",
         "Which inputs matter",
-        "sentences_and_table.html",
+        "importance.html",
         sentences=sentences,
+        figure=effects,
         table=html_markup(layout),
         folded="All outputs and inputs" if len(frame) > MAX_ROWS else "",
     )
@@ -83,10 +93,19 @@ def _groups_sentence(tree: Mapping, n_groups: int) -> str:
     """Return how many groups of columns there are, and what they have in common."""
     if not n_groups:
         return f"No two columns correlate above {float(tree['limit']):g}."
+    n_windows = int(tree["n_windows"])
+    alike = []
+    if n_groups > n_windows:
+        alike.append(
+            f"columns with an absolute rank correlation of at least {float(tree['limit']):g} with "
+            "each other"
+        )
+    if n_windows:
+        alike.append(
+            f"neighbouring channels with a mean one of at least {float(tree['window_limit']):.2g}"
+        )
     groups = "1 group was" if n_groups == 1 else f"{n_groups} groups were"
     return (
         f"Where columns correlate, one of them alone seems not to matter, because the method reads "
-        f"its value off the others. Therefore {groups} permuted together: columns with an absolute "
-        f"rank correlation of at least {float(tree['limit']):g} with each other, and neighbouring "
-        f"channels with at least {float(tree['window_limit']):.2g} on average."
+        f"its value off the others. Therefore {groups} permuted together: {join_words(alike)}."
     )

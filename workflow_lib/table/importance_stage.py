@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.core.artifacts import write_artifact
-from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_cells import frame_as_csv, rows_as_csv
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.whole_files import write_text
+from workflow_lib.data.table_encoding import EncodedRows
 from workflow_lib.measures.metrics import training_mean_errors
 from workflow_lib.protocol.importance_table import ALL_OUTPUTS, COLUMNS, importance_frame
 from workflow_lib.solvers.stored.estimator import trusting
+from workflow_lib.table.effects import MAX_EFFECTS, MAX_ROWS, curves, effect_tree, scale_of
 from workflow_lib.table.importance import (
     MAY_BE_UNKNOWN,
     Errors,
@@ -23,7 +25,12 @@ from workflow_lib.table.importance import (
     permuted_errors,
     planned,
 )
-from workflow_lib.table.input_groups import Grouping, column_groups, correlated_groups, rows_at
+from workflow_lib.table.input_groups import (
+    InputGroup,
+    column_groups,
+    correlated_groups,
+    rows_at,
+)
 from workflow_lib.table.saved_model import SavedModel
 from workflow_lib.table.saved_model_stage import (
     MAX_DIFFERENCE,
@@ -34,6 +41,9 @@ from workflow_lib.table.saved_model_stage import (
 
 MAX_GROUPING_ROWS = 1000
 """Rows by which columns are grouped."""
+
+MAX_SPLITS_OF_EFFECTS = 5
+"""Splits whose winners are kept in memory for the effects of inputs."""
 
 
 def run(
@@ -54,9 +64,10 @@ def run(
     predictions for the test rows; then it predicts these with permuted inputs
     (`workflow_lib.table.importance`). The artifact holds the tree of
     `workflow_lib.table.importance.importance_tree`, ``method``, ``n_repeats``, the permutations of
-    each group in a split, ``n_rows``, the test rows used of each split, and ``n_train``; where the
-    inputs are no columns, or the winner cannot be made again, ``reason`` says why, and there is
-    nothing else.
+    each group in a split, ``n_rows``, the test rows used of each split, ``n_train``, and in
+    ``effects`` those of the most important inputs (`workflow_lib.table.effects`), from the first
+    splits. Where the inputs are no columns, or the winner cannot be made again, ``reason`` says
+    why, and there is nothing else.
 
     Parameters
     ----------
@@ -74,41 +85,39 @@ def run(
     trusted : sequence of str, default=()
         As for `workflow_lib.table.saved_model_stage.run`.
 
-    Raises
-    ------
-    UserError
-        If a method that was made again does not reproduce its predictions.
     """
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     name = answered["winner"]
     used = [path for paths in zip(splits, features) for path in paths]
     tree: dict = {"method": name}
-    measured = []
+    measured: list[tuple[np.ndarray, np.ndarray]] = []
+    kept: list[_Split] = []
     for number, (split, feature, described) in enumerate(zip(splits, features, methods)):
         source = Source(dataset, split, feature, described, answered, is_final=False)
-        if reason := _why_not(source, name):
-            break
         with trusting(trusted):
-            fitted, n_weak = predictor_tree(source, name, answered)
-            model = SavedModel(fitted, str(split))
-        if reason := model.why_no_columns:
+            fitted, reason = _split_of(source, name, answered)
+        if fitted is None:
             break
-        _check(model, name, source, n_weak, described)
         used += [described[name]["regression"], described[name]["predictions"]]
         if not number:
-            grouping = _grouping(model, source, n_weak)
+            labelled = fitted.labelled_rows()
+            grouping = correlated_groups(column_groups(fitted.model.positions), labelled)
             n_test = len(source.partition["test"])
             n_repeats, n_rows = planned(len(grouping.groups), n_test)
         of_split = derive_seed(seed, "split", number)
-        measured.append(_measured(model, source, n_weak, grouping, n_repeats, n_rows, of_split))
+        measured.append(_measured(fitted, grouping.groups, n_repeats, n_rows, of_split))
+        if number < MAX_SPLITS_OF_EFFECTS:
+            kept.append(fitted)
     if reason:
         tree["reason"] = reason
         print(f"no importance of inputs: {reason}")
     else:
         plain, permuted = (np.array(values) for values in zip(*measured))
-        outputs = _outputs(model, source)
+        outputs = _outputs(kept[0])
         tree |= importance_tree(plain, permuted, grouping, outputs, source.size, n_test)
         tree |= {"n_repeats": n_repeats, "n_rows": n_rows, "n_train": source.size}
+        increase = np.nanmean(permuted - plain[:, None], axis=0)
+        tree["effects"] = _effects(kept, grouping.groups, labelled, increase)
     write_artifact(
         output,
         tree,
@@ -123,67 +132,112 @@ def run(
         write_text(table, frame_as_csv(importance_frame(tree, str(output))))
 
 
-def _why_not(source: Source, name: str) -> str:
-    """Return why a winner cannot be made again for a numbered split; "" where it can."""
-    described = source.methods[name]
-    for method in (name, *described.get("members", ())):
+@dataclass(frozen=True)
+class _Split:
+    """The winner of a split, which predicts new rows as it predicted the test rows."""
+
+    model: SavedModel
+    source: Source
+    n_weak: int
+
+    @property
+    def test(self) -> np.ndarray:
+        return self.source.partition["test"]
+
+    def rows(self, numbers: np.ndarray) -> EncodedRows:
+        """Return the inputs of rows of the dataset."""
+        encoded = self.source.encoded(numbers, self.n_weak)
+        return rows_at(encoded, np.arange(len(numbers)))
+
+    def labelled_rows(self) -> EncodedRows:
+        """Return the inputs of the labelled rows, of many only some; no output is looked at."""
+        rows = np.sort(np.concatenate([self.source.train, self.test]))
+        if len(rows) > MAX_GROUPING_ROWS:
+            rows = rows[np.linspace(0, len(rows) - 1, MAX_GROUPING_ROWS).astype(int)]
+        return self.rows(rows)
+
+    def shown(self, rows: EncodedRows) -> np.ndarray:
+        """Return predicted outputs (m, d), or 1 for the predicted class and 0 for others (m, K)."""
+        predicted = self.model.predicted_outputs(rows)
+        if not self.source.of_classes:
+            return predicted
+        scores = self.model.class_scores(predicted)
+        return np.eye(scores.shape[1])[scores.argmax(axis=1)]
+
+
+def _split_of(source: Source, name: str, answered: Mapping) -> tuple[_Split | None, str]:
+    """Return the winner of a split, or why it cannot be made again."""
+    for method in (name, *source.methods[name].get("members", ())):
         if "input_scores" in source.methods[method]["artifacts"]:
-            return f"the map of the inputs of {method} is only kept for all rows"
-    return ""
-
-
-def _check(
-    model: SavedModel, name: str, source: Source, n_weak: int, described: Mapping[str, Mapping]
-) -> None:
-    """Refuse a method that does not predict the test rows as it did in its split."""
-    found = largest_difference(model, name, source, n_weak)
-    if not found <= MAX_DIFFERENCE:
-        paths = f"{described[name]['predictions']} {described[name]['regression']}"
-        raise UserError(
-            location=described[name]["predictions"],
-            found=f"{name}, made again, differs from it by {found:.2g} of the outputs' spread",
-            expected="the same predictions",
-            remedy=f"rm {paths} and run the same snakemake command again",
-        )
-
-
-def _grouping(model: SavedModel, source: Source, n_weak: int) -> Grouping:
-    """Return the groups of columns, by the inputs of all labelled rows; no output is looked at."""
-    rows = np.sort(np.concatenate([source.train, source.partition["test"]]))
-    if len(rows) > MAX_GROUPING_ROWS:
-        rows = rows[np.linspace(0, len(rows) - 1, MAX_GROUPING_ROWS).astype(int)]
-    return correlated_groups(column_groups(model.positions), source.encoded(rows, n_weak))
+            return None, f"the map of the inputs of {method} is only kept for all rows"
+    tree, n_weak = predictor_tree(source, name, answered)
+    model = SavedModel(tree, "the winner of a split")
+    if model.why_no_columns:
+        return None, model.why_no_columns
+    difference = largest_difference(model, name, source, n_weak)
+    if not difference <= MAX_DIFFERENCE:
+        return None, f"{name}, made again, predicts other outputs (difference {difference:.1g})"
+    return _Split(model, source, n_weak), ""
 
 
 def _measured(
-    model: SavedModel,
-    source: Source,
-    n_weak: int,
-    grouping: Grouping,
-    n_repeats: int,
-    n_rows: int,
-    seed: int,
+    split: _Split, groups: Sequence[InputGroup], n_repeats: int, n_rows: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the errors (k,) of a split, and those (g, k) with each group permuted."""
-    test = source.partition["test"]
+    test = split.test
     if len(test) > n_rows:
         chosen = np.random.default_rng(derive_seed(seed, "rows")).permutation(len(test))[:n_rows]
         test = test[np.sort(chosen)]
-    encoded = source.encoded(test, n_weak)
-    rows, errors = rows_at(encoded, np.arange(len(test))), _errors(model, source, test)
-    plain = errors(model.predicted_outputs(rows))
-    permuted = permuted_errors(
-        model.predicted_outputs, rows, errors, grouping.groups, n_repeats, seed
-    )
-    return plain, permuted.mean(axis=1)
+    rows, errors, predict = split.rows(test), _errors(split, test), split.model.predicted_outputs
+    permuted = permuted_errors(predict, rows, errors, groups, n_repeats, seed)
+    return errors(predict(rows)), permuted.mean(axis=1)
 
 
-def _errors(model: SavedModel, source: Source, rows: np.ndarray) -> Errors:
+def _effects(
+    splits: Sequence[_Split],
+    groups: Sequence[InputGroup],
+    labelled: EncodedRows,
+    increase: np.ndarray,
+) -> dict[str, dict]:
+    """Return the effects of the most important groups, each on the output that it matters to most.
+
+    `increase` (g, k) are the means over the splits of the increase of the errors. Of classes it is
+    the share of the rows for which the class that changes most is predicted.
+    """
+    model, effects = splits[0].model, {}
+    names = model.explained_names
+    for place in np.argsort(-increase[:, 0], kind="stable"):
+        group = groups[place]
+        scale = scale_of(group, model.positions, model.numbers, model.levels, labelled)
+        if scale is None or not increase[place, 0] > 0:
+            continue
+        found = [
+            curves(each.shown, each.rows(each.test[:MAX_ROWS]), group, labelled, scale)
+            for each in splits
+        ]
+        means = np.array([single.mean(axis=0) for single in found])
+        if len(names) == 1:
+            output = 0
+        elif splits[0].source.of_classes:
+            output = int(np.argmax(np.ptp(means.mean(axis=0), axis=0)))
+        else:
+            output = int(np.nanargmax(increase[place, 1:]))
+        rows = found[0][:, :, output]
+        rows = rows[:0] if splits[0].source.of_classes else rows
+        effect = effect_tree(group, scale, names[output], means[:, :, output], rows)
+        effects[str(len(effects))] = effect
+        if len(effects) == MAX_EFFECTS:
+            break
+    return effects
+
+
+def _errors(split: _Split, rows: np.ndarray) -> Errors:
     """Return the function from predictions for rows to their errors: of all outputs, and of each.
 
     It is the relative error of outputs, NaN of one that is constant in these rows, and the share of
     wrong classes.
     """
+    model, source = split.model, split.source
     if source.of_classes:
         labels = source.data["classes"]["labels"][rows]
         return lambda predicted: np.array(
@@ -205,9 +259,9 @@ def _errors(model: SavedModel, source: Source, rows: np.ndarray) -> Errors:
     return errors
 
 
-def _outputs(model: SavedModel, source: Source) -> list[str]:
+def _outputs(split: _Split) -> list[str]:
     """Return the names of the errors of `_errors`."""
-    if source.of_classes:
+    if split.source.of_classes:
         return ["class"]
-    names = model.output_names
+    names = split.model.output_names
     return names if len(names) == 1 else [ALL_OUTPUTS, *names]

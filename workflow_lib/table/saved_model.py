@@ -609,6 +609,17 @@ class SavedModel:
         widths = self._encoders.widths if self._encoders is not None else ()
         return self._encoding.positions(widths)
 
+    @property
+    def numbers(self) -> set[str]:
+        """The input columns of numbers."""
+        return set(self.positions if self._encoding is None else self._encoding.numbers)
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The levels of the input columns that are categories, "" for missing values."""
+        categories = {} if self._encoding is None else self._encoding.categories
+        return {name: levels.all_texts for name, levels in categories.items()}
+
     def class_scores(self, outputs: np.ndarray) -> np.ndarray:
         """Return the scores (m, K) of the classes, given predicted outputs."""
         decoder = self._classes["decoder"]

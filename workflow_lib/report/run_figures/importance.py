@@ -108,6 +108,10 @@ def _without_bars(reason: str):
     return figure
 
 
+def _short(error: float) -> str:
+    return f"{error:.2f}" if error >= 0.1 else f"{error:.2g}"
+
+
 def signed_error(mean: float, deviation: float) -> str:
     """Return an increase of an error with its deviation, as ``0.021 ± 0.004``."""
     rounded = mean if abs(mean) >= 5e-4 else 0.0
@@ -127,7 +131,8 @@ def importance_in_words(frame: pd.DataFrame, most: int = 3) -> str:
             f"adjusted p \u2265 {RISK:g})."
         )
     parts = [
-        f"permuting {row.input} raises the error from {row.error:.2g} to {row.permuted_error:.2g}"
+        f"permuting {row.input} raises the error from {_short(row.error)} to "
+        f"{_short(row.permuted_error)}"
         for row in passed.head(most).itertuples()
     ]
     text = "; ".join(parts)
