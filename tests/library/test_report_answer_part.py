@@ -24,6 +24,8 @@ from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.table.answer_part import answer_part, data_profile_section
 from workflow_lib.table.data_profile import data_profile
+from workflow_lib.table.importance import MAY_BE_UNKNOWN, importance_tree
+from workflow_lib.table.input_groups import Grouping, InputGroup
 from workflow_lib.table.leaderboard import run
 from workflow_lib.tabular.table_file import Table
 
@@ -415,3 +417,47 @@ def test_damaged_files_are_reported(tmp_path):
     path.write_text("[1, 2]")
     with pytest.raises(UserError, match="it holds no object"):
         answer_part(path, "assay")
+
+
+def write_importance(tmp_path, n_splits=4, columns=(["heat"], ["a", "b"], ["c", "d", "e"])):
+    """Write the importance of three inputs for two outputs."""
+    positions = [
+        InputGroup(tuple(names), np.array([0]), np.array([]), is_window=len(names) > 2)
+        for names in columns
+    ]
+    generator = np.random.default_rng(0)
+    plain = 0.2 + 0.01 * generator.random((n_splits, 3))
+    permuted = plain[:, None] + np.array([0.3, 0.1, 0.0])[:, None]
+    permuted = permuted + 0.004 * generator.normal(size=permuted.shape)
+    grouping = Grouping(positions, 0.7, 0.55)
+    tree = importance_tree(plain, permuted, grouping, ["all outputs", "y", "z"], 80, 20)
+    tree |= {"n_repeats": 5, "n_rows": 20, "n_train": 80, "method": "m-krr"}
+    path = tmp_path / "importance.h5"
+    write_artifact(path, tree, "importance", allow_nan=MAY_BE_UNKNOWN)
+    return path
+
+
+def test_the_importance_of_inputs_is_a_section_and_a_sentence(tmp_path):
+    path = write_importance(tmp_path)
+    sections = answer_part(write_answer(tmp_path), "assay", importance=path)
+    assert [section.anchor for section in sections][:3] == ["answer", "leaderboard", "importance"]
+    words = r"Permuting heat raises the error from 0\.2\d to 0\.5\d; permuting a and b raises the "
+    for section in (sections[0], sections[2]):
+        text = parsed([section])[1]
+        assert re.search(words + r"error from 0\.2\d to 0\.3\d \(4 splits\)\.", text)
+    _, text = parsed(sections[2:3])
+    assert "2 groups were permuted together" in text and "a mean one of at least 0.55" in text
+    assert "permuted 5 times between 20 test rows" in text
+
+
+def test_an_importance_beyond_the_outputs_of_one_split_has_no_test(tmp_path):
+    path = write_importance(tmp_path, n_splits=1, columns=(["heat"], ["a"], ["c"]))
+    _, text = parsed(answer_part(write_answer(tmp_path), "assay", importance=path)[2:3])
+    assert "Permuting heat raises" in text and "No two columns correlate above 0.7" in text
+
+
+def test_without_importance_there_is_no_section(tmp_path):
+    path = tmp_path / "importance.h5"
+    write_artifact(path, {"reason": "its inputs are kernel values"}, "importance")
+    sections = answer_part(write_answer(tmp_path), "assay", importance=path)
+    assert "importance" not in [section.anchor for section in sections]

@@ -91,7 +91,8 @@ def summaries_of(name: str) -> set[str]:
     of_scores = [table["name"] for table in tables if table["kind"] not in of_models]
     jobs = {f"scores {name}", *(f"table {name} {table}" for table in of_scores)}
     if name in USER_TABLES:
-        jobs |= {f"{job} {name}" for job in ("leaderboard", "calibration", "model")}
+        own = ("leaderboard", "calibration", "importance of inputs", "model")
+        jobs |= {f"{job} {name}" for job in own}
     if any(table["kind"] == "time" for table in tables):
         jobs.add(f"timings {name}")
     of_nothing = ("geometry", "steps")

@@ -88,14 +88,14 @@ def draw_importance(frame: pd.DataFrame, label: str, n_rows: int, n_train: int):
         axis.axvline(0, color="#444444", linewidth=1)
         axis.grid(False, axis="y")
         error = "share of wrong classes" if is_error_rate else "relative error"
-        axis.set_xlabel(f"increase of the {error} when permuted", loc="left")
+        axis.set_xlabel("increase of the error", loc="left")
         n_splits = int(frame["n_splits"].iloc[0])
         basis = f"{count_of(n_splits, 'split')}, {n_train} training and {n_rows} test rows each"
         hollow = f"; hollow: not above zero (adjusted p \u2265 {RISK:g})"
         notes = f"{basis}{'' if matters(shown).all() or n_splits == 1 else hollow}"
         if len(frame) > len(shown):
             notes += f"; {len(frame) - len(shown)} more in the table below"
-        write_title(figure, f"Which inputs matter to {label}\n{notes}")
+        write_title(figure, f"Which inputs matter to {label}: its {error} when permuted\n{notes}")
     return figure
 
 
