@@ -94,8 +94,8 @@ def draw_importance(frame: pd.DataFrame, label: str, n_rows: int, n_train: int):
         hollow = f"; hollow: not above zero (adjusted p \u2265 {RISK:g})"
         notes = f"{basis}{'' if matters(shown).all() or n_splits == 1 else hollow}"
         if len(frame) > len(shown):
-            notes += f"; {len(frame) - len(shown)} more in the table below"
-        write_title(figure, f"Which inputs matter to {label}: its {error} when permuted\n{notes}")
+            notes += f"; {len(frame) - len(shown)} more in importance.csv"
+        write_title(figure, f"Which inputs matter to {label} ({error})\n{notes}")
     return figure
 
 
