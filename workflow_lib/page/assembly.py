@@ -149,19 +149,20 @@ def run(
         )
         for paper in dict.fromkeys(item.paper for item in items)
     ]
-    following.append(gains_section(verdicts, equivalence_checks, methods, sections))
     opening = None
-    if cross_dataset:
-        if not leading:
-            unbeaten = [section["name"] for section in sections if section["unbeaten"]]
-            opening = opening_figures(scores, ranked, methods, cross_dataset, unbeaten, folder)
+    # What compares datasets says nothing of a single table.
+    if not leading:
+        following.append(gains_section(verdicts, equivalence_checks, methods, sections))
+    if cross_dataset and not leading:
+        unbeaten = [section["name"] for section in sections if section["unbeaten"]]
+        opening = opening_figures(scores, ranked, methods, cross_dataset, unbeaten, folder)
         if pairs:
             files = cross_dataset["embedding-or-raw"]
             following.insert(0, embedding_section(scores, ranked, pairs, methods, files, folder))
-        following += [
-            ranks_section(scores, ranked, methods, cross_dataset["ranks"], folder),
-            protocol_section(scores, protocol, n_folds, cross_dataset["protocol"], folder),
-        ]
+        following.append(ranks_section(scores, ranked, methods, cross_dataset["ranks"], folder))
+    if cross_dataset:
+        files = cross_dataset["protocol"]
+        following.append(protocol_section(scores, protocol, n_folds, files, folder))
     record = read_manifest(manifest)
     replaced = replaced_sentences(record["configuration"].get("replaced", {}))
     write_report(

@@ -34,11 +34,11 @@ def write_report(
     and ``color`` of each method that ran, in order. `manifest` is that of
     `workflow_lib.report.manifest.run_manifest`, `opening` has the findings and figures that open
     the page (`workflow_lib.page.cross_dataset.opening_figures`), and `counts` are sentences over
-    all experiments. The sections `leading`, the answer on a user table, come before the opening,
-    and those `following`, on all experiments, after it. Without an `author` there is no line of it.
+    all experiments. The sections `leading`, the answer on a user table, stand in the place of the
+    opening, and those `following`, on all experiments, after it. Without an `author` there is no line of it.
     """
     folder = Path(path).parent
-    first_section = section(
+    summary = section(
         "summary",
         "In brief",
         "opening.html",
@@ -48,7 +48,8 @@ def write_report(
         counts=counts,
         experiments=sections,
     )
-    across = [*leading, first_section, *following]
+    # A page that begins with the answer on one table needs no summary of several.
+    across = [*(leading or [summary]), *following]
     experiments = [
         section(
             f"experiment-{experiment['name']}",
