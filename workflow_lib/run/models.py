@@ -222,7 +222,7 @@ class StudyDescription(Settings):
     with, such as `djerrab`; null (the default) for none."""
 
     minutes: Count | None = None
-    """Measured minutes of the run on four cores; null (the default) where they are not known."""
+    """Measured CPU minutes of all jobs together; null (the default) where they are not known."""
 
     memory: Count | None = None
     """Gigabytes that four jobs request together at most, about twice what they use; a dry run says

@@ -30,7 +30,7 @@ LAST_LINES = (
     "",
     "    snakemake --cores 4 --config study=NAME    runs one; without study=, the default run",
     "    snakemake -n --config study=NAME           says what it needs: jobs, time, memory, data",
-    "min: measured on four cores; memory: what four jobs at once request; blank: not known",
+    "min: CPU minutes of all jobs, measured; memory: what four jobs request; blank: not known",
     "* on stand-ins for data that you would have to supply",
 )
 
