@@ -1,4 +1,4 @@
-"""Measure the seconds that the README states, and write them into it: `python -m benchmarks.demo_times`.
+"""The seconds that the README states: `python -m benchmarks.demo_times` writes them into it.
 
 The README's command and `make demo` run in a copy of the project, with the environment of this
 one, on processors that are otherwise idle.

@@ -462,7 +462,7 @@ def test_the_report_the_table_and_the_terminal_name_one_method(predicted, answer
     model, label = load_model(answered / MODEL), answer["label"]
     assert (model.method, model.label) == (answer["winner"], label)
     page = (answered / f"results/{NAME}/report.html").read_text()
-    assert f"Use {label}: its" in page.replace("&nbsp;", " ")
+    assert f"Use {label}, " in page.replace("&nbsp;", " ")
     written = records(answered / f"results/{NAME}/predictions/rows.csv")
     assert {row["method"] for row in written} == {label}
     assert f"4 rows predicted by {label}" in predicted["rows"].text

@@ -35,7 +35,8 @@ def write_report(
     `workflow_lib.report.manifest.run_manifest`, `opening` has the findings and figures that open
     the page (`workflow_lib.page.cross_dataset.opening_figures`), and `counts` are sentences over
     all experiments. The sections `leading`, the answer on a user table, stand in the place of the
-    opening, and those `following`, on all experiments, after it. Without an `author` there is no line of it.
+    opening, and those `following`, on all experiments, after it. Without an `author` there is no
+    line of it.
     """
     folder = Path(path).parent
     summary = section(

@@ -373,7 +373,7 @@ class Stages:
     def compared_methods(self, step: Any) -> dict[str, dict[str, Any]]:
         """Return what methods are compared by, and recognised as kernel ridge regression."""
         keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak")
-        keys += ("weak_outputs", "members", "estimator")
+        keys += ("weak_outputs", "members", "estimator", "plain_name")
         methods = self.method_fields(self.settings.methods_of(step.experiment), *keys)
         for method, values in methods.items():
             model = self.settings.model_of(method)

@@ -164,7 +164,8 @@ def headline(board: Leaderboard) -> str:
         return _against_the_mean(board, best, beating)
     winner, comparison = board.winner, board.winner.versus_mean
     number = f"{ERROR_NAMES[board.metric]} is {_claim(board, winner)}"
-    start = f"Use {winner.label}: its {number} ({_basis(board)})."
+    meaning = f", {winner.plain_name}" if winner.plain_name else ""
+    start = f"Use {winner.label}{meaning}: its {number} ({_basis(board)})."
     rivals = []
     if comparison is not None:
         rivals.append(f"{board.baseline.label} by {_by(board, winner.versus_mean)}")

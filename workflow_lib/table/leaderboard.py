@@ -176,6 +176,7 @@ def leaderboard(
                 seconds=seconds.get(variant),
                 versus_mean=versus_mean,
                 why_not_saved=why_not_saved(variant.method, methods),
+                plain_name=methods.get(variant.method, {}).get("plain_name"),
             )
         )
     rows.sort(key=lambda row: (not row.can_win, not row.is_complete, row.mean, row.variant))

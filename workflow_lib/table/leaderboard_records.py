@@ -27,10 +27,11 @@ class Row:
     ``is_complete`` says whether it has every split that any row has, ``is_ceiling`` whether it
     learns from outputs that are not known in use, and ``is_bold`` whether it is better than every
     other row by the paper's rule. ``why_not_saved`` is the reason why it cannot be saved to predict
-    new rows, empty for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
-    training mean itself and where there is none. ``seconds`` are means over splits: ``training``
-    is the whole selection with one fit at the chosen settings, of a stack with those of its
-    members, and ``prediction`` that of all test rows, pre-images included.
+    new rows, empty for most. ``plain_name`` says what the label means. ``versus_best`` is None for
+    the winner, and ``versus_mean`` for the training mean itself and where there is none.
+    ``seconds`` are means over splits: ``training`` is the whole selection with one fit at the
+    chosen settings, of a stack with those of its members, and ``prediction`` that of all test
+    rows, pre-images included.
     """
 
     variant: Variant
@@ -45,6 +46,7 @@ class Row:
     versus_mean: Difference | None
     why_not_saved: str
     versus_best: Difference | None = None
+    plain_name: str | None = None
 
     @property
     def can_win(self) -> bool:

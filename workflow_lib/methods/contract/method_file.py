@@ -142,6 +142,10 @@ class MethodFile(Settings):
     summary: Text
     """What the method does, in one sentence."""
 
+    plain_name: Text | None = None
+    """Name that says what the method is to those who do not know the `label`, such as `random
+    forest`: the answer on a table has it behind the label. null (the default) for none."""
+
     color: Annotated[str, Field(pattern=COLOR)] | None = None
     """Colour in figures, written '#RRGGBB'; null (the default): one that no other method of the run
     has."""
