@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import Name
+from workflow_lib.tabular.column_lists import unquoted
 
 
 def as_typed(value: Any) -> Any:
@@ -182,12 +183,6 @@ def typed_values(arguments: Sequence[str], command: Sequence[str] = ()) -> dict[
     values = {key: value for key, value in pairs if key in _TYPED and value}
     values |= {key: unquoted(values[key]) for key in ("name", "data", "rows") if key in values}
     return {key: value[value.startswith("\\#") :] for key, value in values.items()}
-
-
-def unquoted(text: str) -> str:
-    """Return a text without a pair of quotes around all of it."""
-    quotes = len(text) > 2 and text[0] in "\"'" and text[0] == text[-1]
-    return text[1:-1] if quotes and text[0] not in text[1:-1] else text
 
 
 def encoded(arguments: Sequence[str]) -> list[str]:

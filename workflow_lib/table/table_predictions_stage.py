@@ -13,7 +13,7 @@ import numpy as np
 from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.table.saved_model import Predictions, SavedModel, with_distinct_names
-from workflow_lib.table.table_request import columns_of_list
+from workflow_lib.tabular.column_lists import columns_of_list
 from workflow_lib.tabular.table_file import Table
 from workflow_lib.tabular.tables import listed
 from workflow_lib.tabular.workbooks import WORKBOOK_ENDING, write_workbook

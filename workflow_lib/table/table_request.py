@@ -7,7 +7,7 @@ names that the user wrote.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,9 +15,14 @@ from workflow_lib.core.errors import UserError, unknown_name
 from workflow_lib.core.optional_packages import is_installed, not_installed
 from workflow_lib.core.values import WITHOUT_BRACES, possible_name
 from workflow_lib.inputs.encoder_names import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
-from workflow_lib.run.requests import unquoted
+from workflow_lib.tabular.column_lists import (
+    as_named,
+    columns_of_list,
+    unquoted,
+    without_brackets,
+)
 from workflow_lib.tabular.dates import DAY_FIRST, ORDERS
-from workflow_lib.tabular.tables import MISSING_VALUES, composed
+from workflow_lib.tabular.tables import MISSING_VALUES
 from workflow_lib.tabular.written_numbers import DECIMAL_MARKS
 
 if TYPE_CHECKING:
@@ -192,7 +197,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
             items = checked[key]
             if isinstance(items, str):
                 # Brackets around a single text are part of it.
-                items = (_without_brackets(items) if "," in items else items).split(",")
+                items = (without_brackets(items) if "," in items else items).split(",")
             checked[key] = [item.strip() for item in items if item.strip()]
     if "decimal" in checked:
         mark = {"point": ".", "comma": ","}.get(checked["decimal"], checked["decimal"])
@@ -284,7 +289,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         A pattern of ``inputs`` or ``exclude`` may match columns with another role.
     """
     single = {
-        key: table.named(_as_named(request[key], table.names), key) if key in request else None
+        key: table.named(as_named(request[key], table.names), key) if key in request else None
         for key in COLUMNS
     }
     lists, exact = {}, {}
@@ -375,48 +380,6 @@ def _encoded_columns(
             )
         encoders |= dict.fromkeys(chosen, encoder)
     return encoders
-
-
-def columns_of_list(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the items of a comma-separated list, in which names of columns may hold commas.
-
-    The list may be in brackets, unless these belong to names, as in ``[Ca],[Mg]``.
-    """
-    if not isinstance(value, str):
-        return list(value)
-    items = _split(value, names)
-    inner = _without_brackets(unquoted(value))
-    if inner != value and not set(items) <= set(names):
-        items = _split(inner, names)
-    return [_as_named(item, names) for item in items]
-
-
-def _split(value: str, names: Sequence[str]) -> list[str]:
-    """Return the texts between commas, joined again where they are the name of a column."""
-    known, pieces, items = set(names), value.split(","), []
-    position = 0
-    while position < len(pieces):
-        for end in range(len(pieces), position, -1):
-            item = composed(",".join(pieces[position:end]))
-            if composed(_as_named(item, known)) in known or end == position + 1:
-                break
-        if item:
-            items.append(item)
-        position = end
-    return items
-
-
-def _as_named(text: str, names: Collection[str]) -> str:
-    """Return the name of a column without brackets or quotes that only the command has."""
-    bare = unquoted(_without_brackets(text))
-    return text if composed(text) in names else bare
-
-
-def _without_brackets(value: str) -> str:
-    """Return what is within the brackets around a list, as ``[y1, y2]``; else `value`."""
-    inside = value[1:-1]
-    is_list = value[:1] == "[" and value[-1:] == "]" and not set("[]") & set(inside)
-    return inside if is_list else value
 
 
 def _number_of_splits(value: Any) -> int:
