@@ -174,7 +174,7 @@ def test_no_import_of_the_library_escapes_the_closure():
 def test_parameters_are_plain_and_stated_one_by_one(first_folder):
     # They show the whole configuration, or all methods.
     blocks = {"manifest", "report", "critical_difference", "overview", "saved_model"}
-    blocks.add("importance")
+    blocks |= {"importance", "leaderboard"}
     for record in records_of_jobs(first_folder):
         for text in record["params"]:
             value = plain(text)
