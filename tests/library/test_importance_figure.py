@@ -59,7 +59,11 @@ def test_words_name_what_matters():
     words = importance.importance_in_words(FRAMES["usual"])
     assert words.startswith("Permuting input 0 raises the error from 0.20 to 0.60; ")
     assert "input 2" not in words
-    assert "beyond chance" in importance.importance_in_words(FRAMES["none matters"])
+    words = importance.importance_in_words(FRAMES["none matters"])
+    assert words == "Permuting any single input does not raise the error (5 splits)."
+    words = importance.importance_in_words(frame_of([0.05, 0.01], n_splits=3))
+    assert words.startswith("Permuting input 0 raises the error from 0.20 to 0.25 (3 splits); this")
+    assert words.endswith("may be chance (adjusted p \u2265 0.05).")
 
 
 def effect(values, labels=(), n_rows=6, name="depth", column=None):

@@ -31,7 +31,7 @@ def test_methods_left_out_of_the_list_leave_their_questions_out(tmp_path):
     config = config_with_methods(tmp_path / "config")
     request = {"name": "cells", "data": written(tmp_path), "classes": "ill", "bag": "patient"}
     run(request, config)
-    path = config / "experiments/cells.yaml"
+    path = config / "tables/experiments/cells.yaml"
     path.write_text(path.read_text().replace("  - fv-network\n", "  - ridge-classes\n"))
     path.write_text(path.read_text().replace("  - ridge-classes\n", ""))
     tables = load_configuration(config, {"experiments": ["cells"]}).experiments["cells"].tables

@@ -125,15 +125,17 @@ def importance_in_words(frame: pd.DataFrame, most: int = 3) -> str:
     """
     passed = frame[matters(frame)] if int(frame["n_splits"].iloc[0]) > 1 else frame
     splits = count_of(int(frame["n_splits"].iloc[0]), "split")
-    if passed.empty:
-        return (
-            f"Permuting any single input does not raise the error beyond chance ({splits}, "
-            f"adjusted p \u2265 {RISK:g})."
-        )
+    shown = frame.head(1) if passed.empty else passed.head(most)
     parts = [
         f"permuting {row.input} raises the error from {_short(row.error)} to "
         f"{_short(row.permuted_error)}"
-        for row in passed.head(most).itertuples()
+        for row in shown.itertuples()
     ]
     text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]} ({splits})."
+    text = f"{text[0].upper()}{text[1:]} ({splits})"
+    if not passed.empty:
+        return f"{text}."
+    (row,) = shown.itertuples()
+    if row.permuted_error <= row.error:
+        return f"Permuting any single input does not raise the error ({splits})."
+    return f"{text}; this, and each smaller rise, may be chance (adjusted p \u2265 {RISK:g})."
