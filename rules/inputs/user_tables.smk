@@ -35,7 +35,7 @@ def present_file(location, path):
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
     values = settings.datasets[dataset]
-    location = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key "
+    location = f"{settings.places['dataset'][dataset]}, key "
     named = {} if values.sources else values.options
     keys = {f"options.{key}": named.get(key) for key in ("file", "gram", "class_vectors")}
     tree = None if values.class_tree == CLASS_VECTORS else values.class_tree

@@ -133,7 +133,7 @@ def run(folder: Path, sample: Sample, jobs: list[Job]) -> Ended:
 
 def decided(folder: Path, name: str) -> dict[str, Any]:
     """Return the options that `new` wrote, checked as a run checks them."""
-    path = folder / "config" / "datasets" / f"{name}.yaml"
+    path = folder / "config" / "tables" / "datasets" / f"{name}.yaml"
     files = ConfigurationFiles(folder / "config")
     files.get("dataset", name, "the test")
     files.get("experiment", name, "the test")
