@@ -42,7 +42,7 @@ def root_of_library():
 ROOT = root_of_library()
 
 # A copy of the settings, as snakedeploy makes it, is meant to be edited, and replaces these.
-HAS_OWN_SETTINGS = IS_MODULE and any(Path("config").glob("**/datasets"))
+HAS_OWN_SETTINGS = IS_MODULE and Path("config", "datasets").is_dir()
 CONFIG = Path("config") if HAS_OWN_SETTINGS else Path(ROOT, "config")
 
 OWN_SETTINGS = "the config of the module" if IS_MODULE else "config/config.yaml"

@@ -388,7 +388,7 @@ def test_a_slow_method_waits_for_the_rows_from_which_a_stack_takes_it(proposed):
 
 
 def test_methods_that_are_slow_with_many_rows_are_left_out(proposed, monkeypatch):
-    monkeypatch.setattr(proposed_methods, "MAX_ROWS_OF_SLOW_METHODS", 59)
+    monkeypatch.setattr(proposed_methods, "MAX_ROWS_OF_DENSITY", 59)
     proposal = proposed()
     assert not {"ofer-density", "ofer-stack"} & set(names_of(proposal))
     reasons = dict(proposal.methods_left_out)

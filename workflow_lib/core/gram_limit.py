@@ -14,6 +14,10 @@ MAX_ROWS = 10_000
 """With more, an eigendecomposition takes minutes, and selection needs one for every kernel
 width."""
 
+MAX_ROWS_OF_DENSITY = 1500
+"""Rows up to which a density with a component for each row is fitted unless it is requested: with
+twice as many it takes minutes per split."""
+
 
 def default_max_gram_rows(memory: float | None = None) -> int:
     """Return the largest number of rows whose Gram matrices fit in memory, at most 10,000.

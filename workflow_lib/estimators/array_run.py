@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from workflow_lib.core.errors import ArgumentError, UserError, unknown_name
-from workflow_lib.core.gram_limit import default_max_gram_rows
+from workflow_lib.core.gram_limit import MAX_ROWS_OF_DENSITY, default_max_gram_rows
 from workflow_lib.core.requirement import NEEDS_UNPAIRED_OUTPUTS
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.yaml_files import read_yaml
@@ -36,14 +36,11 @@ from workflow_lib.methods.contract.saved_method import SavedMethod
 SETTINGS = Path(__file__).parents[1] / "run" / "settings"
 """The folder of the files of methods and models."""
 
-PLACE = ("table", "final")
+DRAWN_FOR = ("table", "final")
 """The dataset and the split from which seeds are derived, besides the main one."""
 
 OUTPUT_SCALE = "standard"
 """The units in which models see the outputs, as on tables of users."""
-
-MAX_ROWS_OF_DENSITY = 1500
-"""Rows up to which a stack has a density of all outputs as a member, as on tables of users."""
 
 
 def method_keys(name: str) -> dict[str, Any]:
@@ -168,7 +165,7 @@ class ArrayRun:
 
     def seed_of(self, axis: str, *axes: str) -> int:
         """Return the seed of a random draw, as of the split of the workflow."""
-        return derive_seed(self._seed, axis, *PLACE, *axes)
+        return derive_seed(self._seed, axis, *DRAWN_FOR, *axes)
 
     @cached_property
     def inputs(self) -> dict[str, Any]:

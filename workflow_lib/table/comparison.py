@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 FIGURES = ("methods", "outputs", "curve", "importance", "effects")
 
+DIGITS = 3
+"""Decimals of the errors that are shown."""
+
 FRAME = "table.csv"
 """The file of a DataFrame, beside the settings."""
 
@@ -247,7 +250,8 @@ class Answer:
         write_page(path, f"Predicting {self._predicted}", {"": sections})
 
     def __repr__(self) -> str:
-        board = self.leaderboard[["label", "mean", "deviation"]].to_string(index=False)
+        shown = self.leaderboard[["label", "mean", "deviation"]]
+        board = shown.to_string(index=False, float_format=f"{{:.{DIGITS}f}}".format)
         return "\n".join([*headline_lines(self.headline), "", board])
 
     def _repr_html_(self) -> str:
@@ -259,7 +263,8 @@ class Answer:
             for name, files in self._figures.items()
             if name in ("methods", "outputs")
         )
-        board = self.leaderboard.drop(columns="method").to_html(index=False, border=0)
+        shown = self.leaderboard.drop(columns="method").round(DIGITS)
+        board = shown.to_html(index=False, border=0)
         return f"<p>{escape(self.headline)}</p>{''.join(pictures)}{board}"
 
     @property

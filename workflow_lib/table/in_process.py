@@ -88,7 +88,7 @@ class TableRun:
 
         for method in self.settings.methods_of(self.name):
             path = self.stages.alignment_file(self.step(method=method))
-            if path and not (target := self.file(path)).exists():
+            if path and (target := self._missing(path)):
                 kernel = self.settings.methods[method].output_kernel
                 alignments.run(
                     dataset=self.dataset_file,
@@ -274,6 +274,11 @@ class TableRun:
     def step(self, **names: str) -> SimpleNamespace:
         return SimpleNamespace(experiment=self.name, **names)
 
+    def _missing(self, path: str) -> Path | None:
+        """Return where a file of the run will lie; None where it has been written."""
+        found = self.file(path)
+        return None if found.exists() else found
+
     def _prefixed(self, paths: list[str]) -> list[str]:
         return self.stages.prefixed(paths)
 
@@ -290,15 +295,15 @@ class TableRun:
 
         stages, step = self.stages, self.step(split=split)
         rows = {"dataset": self.dataset_file, "split": self.file(stages.split_file(step))}
-        if not rows["split"].exists():
+        if split_file := self._missing(stages.split_file(step)):
             splitting.run(
                 dataset=rows["dataset"],
-                output=rows["split"],
+                output=split_file,
                 experiment=self.name,
                 **stages.splitting(step),
                 **stages.numbered_split(step),
             )
-        if not (features := self.file(stages.feature_file(step))).exists():
+        if features := self._missing(stages.feature_file(step)):
             features_stage.run(
                 **rows,
                 output=features,
@@ -309,19 +314,20 @@ class TableRun:
         annotated = {method.model for method in chosen if method.weak}
         folder = Path(stages.split_file(step)).parent
         for model in sorted({method.model for method in chosen if method.model}):
-            models = self.file(f"{folder}/{model}/models.h5")
-            generative_models.run(
-                **rows,
-                output=models,
-                seed=stages.seed_of(step, "training", model),
-                **stages.models(self.step(split=split, model=model)),
-            )
-            if model in annotated:
+            if models := self._missing(f"{folder}/{model}/models.h5"):
+                generative_models.run(
+                    **rows,
+                    output=models,
+                    seed=stages.seed_of(step, "training", model),
+                    **stages.models(self.step(split=split, model=model)),
+                )
+            with_labels = f"{folder}/{model}{ANNOTATED}"
+            if model in annotated and (labelled := self._missing(f"{with_labels}/models.h5")):
                 annotation.run(
                     **rows,
-                    models=models,
-                    output_models=self.file(f"{folder}/{model}{ANNOTATED}/models.h5"),
-                    output_labels=self.file(f"{folder}/{model}{ANNOTATED}/weak_labels.h5"),
+                    models=self.file(f"{folder}/{model}/models.h5"),
+                    output_models=labelled,
+                    output_labels=self.file(f"{with_labels}/weak_labels.h5"),
                     label_kind=self.settings.experiments[self.name].weak_labels,
                     seed=stages.seed_of(step, "annotation", model),
                 )
@@ -370,7 +376,7 @@ class TableRun:
         stages = self.stages
         if path := stages.embedding_file(step):
             form = stages.embedding_name(step.method)
-            if not (target := self.file(path)).exists():
+            if target := self._missing(path):
                 embedding.run(
                     dataset=self.dataset_file,
                     split=self.file(stages.split_file(step)),
@@ -390,7 +396,7 @@ class TableRun:
             "features": self.file(stages.feature_file(step)),
         }
         name = stages.method_of(step).score_space.models
-        if not (models := self.file(stages.input_model_file(step))).exists():
+        if models := self._missing(stages.input_model_file(step)):
             STAGES.load("input_models").run(
                 **common,
                 output=models,
@@ -399,7 +405,7 @@ class TableRun:
             )
         STAGES.load("input_scores").run(
             **common,
-            models=models,
+            models=self.file(stages.input_model_file(step)),
             output=self.file(path),
             keeps_map=step.split == FINAL,
             **stages.scores_of_inputs(step),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow_lib.core.errors import UserError, key_place, unknown_name
+from workflow_lib.core.gram_limit import MAX_ROWS_OF_DENSITY
 from workflow_lib.table.table_request import COMMAND, wrong_key
 from workflow_lib.tasks.found import tasks
 
@@ -40,9 +41,8 @@ METHODS = {name: task.methods for name, task in tasks().items()} | {
 """Methods to compare, by task, and of sequences, bags of rows or of words that belong to classes:
 those of the library, good other methods, and the mean."""
 
-SLOW_METHODS, MAX_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
-"""Methods whose components are all training rows, and the largest number of rows for which they
-run: with twice as many they take minutes per split."""
+SLOW_METHODS = ("ofer-density", "ofer-stack")
+"""Methods whose components are all training rows, or that combine such a method."""
 
 MIN_MEMBERS = 2
 """Smallest number of methods that a stack combines: a stack of one equals that method."""
@@ -168,9 +168,9 @@ def runnable_methods(
         if not files.has("method", name):
             left_out.append((name, f"there is no file {files.location('method', name)}"))
             continue
-        is_large = proposal.facts["rows_labelled"] > MAX_ROWS_OF_SLOW_METHODS
+        is_large = proposal.facts["rows_labelled"] > MAX_ROWS_OF_DENSITY
         if is_large and name in SLOW_METHODS and name not in requested:
-            left_out.append((name, f"slow with more than {MAX_ROWS_OF_SLOW_METHODS} rows"))
+            left_out.append((name, f"slow with more than {MAX_ROWS_OF_DENSITY} rows"))
             continue
         fewest = fewest_rows.get(name, 0)
         if max(proposal.training_sizes) < fewest and name in SLOW_METHODS and name not in requested:
