@@ -50,17 +50,18 @@ except (KeyError, OSError):
     os.environ.update(LOGNAME=str(os.getuid()))
 
 if not IS_MODULE:
-    import input_checksums
     import terminal
 
     terminal.install(workflow)
-    input_checksums.install()
     if workflow.is_main_process:
         refuse_low_memory_limit()
         # The list needs neither a configuration without faults nor a number of cores.
         if is_target("studies"):
             print(*study_list.study_lines(CONFIG), sep="\n")
             sys.exit()
+        import scheduler_load
+
+        scheduler_load.install()
         terminal.data_functions[:] = [
             lambda: run_plan.data_lines(settings.datasets, settings.places["dataset"])
         ]

@@ -1,14 +1,16 @@
-"""Snakemake reads an input again for its checksum only where it has changed."""
+"""Snakemake reads an input again only where it has changed, and has one round after another."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import runpy
+import threading
 
 import pytest
 from small_run import ROOT
 from snakemake.io import _IOFile
+from snakemake.scheduling.job_scheduler import JobScheduler
 
 
 @pytest.fixture
@@ -26,7 +28,9 @@ def file(tmp_path, monkeypatch):
                 return file.read()
 
     monkeypatch.setattr(_IOFile, "checksum", checksum)
-    runpy.run_path(str(ROOT / "scripts" / "input_checksums.py"))["install"]()
+    rounds = JobScheduler._schedule_reevalutation
+    monkeypatch.setattr(JobScheduler, "_schedule_reevalutation", rounds)
+    runpy.run_path(str(ROOT / "scripts" / "scheduler_load.py"))["install"]()
     path = File(tmp_path / "input")
     return path, reads, lambda *options: asyncio.run(_IOFile.checksum(path, *options))
 
@@ -41,3 +45,15 @@ def test_a_file_is_read_once_until_it_changes(file):
     assert len(reads) == 4
     checksum(8)
     assert reads[-1] == 8, "the checksum with another limit is another one"
+
+
+def test_rounds_that_are_requested_together_are_one(file):
+    scheduler = type("Scheduler", (), {"request": JobScheduler._schedule_reevalutation})()
+    scheduler._open_jobs = threading.Semaphore(0)
+    for _ in range(5):
+        scheduler.request(0.05)
+    assert scheduler._open_jobs.acquire(timeout=5)
+    assert not scheduler._open_jobs.acquire(timeout=0.2)
+    # The round that has begun requests the next.
+    scheduler.request(0.05)
+    assert scheduler._open_jobs.acquire(timeout=5)
