@@ -19,7 +19,7 @@ def texts(notebook) -> list[str]:
 
 @pytest.mark.parametrize("name", ["your_table", "kinds_of_rows"])
 def test_what_is_stored_is_what_is_found(name):
-    tools = runpy.run_path(str(FOLDER / "execute_notebook.py"))
+    tools = runpy.run_path(str(ROOT / "docs" / "execute_notebook.py"))
     path = FOLDER / f"{name}.ipynb"
     stored = tools["nbformat"].read(path, as_version=4)
     tools["nbformat"].validate(stored)

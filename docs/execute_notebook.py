@@ -1,6 +1,6 @@
 """Execute the cells of a notebook, and store their outputs in it.
 
-    python examples/execute_notebook.py examples/your_table.ipynb
+    python docs/execute_notebook.py examples/your_table.ipynb
 
 A kernel of Jupyter does the same with twenty more packages in the environment.
 """
