@@ -66,11 +66,13 @@ def run(
     write_timings(timings, seconds)
 
 
-def split_data(method: Method, artifacts: Artifacts) -> SplitData:
-    """Return the data of a split that a method reads."""
+def split_data(
+    method: Method, artifacts: Artifacts, trees: Mapping[str, Mapping] | None = None
+) -> SplitData:
+    """Return the data of a split that a method reads; `trees` as of `SplitData`."""
     landmarks = getattr(method, "landmarks", None) or {}
     read = {name: path for name, path in artifacts.items() if name in ARTIFACTS}
-    return SplitData(read, landmarks.get("max_gram_rows"))
+    return SplitData(read, landmarks.get("max_gram_rows"), trees)
 
 
 def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[str, float]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.core.result_cells import frame_as_csv, rows_as_csv
@@ -56,6 +58,7 @@ def run(
     table: Path,
     seed: int,
     trusted: Sequence[str] = (),
+    n_jobs: int = 1,
 ) -> None:
     """Write the "importance" artifact of the winner, and the same as CSV.
 
@@ -84,40 +87,47 @@ def run(
         Of the permutations.
     trusted : sequence of str, default=()
         As for `workflow_lib.table.saved_model_stage.run`.
-
+    n_jobs : int, default=1
+        Threads; each handles one split at a time, with the same result.
     """
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     name = answered["winner"]
     used = [path for paths in zip(splits, features) for path in paths]
     tree: dict = {"method": name}
-    measured: list[tuple[np.ndarray, np.ndarray]] = []
-    kept: list[_Split] = []
-    for number, (split, feature, described) in enumerate(zip(splits, features, methods)):
-        source = Source(dataset, split, feature, described, answered, is_final=False)
-        with trusting(trusted):
-            fitted, reason = _split_of(source, name, answered)
-        if fitted is None:
-            break
-        used += [described[name]["regression"], described[name]["predictions"]]
-        if not number:
-            labelled = fitted.labelled_rows()
-            grouping = correlated_groups(column_groups(fitted.model.positions), labelled)
-            n_test = len(source.partition["test"])
-            n_repeats, n_rows = planned(len(grouping.groups), n_test)
-        of_split = derive_seed(seed, "split", number)
-        measured.append(_measured(fitted, grouping.groups, n_repeats, n_rows, of_split))
-        if number < MAX_SPLITS_OF_EFFECTS:
-            kept.append(fitted)
+    open_split = partial(_split_of, name=name, answered=answered, trusted=trusted)
+    sources = [
+        partial(Source, dataset, *paths, answered, is_final=False)
+        for paths in zip(splits, features, methods, strict=True)
+    ]
+    first, reason = open_split(sources[0]())
+    if first is not None:
+        labelled, n_train, n_test = first.labelled_rows(), first.source.size, len(first.test)
+        grouping = correlated_groups(column_groups(first.model.positions), labelled)
+        n_repeats, n_rows = planned(len(grouping.groups), n_test)
+
+        def measure(number: int) -> tuple[_Split | None, str, tuple]:
+            split, why_not = (first, "") if not number else open_split(sources[number]())
+            of_split = derive_seed(seed, "split", number)
+            if split is None:
+                return None, why_not, ()
+            errors = _measured(split, grouping.groups, n_repeats, n_rows, of_split)
+            return split if number < MAX_SPLITS_OF_EFFECTS else None, "", errors
+
+        # Tree building and linear algebra let other threads run.
+        found = Parallel(n_jobs, prefer="threads")(map(delayed(measure), range(len(sources))))
+        kept, reasons, measured = zip(*found)
+        reason = next(filter(None, reasons), "")
+        used += [each[name][kind] for each in methods for kind in ("regression", "predictions")]
     if reason:
         tree["reason"] = reason
         print(f"no importance of inputs: {reason}")
     else:
         plain, permuted = (np.array(values) for values in zip(*measured))
-        outputs = _outputs(kept[0])
-        tree |= importance_tree(plain, permuted, grouping, outputs, source.size, n_test)
-        tree |= {"n_repeats": n_repeats, "n_rows": n_rows, "n_train": source.size}
+        tree |= importance_tree(plain, permuted, grouping, _outputs(first), n_train, n_test)
+        tree |= {"n_repeats": n_repeats, "n_rows": n_rows, "n_train": n_train}
         increase = np.nanmean(permuted - plain[:, None], axis=0)
-        tree["effects"] = _effects(kept, grouping.groups, labelled, increase)
+        opened = [split for split in kept if split is not None]
+        tree["effects"] = _effects(opened, grouping.groups, labelled, increase)
     write_artifact(
         output,
         tree,
@@ -165,16 +175,19 @@ class _Split:
         return np.eye(scores.shape[1])[scores.argmax(axis=1)]
 
 
-def _split_of(source: Source, name: str, answered: Mapping) -> tuple[_Split | None, str]:
+def _split_of(
+    source: Source, name: str, answered: Mapping, trusted: Sequence[str]
+) -> tuple[_Split | None, str]:
     """Return the winner of a split, or why it cannot be made again."""
     for method in (name, *source.methods[name].get("members", ())):
         if "input_scores" in source.methods[method]["artifacts"]:
             return None, f"the map of the inputs of {method} is only kept for all rows"
-    tree, n_weak = predictor_tree(source, name, answered)
-    model = SavedModel(tree, "the winner of a split")
-    if model.why_no_columns:
-        return None, model.why_no_columns
-    difference = largest_difference(model, name, source, n_weak)
+    with trusting(trusted):
+        tree, n_weak = predictor_tree(source, name, answered)
+        model = SavedModel(tree, "the winner of a split")
+        if model.why_no_columns:
+            return None, model.why_no_columns
+        difference = largest_difference(model, name, source, n_weak)
     if not difference <= MAX_DIFFERENCE:
         return None, f"{name}, made again, predicts other outputs (difference {difference:.1g})"
     return _Split(model, source, n_weak), ""

@@ -101,20 +101,30 @@ class TableRun:
         """Return the names of the splits by which methods are compared."""
         return [str(split) for split in self.settings.splits_of(self.name)]
 
-    def learn(self, split: str, methods: list[str] | None = None) -> None:
+    def learn(self, split: str, methods: list[str] | None = None, n_jobs: int = 1) -> None:
         """Fit methods on a split and predict its test rows.
 
         Parameters
         ----------
         split : str
         methods : list of str or None
-            Stacks after their members; None for all of the experiment.
+            None for all of the experiment.
+        n_jobs : int, default=1
+            Processes, each of which fits one method at a time, stacks after all others.
         """
+        from sklearn.utils.parallel import Parallel, delayed
+
         methods = self.in_order() if methods is None else methods
+        stacks = [name for name in methods if self.settings.members_of(self.name, name)]
         with self._log(f"split-{split}"):
             self._prepare(split, methods)
-            for method in methods:
-                self._learn_method(self.step(split=split, method=method))
+        Parallel(n_jobs)(
+            delayed(_learn_method)(self, split, method)
+            for method in methods
+            if method not in stacks
+        )
+        for method in stacks:
+            _learn_method(self, split, method)
 
     def in_order(self) -> list[str]:
         """Return the methods of the experiment, stacks after their members."""
@@ -139,7 +149,7 @@ class TableRun:
                 positive_class=self.settings.datasets[dataset].positive_class,
             )
 
-    def compare(self) -> None:
+    def compare(self, n_jobs: int = 1) -> None:
         """Compute the errors of all splits, the answer, the intervals and the important inputs."""
         from workflow_lib.protocol import evaluation
         from workflow_lib.table import calibration_stage, importance_stage, leaderboard
@@ -182,16 +192,17 @@ class TableRun:
                 features=features,
                 output=self.file(results("importance.h5")),
                 table=self.file(results("importance.csv")),
+                n_jobs=n_jobs,
                 **stages.importance(step),
             )
 
-    def save(self) -> None:
+    def save(self, n_jobs: int = 1) -> None:
         """Fit the winner to all rows, and write the saved model."""
         from workflow_lib.table import saved_model_stage
 
         winner = self.answer()["winner"]
         needed = [*self.settings.members_of(self.name, winner), winner]
-        self.learn(FINAL, [name for name in self.in_order() if name in needed])
+        self.learn(FINAL, [name for name in self.in_order() if name in needed], n_jobs)
         last, results = self.step(split=FINAL), f"results/{self.name}"
         with self._log("saved_model"):
             saved_model_stage.run(
@@ -464,9 +475,9 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[Progress]:
                 part = table.restricted(methods=quick)
                 part.score()
                 errors = part.errors()
-        table.compare()
+        table.compare(n_jobs)
         yield Progress(1 - once / total, errors)
-        table.save()
+        table.save(n_jobs)
         yield Progress(1.0, errors)
 
 
@@ -488,6 +499,14 @@ def _learn(table: TableRun, split: str, methods: list[str]) -> None:
 
     with threadpool_limits(1):
         table.learn(split, methods)
+
+
+def _learn_method(table: TableRun, split: str, method: str) -> None:
+    """Fit a method, in a process with one thread of the linear algebra."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), table._log(f"split-{split}"):
+        table._learn_method(table.step(split=split, method=method))
 
 
 @contextmanager

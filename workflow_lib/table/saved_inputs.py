@@ -7,6 +7,7 @@ New rows take the place of the test rows: their Gram matrix against the training
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -220,6 +221,8 @@ class NewRows:
         }
         self._kernel = tree["kernel"]
         self._prepared = prepared_inputs(features, np.zeros(size, dtype=int), size)
+        # All kernels of a stack ask for the same rows.
+        self._prepared.refit_rows = lru_cache(maxsize=1)(self._prepared.refit_rows)
 
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """Return the Gram matrix (m, n + w) against the training rows, then the weak ones."""

@@ -293,7 +293,8 @@ class Source:
             for member in kept:
                 item_name = partial(method.member_item, member, spec=spec)
                 members[member] = SavedMethod(self.tree(member, item_name))
-        split = split_data(method, described["artifacts"])
+        read = {"split": self.partition, "features": self.features}
+        split = split_data(method, described["artifacts"], read)
         data = FitData(split, spec, members)
         tree: dict = {"module": described["module"], "parts": {}}
         for group, part in item.get("members", {"all": {}}).items():
