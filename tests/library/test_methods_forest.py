@@ -10,13 +10,16 @@ from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import average_relative_error, reference_errors
 from workflow_lib.solvers.forest import FORESTS
 
+N_TREES, FOLD_TREES = 5, 2
+"""Trees of a fit, and three tenths of them, of the forests of the folds."""
+
 
 def error_of(X, Y, folds, max_features, seed):
     errors = np.zeros(Y.shape[1])
     for fold in range(4):
         kept = folds != fold
         preparation = fit_preparation(X[kept], "standard")
-        forest = RandomForestRegressor(5, max_features=max_features, random_state=seed)
+        forest = RandomForestRegressor(FOLD_TREES, max_features=max_features, random_state=seed)
         forest.fit(preparation.apply(X[kept]), Y[kept] if Y.shape[1] > 1 else Y[kept, 0])
         predictions = forest.predict(preparation.apply(X[~kept])).reshape(-1, Y.shape[1])
         errors += ((predictions - Y[~kept]) ** 2).sum(axis=0)
@@ -38,7 +41,7 @@ def test_predictions_and_choice_equal_those_of_scikit_learn(tmp_path, n_outputs)
         assert item["score"] == pytest.approx(min(scores.values()), rel=1e-12)
         preparation = fit_preparation(X[rows], "standard")
         forest = RandomForestRegressor(
-            5, max_features=item["max_features"], random_state=stages.seed
+            N_TREES, max_features=item["max_features"], random_state=stages.seed
         ).fit(preparation.apply(X[rows]), Y[rows] if n_outputs > 1 else Y[rows, 0])
         expected = forest.predict(preparation.apply(X[split["test"]])).reshape(-1, n_outputs)
         np.testing.assert_allclose(item["outputs"], expected, rtol=1e-12)
@@ -53,7 +56,9 @@ def with_missing(Y, share=0.2):
 def test_training_rows_are_predicted_without_their_fold(tmp_path, kind):
     X, Y = regression_data(70)
     Y = with_missing(Y)
-    stages = Stages(tmp_path, X, Y, scale="standard").forest((0.5,), n_trees=5, regressor=kind)
+    stages = Stages(tmp_path, X, Y, scale="standard").forest(
+        (0.5,), n_trees=N_TREES, regressor=kind
+    )
     split = stages.tree("split")
     for size in (20, 30):
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
@@ -62,7 +67,7 @@ def test_training_rows_are_predicted_without_their_fold(tmp_path, kind):
             kept, heldout = rows[folds != fold], rows[folds == fold]
             known = np.where(np.isnan(Y[kept]), np.nanmean(Y[kept], axis=0), Y[kept])
             preparation = fit_preparation(X[kept], "standard")
-            forest = FORESTS[kind](5, max_features=0.5, random_state=stages.seed)
+            forest = FORESTS[kind](FOLD_TREES, max_features=0.5, random_state=stages.seed)
             forest.fit(preparation.apply(X[kept]), known)
             expected = forest.predict(preparation.apply(X[heldout]))
             found = item["heldout_outputs"][folds == fold]
@@ -84,7 +89,7 @@ def test_missing_outputs_take_the_mean_of_the_current_training_rows(tmp_path):
                 known = np.where(np.isnan(Y[kept]), np.nanmean(Y[kept], axis=0), Y[kept])
                 preparation = fit_preparation(X[kept], "standard")
                 forest = RandomForestRegressor(
-                    5, max_features=max_features, random_state=stages.seed
+                    FOLD_TREES, max_features=max_features, random_state=stages.seed
                 ).fit(preparation.apply(X[kept]), known)
                 misses = forest.predict(preparation.apply(X[heldout])) - Y[heldout]
                 errors += np.nansum(misses**2, axis=0)
@@ -95,7 +100,7 @@ def test_missing_outputs_take_the_mean_of_the_current_training_rows(tmp_path):
         known = np.where(np.isnan(Y[rows]), np.nanmean(Y[rows], axis=0), Y[rows])
         preparation = fit_preparation(X[rows], "standard")
         forest = RandomForestRegressor(
-            5, max_features=item["max_features"], random_state=stages.seed
+            N_TREES, max_features=item["max_features"], random_state=stages.seed
         ).fit(preparation.apply(X[rows]), known)
         expected = forest.predict(preparation.apply(X[split["test"]]))
         np.testing.assert_allclose(item["outputs"], expected, rtol=1e-12)

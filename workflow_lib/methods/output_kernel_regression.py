@@ -10,6 +10,7 @@ import numpy as np
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.output_decoding import (
     DENSITY_PREIMAGES,
     OutputDecoder,
@@ -34,6 +35,9 @@ TASKS = ("regression", "series")
 NEEDS = {"minutes": 3, "grams": 60, "cubic_minutes": 0.8}
 READS = ("dataset", "split", "features", "alignments")
 
+N_SEARCHED = 12
+"""Kernels and penalties from which the mean shift is searched while settings are chosen."""
+
 
 @dataclass
 class Method(base.Method):
@@ -47,7 +51,9 @@ class Method(base.Method):
 
     With the preimages ``mean`` (linear kernel) and ``mean_shift`` (Gaussian kernel) the predicted
     weights are projected on the simplex first: OFER with every training output as a component of
-    its own, see `workflow_lib.models.density`. Selection approximates the mean shift.
+    its own, see `workflow_lib.models.density`. Selection approximates the mean shift, and searches
+    it only for the `N_SEARCHED` kernels and penalties whose weighted means have the lowest errors:
+    the means are where it begins, and what it tends to as the output kernel becomes wider.
 
     A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.
@@ -130,6 +136,8 @@ class Method(base.Method):
         output_kernel, rows = self._kernel_of_outputs(data), data.output_rows
         outputs, folds = output_kernel.outputs[rows], data.folds
         reference = reference_errors(outputs, folds)
+        if self.preimage == "mean_shift":
+            grid = self._promising(data, grid, outputs, reference)
         # They do not depend on the inputs, so that all input widths and penalties share them.
         decoders = {
             output_width: [
@@ -140,10 +148,7 @@ class Method(base.Method):
         }
         best = None
         for kernel, alphas in grid.items():
-            weights = [
-                preimage_weights(fold_weights, self.preimage)
-                for fold_weights in heldout_weights(data.inputs, *kernel, alphas, self.center)
-            ]
+            weights = self._weights(data, kernel, alphas)
             for output_width, by_fold in decoders.items():
                 errors = np.zeros((len(alphas), outputs.shape[1]))
                 for fold, (decoder, fold_weights) in enumerate(zip(by_fold, weights)):
@@ -160,6 +165,36 @@ class Method(base.Method):
                         kernel, float(alphas[index]), output_width, float(scores[index])
                     )
         return best
+
+    def _promising(
+        self, data: FitData, grid: Grid, outputs: np.ndarray, reference: np.ndarray
+    ) -> Grid:
+        """Return the `N_SEARCHED` points of a grid whose weighted means have the lowest errors."""
+        folds, found = data.folds, []
+        means = [impute_mean(outputs[folds != fold]) for fold in data.fold_numbers]
+        for kernel, alphas in grid.items():
+            errors = sum(
+                np.array(
+                    [squared_error_sums(outputs[folds == fold], rows) for rows in weights @ of]
+                )
+                for fold, (weights, of) in enumerate(
+                    zip(self._weights(data, kernel, alphas), means, strict=True)
+                )
+            )
+            scores = relative_error(errors, reference, self.metric)
+            scores = np.where(np.isfinite(scores), scores, np.inf)
+            found += zip(scores.tolist(), [kernel] * len(alphas), alphas, strict=True)
+        kept: Grid = {}
+        for _, kernel, alpha in sorted(found, key=lambda point: point[0])[:N_SEARCHED]:
+            kept.setdefault(kernel, []).append(alpha)
+        return {kernel: sorted(kept[kernel]) for kernel in grid if kernel in kept}
+
+    def _weights(self, data: FitData, kernel: InputKernel, alphas) -> list[np.ndarray]:
+        """Return, for each fold, the weights (n_penalties, h, l) that the pre-image starts from."""
+        return [
+            preimage_weights(weights, self.preimage)
+            for weights in heldout_weights(data.inputs, *kernel, alphas, self.center)
+        ]
 
     def _kernel_of_outputs(self, data: FitData) -> OutputKernel:
         split, paths = data.split, data.split.paths
