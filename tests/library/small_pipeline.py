@@ -169,7 +169,7 @@ class Stages:
             self.model()
         return self.regress()
 
-    def forest(self, max_features=(0.5, 1.0), n_trees=5, regressor="random_forest") -> Stages:
+    def forest(self, max_features=(0.5, 1.0), n_trees=10, regressor="random_forest") -> Stages:
         """Run the stages of a forest."""
         self.prepare()
         run_method(

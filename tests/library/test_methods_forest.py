@@ -10,8 +10,8 @@ from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import average_relative_error, reference_errors
 from workflow_lib.solvers.forest import FORESTS
 
-N_TREES, FOLD_TREES = 5, 2
-"""Trees of a fit, and three tenths of them, of the forests of the folds."""
+N_TREES, FOLD_TREES = 10, 2
+"""Trees of a fit, and fifteen per cent of them, rounded up, of the forests of the folds."""
 
 
 def error_of(X, Y, folds, max_features, seed):

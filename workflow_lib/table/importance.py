@@ -27,7 +27,7 @@ Predict = Callable[[EncodedRows], np.ndarray]
 Errors = Callable[[np.ndarray], np.ndarray]
 """Returns the errors (k,) of predictions (m, d) for the rows that are permuted."""
 
-MAX_PREDICTIONS = 24_000
+MAX_PREDICTIONS = 12_000
 """Predictions of a split: permutations of the rows and, where needed, the rows are fewer."""
 
 MAX_REPEATS, MIN_ROWS = 10, 25

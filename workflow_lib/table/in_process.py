@@ -24,7 +24,7 @@ from workflow_lib.table.run_costs import split_seconds
 if TYPE_CHECKING:
     from workflow_lib.run.loading import Configuration
 
-QUICK = 0.035
+QUICK = 0.05
 """Largest share of the time of all methods that a method takes whose errors are shown first."""
 
 USUAL_SIZES, USUAL_INPUTS, SECONDS_OF_SPLIT = (20, 50, 100), 50, 0.1

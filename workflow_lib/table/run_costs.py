@@ -74,8 +74,8 @@ COSTS = {
     "m-krr-pc": Cost(jobs=1, fixed=0.1, by_rows=0.02),
     "ridge": Cost(jobs=2, fixed=0.01, by_rows=0.01),
     # A job that loads scikit-learn counts as two.
-    "m-rf": Cost(jobs=2, fixed=0.28, by_inputs=5e-4),
-    "extra-trees": Cost(jobs=2, fixed=0.14, by_inputs=3e-4, by_rows=0.007),
+    "m-rf": Cost(jobs=2, fixed=0.24, by_inputs=4.2e-4),
+    "extra-trees": Cost(jobs=2, fixed=0.13, by_inputs=2.6e-4, by_rows=0.006),
     "m-mean": Cost(jobs=1, fixed=0.0),
     "class-krr": Cost(jobs=1, fixed=0.06, by_rows=0.04),
     "class-krr-cost": Cost(jobs=1, fixed=0.06, by_rows=0.04),
