@@ -75,7 +75,7 @@ def test_methods_that_are_recommended_exist():
 
 
 def test_commands_of_make_exist():
-    text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md"))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, re.MULTILINE))
     named = {name for pair in named for name in pair if name}
@@ -86,7 +86,7 @@ def test_commands_of_make_exist():
 @needs_paper("palasek")
 @needs_paper("perina")
 def test_studies_that_are_named_exist():
-    text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md"))
     named = set(re.findall(r"study(?:=| `)([a-z0-9-]+)", text + page("../README.md")))
     assert len(named) > 20
     assert named <= set(study_files(ROOT / "config"))
@@ -104,10 +104,12 @@ def test_the_level_of_intervals_is_the_default_of_a_run():
 
 def test_every_page_is_in_a_table_of_contents_once():
     listed = [
-        line.strip()
-        for block in re.findall(r"```{toctree}\n(.*?)```", page("index.md"), re.DOTALL)
+        str((path.parent / line.strip()).relative_to(DOCS))
+        for path in DOCS.rglob("index.md")
+        for block in re.findall(r"```{toctree}\n(.*?)```", path.read_text(), re.DOTALL)
         for line in block.splitlines()
         if line.strip() and not line.startswith(":")
     ]
-    pages = {path.stem for path in DOCS.iterdir() if path.suffix in (".md", ".rst")}
+    pages = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")}
+    pages |= {path.stem for path in DOCS.glob("*.rst")}
     assert sorted([*listed, "index"]) == sorted(pages)
