@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jinja2
 import pandas as pd
 
-from benchmarks.compare import summary
+from benchmarks.compare import chart, summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import Table
 from workflow_lib.core.whole_files import write_text
@@ -31,7 +31,7 @@ def write_page(
     methods: Mapping[str, Mapping],
     machine: Mapping[str, str],
 ) -> None:
-    """Write the page and its figure to `folder`.
+    """Write the page and its figures to `folder`.
 
     Parameters
     ----------
@@ -80,10 +80,12 @@ def write_page(
         by_size=_by_size(study),
         ranks=rank_sentences(ranking, styles) if ranking else [],
         figure=FIGURE_NAME,
+        chart=chart.FIGURE_NAME,
         cells=_cells(every, study),
         peers=[peer for name, peer in PEERS.items() if name in run],
         absent_tables=absent_tables,
     )
+    save_figure(chart.draw(chart.recorded_errors(page)), folder / chart.FIGURE_NAME)
     write_text(folder / PAGE_NAME, page)
 
 

@@ -12,7 +12,7 @@ import pytest
 from each_case import each_case
 from paper_folders import needs_paper
 
-from benchmarks.compare import cells, own, page, peers, summary, tables
+from benchmarks.compare import cells, chart, own, page, peers, summary, tables
 from benchmarks.compare.cells import Cell
 from benchmarks.compare.peers import PEERS, Bench, Candidate, Rows, tune
 from workflow_lib.core.artifacts import write_artifact
@@ -428,3 +428,10 @@ def test_the_copied_workflow_has_an_experiment_for_each_table_and_nothing_else(t
     edm = settings.experiments["edm"]
     assert tuple(edm.training_sizes) == tables.TRAINING_SIZES and edm.n_splits == 2
     assert settings.methods_of("linnerud") == ("m-krr", "m-mean")
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_page():
+    errors = chart.recorded_errors((ROOT / "docs" / "comparison.md").read_text(encoding="utf-8"))
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for label in ("OFER-stack", "Stack of four (scikit-learn)", "CatBoost"):
+        assert f" {errors[label].mean():.3f}" in readme, label

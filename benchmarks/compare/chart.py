@@ -1,0 +1,73 @@
+"""The chart of mean errors, from the table of all cells on the page of the comparison.
+
+python -m benchmarks.compare.chart
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from benchmarks.compare.peers import PEERS
+from workflow_lib.report.style import BASE_COLOR, WIDTH, applied_style, save_figure, write_title
+
+FIGURE_NAME = "comparison-errors.svg"
+SUBJECT = "OFER-stack"
+COLOR, DOT_COLOR = "#BBBBBB", "#444444"
+
+
+def main() -> None:
+    """Draw the chart of docs/comparison.md."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    page = (docs / "comparison.md").read_text(encoding="utf-8")
+    save_figure(draw(recorded_errors(page)), docs / FIGURE_NAME)
+
+
+def recorded_errors(page: str) -> pd.DataFrame:
+    """Return the errors of all cells on the page: a row for each cell, a column for each method."""
+    lines = page[page.index("## All cells") :].splitlines()
+    rows = [
+        [cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if "|" in line
+    ]
+    frame = pd.DataFrame(rows[2:], columns=rows[0]).set_index(["table", "rows"])
+    return frame.drop(columns="best single method").apply(pd.to_numeric)
+
+
+def draw(errors: pd.DataFrame) -> Figure:
+    """Return the chart: the mean error of our stack and of the other libraries' methods.
+
+    Methods that did not run on all cells are left out.
+    """
+    labels = [SUBJECT, *(peer.label for peer in PEERS.values())]
+    shown = errors[[label for label in labels if label in errors]].dropna(axis="columns")
+    shown = shown[shown.mean().sort_values(ascending=False).index]
+    tables = shown.groupby("table").mean()
+    with applied_style():
+        figure = Figure(figsize=(WIDTH, 0.6 + 0.23 * max(len(shown.columns), 3)), layout="constrained")
+        axis = figure.subplots()
+        for place, (method, column) in enumerate(shown.items()):
+            color = BASE_COLOR if method == SUBJECT else COLOR
+            axis.barh(place, column.mean(), color=color, height=0.7)
+            axis.plot(tables[method], [place] * len(tables), ".", color=DOT_COLOR, markersize=4)
+            axis.annotate(
+                f"{column.mean():.3f}",
+                (0, place),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                color="white" if method == SUBJECT else "black",
+            )
+        axis.set_yticks(range(len(shown.columns)), list(shown))
+        axis.set_xlim(0, None)
+        axis.set_xlabel("test error relative to that of the training mean (1: no better)")
+        axis.grid(False, axis="y")
+        write_title(
+            figure, f"Mean over {len(shown)} cells (bars) and over those of each table (dots)"
+        )
+    return figure
+
+
+if __name__ == "__main__":
+    main()
