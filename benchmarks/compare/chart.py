@@ -45,7 +45,8 @@ def draw(errors: pd.DataFrame) -> Figure:
     shown = shown[shown.mean().sort_values(ascending=False).index]
     tables = shown.groupby("table").mean()
     with applied_style():
-        figure = Figure(figsize=(WIDTH, 0.6 + 0.23 * max(len(shown.columns), 3)), layout="constrained")
+        height = 0.6 + 0.23 * max(len(shown.columns), 3)
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axis = figure.subplots()
         for place, (method, column) in enumerate(shown.items()):
             color = BASE_COLOR if method == SUBJECT else COLOR

@@ -17,7 +17,7 @@ def texts(notebook) -> list[str]:
     return [" ".join(NUMBER.sub("0", text).split()) for text in found]
 
 
-@pytest.mark.parametrize("name", ["your_table", "kinds_of_rows"])
+@pytest.mark.parametrize("name", ["your_table", "kinds_of_rows", "paper_table"])
 def test_what_is_stored_is_what_is_found(name):
     tools = runpy.run_path(str(ROOT / "docs" / "execute_notebook.py"))
     path = FOLDER / f"{name}.ipynb"
