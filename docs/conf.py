@@ -22,6 +22,7 @@ extensions = [
     # Extensions of this project, in extensions/.
     "configuration_table",
     "fault_record",
+    "figure_gallery",
     "key_reference",
     "offline_mathml",
     "plain_docstrings",

@@ -7,6 +7,7 @@ from paper_folders import needs_paper
 
 import workflow_lib
 from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
+from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.requests import TableRequest
 from workflow_lib.run.studies import study_files
@@ -113,3 +114,13 @@ def test_every_page_is_in_a_table_of_contents_once():
     pages = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")}
     pages |= {path.stem for path in DOCS.glob("*.rst")}
     assert sorted([*listed, "index"]) == sorted(pages)
+
+
+@needs_paper("blaschko")
+def test_the_gallery_has_a_small_picture_of_every_kind_whose_data_need_no_download():
+    pictures = {path.stem: path.stat().st_size for path in (DOCS / "gallery").glob("*.png")}
+    named = {line.partition(": ")[0] for line in page("gallery.md").splitlines()}
+    downloaded = {"box_detections", "box_queues", "precision_by_share", "weight_map"}
+    assert figure_modules().keys() - pictures.keys() <= downloaded
+    assert pictures.keys() - figure_modules().keys() <= named
+    assert sum(pictures.values()) <= 400_000

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from paper_folders import needs_paper
 
+from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.reference import sections
 
@@ -133,3 +134,9 @@ def test_every_method_and_dataset_is_listed(built, folder, key):
     settings = SettingsFolder(ROOT / "config" / folder)
     for name in settings.names:
         assert name in shown and " ".join(settings.keys(name)[key].split()) in shown, name
+
+
+def test_every_kind_of_figure_is_in_the_gallery(built):
+    text = re.sub(r"<[^>]*>", "", (built / "gallery.html").read_text(encoding="utf-8"))
+    for kind in figure_modules():
+        assert f"kind: {kind}" in text
