@@ -54,7 +54,10 @@ class FigureGallery(SphinxDirective):
         else:
             card += nodes.paragraph(text="Its data must be downloaded.", classes=["gallery-none"])
         card += nodes.paragraph("", "", nodes.strong(text=name))
-        card += nodes.paragraph(text=f"{shows[0].upper()}{shows[1:]}.")
+        shows = shows.replace("`", "")
+        if not shows[1].isupper():  # not aRRMSE
+            shows = shows[0].upper() + shows[1:]
+        card += nodes.paragraph(text=f"{shows}.")
         card += nodes.paragraph("", "", *[node.deepcopy() for node in made_by])
         return card
 
