@@ -5,15 +5,17 @@ python -m benchmarks.compare.chart
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.compare.peers import PEERS
-from workflow_lib.report.style import BASE_COLOR, WIDTH, applied_style, save_figure, write_title
+from workflow_lib.core.whole_files import write_bytes
+from workflow_lib.report.style import BASE_COLOR, WIDTH, applied_style, lay_out, write_title
 
-FIGURE_NAME = "comparison-errors.svg"
+FIGURE_NAME = "comparison-errors.png"
 SUBJECT = "OFER-stack"
 COLOR, DOT_COLOR = "#BBBBBB", "#444444"
 
@@ -22,7 +24,17 @@ def main() -> None:
     """Draw the chart of docs/comparison.md."""
     docs = Path(__file__).resolve().parents[2] / "docs"
     page = (docs / "comparison.md").read_text(encoding="utf-8")
-    save_figure(draw(recorded_errors(page)), docs / FIGURE_NAME)
+    write_chart(docs, page)
+
+
+def write_chart(folder: Path, page: str) -> None:
+    """Write the chart of a page to a folder, as PNG."""
+    with applied_style():
+        figure = draw(recorded_errors(page))
+        lay_out(figure)
+        content = io.BytesIO()
+        figure.savefig(content, format="png", metadata={"Software": None})
+    write_bytes(folder / FIGURE_NAME, content.getvalue())
 
 
 def recorded_errors(page: str) -> pd.DataFrame:

@@ -85,7 +85,7 @@ def write_page(
         peers=[peer for name, peer in PEERS.items() if name in run],
         absent_tables=absent_tables,
     )
-    save_figure(chart.draw(chart.recorded_errors(page)), folder / chart.FIGURE_NAME)
+    chart.write_chart(folder, page)
     write_text(folder / PAGE_NAME, page)
 
 
