@@ -76,9 +76,11 @@ def draw(errors: pd.DataFrame) -> Figure:
         axis.set_xlim(0, None)
         axis.set_xlabel("test error relative to that of the training mean (1: no better)")
         axis.grid(False, axis="y")
-        write_title(
-            figure, f"Mean over {len(shown)} cells (bars) and over those of each table (dots)"
-        )
+        absent = [label for label in labels if label in errors and label not in shown]
+        title = f"Mean over {len(shown)} cells (bars) and over those of each table (dots)"
+        if absent:
+            title += f"\nNot on all cells, and so left out: {', '.join(absent)}"
+        write_title(figure, title)
     return figure
 
 
