@@ -90,9 +90,13 @@ rule calibration:
         features=all_features,
         predictions=prediction_files,
     output:
-        "results/{experiment}/calibration.h5",
+        artifact="results/{experiment}/calibration.h5",
+        table=shown_result(
+            "results/{experiment}/outputs.csv", "calibration", "errors of each output"
+        ),
     params:
         code=code("calibration.py", "table.calibration_stage", "protocol.evaluation"),
+        spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         settings=stages.calibration,
     log:

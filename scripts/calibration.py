@@ -12,6 +12,7 @@ with job(snakemake):
         splits=list(snakemake.input.splits),
         features=list(snakemake.input.features),
         predictions=by_method(snakemake.params.methods, snakemake.input.predictions),
-        output=snakemake.output[0],
+        output=snakemake.output.artifact,
+        table=snakemake.output.table,
         **snakemake.params.settings,
     )

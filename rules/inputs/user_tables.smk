@@ -55,7 +55,7 @@ def user_supplied_tables(wildcards):
 def own_results(experiment):
     """Return what a run on a table of the user's own makes besides the usual results."""
     names = ("data-profile.json", "answer.json", "calibration.h5", "importance.h5")
-    names += ("importance.csv", "model.h5")
+    names += ("outputs.csv", "importance.csv", "model.h5")
     paths = [f"results/{experiment}/{name}" for name in names]
     if settings.run.name == experiment:
         figures = answer_figure_files(experiment).values()

@@ -81,7 +81,7 @@ def write_data_profile(tmp_path, facts=DATA_PROFILE):
     return path
 
 
-def write_calibration(tmp_path, half_widths, coverage, n_test=8, with_errors=True):
+def write_calibration(tmp_path, half_widths, coverage, n_test=8):
     """Write a calibration whose true outputs are -1 and 1 in turn, with errors of half of them."""
     half_widths, coverage = np.asarray(half_widths, float), np.asarray(coverage, float)
     d = len(half_widths)
@@ -101,8 +101,7 @@ def write_calibration(tmp_path, half_widths, coverage, n_test=8, with_errors=Tru
             "truth": truth,
             "novelty": np.linspace(0.0, 4.0, n_test),
         }
-        if with_errors:
-            group |= {"errors": np.full(d, 0.25 * n_test), "reference": np.full(d, float(n_test))}
+        group |= {"errors": np.full(d, 0.25 * n_test), "reference": np.full(d, float(n_test))}
         tree[f"split-{split}"] = group
     path = tmp_path / "calibration.h5"
     write_artifact(
@@ -146,7 +145,7 @@ def test_every_table_has_a_caption_scoped_heads_and_equal_rows(tmp_path):
         calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
     )
     tables = re.findall(r"<table.*?</table>", "".join(s.html for s in sections), flags=re.DOTALL)
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         assert table.count("<caption>") == 1
         assert "<th>" not in table
@@ -232,8 +231,10 @@ def test_intervals_and_their_coverage(tmp_path):
     first, second = rows[1:]
     # The true outputs are -1 and 1, whose standard deviation is 1; half of each is the error.
     assert "y &lt;1&gt;" in first
-    for cell in ("± 0.4", "all equal", "0.40", "95.0 %", "90.0 % to 100.0 %", "0.500 ± 0.000"):
+    for cell in ("± 0.4", "all equal", "0.40", "95.0 %", "90.0 % to 100.0 %"):
         assert f"<td>{cell}</td>" in first
+    cells = re.findall(r"<td>(.*?)</td>", sections[0].html)
+    assert cells[:5] == ["0.500 ± 0.000", "0.750 ± 0.000", *["0.500 ± 0.000", "1.00 ± 0.00"], "8"]
     assert "output 2" in second and "too few rows" in second
     assert "at least 10 rows are needed" in text
     # Of eight novelties from 0 to 4 three are above 2.5.
@@ -314,7 +315,7 @@ def test_intervals_of_many_outputs_are_folded(tmp_path):
     few = write_calibration(tmp_path, [1.0] * 20, [[0.9] * 20])
     html = answer_part(write_answer(tmp_path), "assay", calibration=few)[2].html
     assert "<details>" not in html
-    many = write_calibration(tmp_path, [1.0] * 21, [[0.9] * 21], with_errors=False)
+    many = write_calibration(tmp_path, [1.0] * 21, [[0.9] * 21])
     html = answer_part(write_answer(tmp_path), "assay", calibration=many)[2].html
     assert "<summary>All 21 outputs</summary>" in html
     parse(html)

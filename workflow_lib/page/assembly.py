@@ -134,7 +134,7 @@ def run(
             names = read_artifact(dataset["artifact"], "dataset")["names"]
             leading += answer_part(
                 name=name,
-                output_names=json.loads(names["outputs"]),
+                output_names=json.loads(names.get("classes", names["outputs"])),
                 folder=folder,
                 **experiment["own"],
             )

@@ -78,6 +78,17 @@ def format_error(mean: float, deviation: float, decimals: int | None = None) -> 
     return f"{mean:{digits}} {PLUS_MINUS} {deviation:{digits}}"
 
 
+def format_in_unit(mean: float, deviation: float) -> str:
+    """Return an error in the unit of an output, with three significant digits, as ``172 ± 18``."""
+    if math.isnan(mean):
+        return MISSING
+    size = abs(mean)
+    if size and not 1e-4 <= size < 1e7:
+        spread = "" if math.isnan(deviation) else f" {PLUS_MINUS} {deviation:.1e}"
+        return f"{mean:.2e}{spread}"
+    return format_error(mean, deviation, max(2 - math.floor(math.log10(size or 1.0)), 0))
+
+
 def format_percent(
     mean: float, deviation: float, unit: bool = False, decimals: int | None = None
 ) -> str:

@@ -35,6 +35,7 @@ from workflow_lib.report.run_figures.effects import effects_of
 from workflow_lib.report.run_figures.importance import importance_in_words
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
 from workflow_lib.table.importance_part import CAPTION, EFFECTS, importance_section
+from workflow_lib.table.outputs_part import outputs_layout
 from workflow_lib.table.replicates import AGAIN, replicates_remedy, replicates_sentence
 from workflow_lib.table.terminal_summary import HOLDS_ROWS
 from workflow_lib.uncertainty.class_sets import ClassSets
@@ -77,19 +78,21 @@ def answer_part(
     `answer` is the JSON that `workflow_lib.table.leaderboard.run` wrote, and `name` that of the
     experiment, for the command lines. The JSON `data_profile` and the "calibration" artifact have a
     section each where they are given, but not a calibration with neither outputs that are numbers
-    nor sets of classes; facts that the profile lacks are left out. Outputs without a name have
-    numbers from 1. `figures` are the files of `workflow_lib.report.run_figures.answer.run`, and
-    `folder` is that of the page. The "importance" artifact has a section, too, and a figure where
-    `figures` has its files; not where it says why there is none.
+    nor sets of classes; facts that the profile lacks are left out. `output_names` are those of the
+    classes where the outputs are classes; outputs without a name have numbers from 1. `figures` are
+    the files of the figures of the answer, and `folder` is that of the page. The "importance"
+    artifact has a section, too, and a figure where `figures` has its files; not where it says why
+    there is none.
 
     Raises UserError if a file is missing or damaged.
     """
     content = read_json(answer)
     shown = answer_figures(content, figures, folder) if figures else {}
     inputs = [] if importance is None else _importance(importance, content, figures, folder, shown)
-    sections = [answer_section(content, shown), leaderboard_section(content), *inputs]
-    if calibration is not None:
-        tree = read_artifact(calibration, "calibration")
+    tree = {} if calibration is None else read_artifact(calibration, "calibration")
+    outputs = outputs_layout(tree, output_names, content["label"])
+    sections = [answer_section(content, shown, outputs), leaderboard_section(content), *inputs]
+    if tree:
         if np.size(tree["half_widths"]):
             sections.append(interval_section(tree, output_names))
         elif "sets" in tree:
@@ -134,15 +137,26 @@ def _importance(
     return [importance_section(tree, str(path), effects)]
 
 
-def answer_section(answer: Mapping, figures: Mapping[str, Mapping] | None = None) -> Section:
-    """Return the answer in large type, its figures, the other sentences and the notes."""
+def answer_section(
+    answer: Mapping,
+    figures: Mapping[str, Mapping] | None = None,
+    outputs: Layout | None = None,
+) -> Section:
+    """Return the answer in large type, its figures, the other sentences and the notes.
+
+    The table `outputs` has the errors of each output or class.
+    """
     headline, *others = answer["sentences"]
+    n_outputs = len(outputs.blocks[0].rows) if outputs else 0
+    noun = "classes" if outputs and outputs.row_heading == "Class" else "outputs"
     return section(
         "answer",
         "The answer",
         "answer.html",
         headline=headline,
         figures=figures or {},
+        outputs=html_markup(outputs) if outputs else "",
+        folded=_folded(n_outputs, noun),
         sentences=others,
         notes=answer.get("notes"),
     )
@@ -212,7 +226,6 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
             _percent(shares.mean()) if shares.size else MISSING,
             ends or MISSING,
             _thirds(thirds["of_predicted"][index]) if thirds else MISSING,
-            _relative_errors(splits, index),
         ]
         rows.append((names[index], texts))
     notes = [
@@ -221,7 +234,6 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
         f"between the 10 % and the 90 % quantile. Coverage was measured in the splits, with "
         f"intervals made from other test rows; thirds are those of the rows with the lowest, the "
         f"middle and the highest predictions.",
-        "The relative error is 1 where the training mean is predicted.",
     ]
     if not np.isfinite(widths).all():
         needed = calibration.get("rows_needed")
@@ -237,7 +249,6 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
             "Coverage",
             "By split",
             "By third of the predictions",
-            "Relative error",
         ],
         [Block("", rows)],
         notes,
@@ -311,9 +322,9 @@ def data_profile_section(facts: Mapping) -> Section:
     )
 
 
-def _folded(n_outputs: int) -> str:
+def _folded(n_outputs: int, noun: str = "outputs") -> str:
     """Return the words under which a table of so many outputs is folded, none where it is not."""
-    return f"All {n_outputs} outputs" if n_outputs > MAX_OUTPUTS else ""
+    return f"All {n_outputs} {noun}" if n_outputs > MAX_OUTPUTS else ""
 
 
 def next_section(answer: Mapping, name: str) -> Section:
@@ -418,19 +429,6 @@ def _spread_units(width: float, truth: np.ndarray | None, index: int) -> str:
     known = truth[:, index][np.isfinite(truth[:, index])]
     spread = known.std() if known.size else 0.0
     return f"{width / spread:.2f}" if spread > 0 else MISSING
-
-
-def _relative_errors(splits: Sequence[Mapping], index: int) -> str:
-    """Return the mean and deviation over splits of the relative error of an output."""
-    found = []
-    for split in splits:
-        if "errors" in split and split["reference"][index] > 0:
-            found.append(math.sqrt(split["errors"][index] / split["reference"][index]))
-    if not found:
-        return MISSING
-    return format_error(
-        float(np.mean(found)), float(np.std(found, ddof=1)) if len(found) > 1 else math.nan
-    )
 
 
 def _coverage_sentence(coverage: np.ndarray, level: float) -> str:

@@ -16,6 +16,8 @@ from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.items.group_names import SELECTED, item_group, requested_weak_size, size_group
 from workflow_lib.measures.metrics import training_mean_errors
 from workflow_lib.models.class_decoding import DISTANCES, nearest_scores
+from workflow_lib.report.output_errors import output_errors
+from workflow_lib.report.results import write_frame
 from workflow_lib.table.saved_model import SCORES
 from workflow_lib.uncertainty.class_sets import ClassSets
 from workflow_lib.uncertainty.conformal import (
@@ -62,6 +64,7 @@ def run(
     output: Path,
     level: float,
     seed: int,
+    table: Path | None = None,
 ) -> None:
     """Write the "calibration" artifact of the winner at the training size of the answer.
 
@@ -112,6 +115,9 @@ def run(
     seed : int
         Seeds the folds of the intervals, the halves that measure the coverage, and the sample of
         training rows, where there are many, that determines the unit and the limit of novelty.
+    table : path or None, default=None
+        Where the errors of each output or class are written as CSV
+        (`workflow_lib.report.output_errors`); None for nowhere.
 
     Raises
     ------
@@ -170,6 +176,9 @@ def run(
     write_artifact(
         output, tree, "calibration", seed=seed, inputs=sources, allow_nan=NOT_ALWAYS_FINITE
     )
+    if table is not None:
+        names = data["names"]["classes" if "classes" in data else "outputs"]
+        write_frame(table, output_errors(tree, json.loads(names)))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tempfile
@@ -135,6 +136,9 @@ class Answer:
     leaderboard : DataFrame
         A row for each method, the best first: ``method``, ``label``, ``mean`` and ``deviation`` of
         its error over the splits, ``n_splits``.
+    outputs : DataFrame
+        A row for each output or class: the relative error, R^2 and the root mean squared error in
+        the unit of the output, or the recall, precision and F1 of the class.
     notes : list of str
         What was noticed in the table, and how it was read.
     content : dict
@@ -157,6 +161,18 @@ class Answer:
 
         columns = ["method", "label", "mean", "deviation", "n_splits"]
         return pandas.DataFrame(self.content["leaderboard"])[columns]
+
+    @property
+    def outputs(self) -> pandas.DataFrame:
+        """The errors of the winner for each output or class, in the unit of the output as well.
+
+        As of `workflow_lib.report.output_errors.output_errors`.
+        """
+        from workflow_lib.core.artifacts import read_artifact
+        from workflow_lib.report.output_errors import output_errors
+
+        file = self._run.file(f"results/{self._run.name}/calibration.h5")
+        return output_errors(read_artifact(file, "calibration"), self._names)
 
     @cached_property
     def model(self) -> SavedModel:
@@ -283,6 +299,14 @@ class Answer:
     def _importance_file(self) -> Path:
         return self._run.file(f"results/{self._run.name}/importance.h5")
 
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names of the outputs, or of the classes."""
+        from workflow_lib.core.artifacts import read_artifact
+
+        names = read_artifact(self._run.dataset_file, "dataset")["names"]
+        return json.loads(names.get("classes", names["outputs"]))
+
     @property
     def _predicted(self) -> str:
         """What is predicted, as the title of the page says it."""
@@ -299,7 +323,7 @@ class Answer:
             self._run.name,
             data_profile=self._run.file(f"{results}/data-profile.json"),
             calibration=self._run.file(f"{results}/calibration.h5"),
-            output_names=self.model.output_names,
+            output_names=self._names,
             figures=self._figures,
             folder=".",
             importance=self._importance_file,

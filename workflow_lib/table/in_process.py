@@ -182,6 +182,7 @@ class TableRun:
                 answer=answer,
                 features=features,
                 output=self.file(results("calibration.h5")),
+                table=self.file(results("outputs.csv")),
                 **common,
                 **stages.calibration(step),
             )
