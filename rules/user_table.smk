@@ -231,8 +231,13 @@ rule answer_figures:
         curve_csv=shown_result(
             "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
         ),
+        **prediction_figure_files(),
     params:
-        code=code("answer_figures.py", "report.run_figures.answer"),
+        code=code(
+            "answer_figures.py",
+            "report.run_figures.answer",
+            *PREDICTION_FIGURES.modules.values(),
+        ),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: stages.method_fields(
             settings.methods_of(wildcards.experiment), "label", "color", "marker"

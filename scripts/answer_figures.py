@@ -3,6 +3,7 @@
 from adapter import job
 
 with job(snakemake):
+    from workflow_lib.core.plugins import PREDICTION_FIGURES
     from workflow_lib.report.run_figures import answer
 
     output = snakemake.output
@@ -14,16 +15,7 @@ with job(snakemake):
         methods=snakemake.params.methods,
         metric=snakemake.params.metric,
         files={
-            "methods": {
-                "svg": output.methods_svg,
-                "png": output.methods_png,
-                "csv": output.methods_csv,
-            },
-            "outputs": {
-                "svg": output.outputs_svg,
-                "png": output.outputs_png,
-                "csv": output.outputs_csv,
-            },
-            "curve": {"svg": output.curve_svg, "png": output.curve_png, "csv": output.curve_csv},
+            name: {suffix: getattr(output, f"{name}_{suffix}") for suffix in ("svg", "png", "csv")}
+            for name in ("methods", "outputs", "curve", *PREDICTION_FIGURES.paths)
         },
     )

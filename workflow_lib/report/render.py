@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from workflow_lib.report.figure_words import words_of
 from workflow_lib.report.table_markup import Layout
 
 READS_ALL_OF = "templates"
@@ -55,11 +56,14 @@ def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> Markup:
 def figure_part(figure: Mapping, folder: str | Path, **words: str) -> dict:
     """Return what the templates show of a figure on a page in `folder`.
 
-    `figure` and `words` hold ``svg`` (path), ``alt`` and ``caption``, and ``png`` and ``csv``
-    (paths) where they exist. A CSV without rows, that of a drawing, is not shown.
+    `figure` and `words` hold ``svg`` (path) and ``caption``, and ``png`` and ``csv`` (paths) where
+    they exist. A CSV without rows, that of a drawing, is not shown. To the ``alt`` that they hold,
+    the caption by default, the description in the SVG is added: it has the numbers.
     """
     address = Path(os.path.relpath(figure["svg"], folder)).as_posix()
     shown = {"png": None, "csv": None, **figure, **words, "address": address}
+    described = words_of(figure["svg"])
+    shown["alt"] = " ".join(filter(None, [shown.get("alt", ""), described])) or shown["caption"]
     if shown["csv"] and Path(shown["csv"]).read_bytes().count(b"\n") < 2:
         shown["csv"] = None
     return shown

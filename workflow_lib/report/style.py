@@ -166,14 +166,18 @@ def save_figure(
 ) -> None:
     """Write a figure as SVG and PNG, each whole or not at all, without dates or versions.
 
-    Its numbers are written as CSV (`workflow_lib.report.figure_data`).
+    Its numbers are written as CSV (`workflow_lib.report.figure_data`), and in words into the SVG
+    (`workflow_lib.report.figure_words`).
 
     `figure` is made without pyplot, so that nothing is kept in memory and no display is needed.
     There is no PNG and no CSV where their path is None.
     """
+    from workflow_lib.report.figure_words import in_words
+
     with applied_style():
         lay_out(figure)
-        targets = [(svg_path, "svg", {"Date": None, "Creator": None})]
+        metadata = {"Date": None, "Creator": None, "Description": in_words(figure)}
+        targets = [(svg_path, "svg", metadata)]
         if png_path is not None:
             targets.append((png_path, "png", {"Software": None}))
         for path, file_format, metadata in targets:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.protocol.importance_table import importance_frame, main_rows
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
@@ -30,7 +31,6 @@ from workflow_lib.report.labels import (
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.results import read_json
-from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
 from workflow_lib.report.run_figures.effects import effects_of
 from workflow_lib.report.run_figures.importance import importance_in_words
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
@@ -93,10 +93,11 @@ def answer_part(
     outputs = outputs_layout(tree, output_names, content["label"])
     sections = [answer_section(content, shown, outputs), leaderboard_section(content), *inputs]
     if tree:
+        drawn = prediction_figures(figures or {}, folder)
         if np.size(tree["half_widths"]):
-            sections.append(interval_section(tree, output_names))
+            sections.append(interval_section(tree, output_names, drawn))
         elif "sets" in tree:
-            sections.append(set_section(tree))
+            sections.append(set_section(tree, drawn))
     if data_profile is not None:
         sections.append(data_profile_section(read_json(data_profile)))
     return [*sections, next_section(content, name)]
@@ -107,15 +108,28 @@ def answer_figures(
 ) -> dict[str, dict]:
     """Return what the templates show of the figures of an answer, by name."""
     is_of_classes = QUANTITIES[answer["metric"]].is_accuracy
-    words = {
-        "methods": (METHODS, methods_in_words(answer)),
-        "outputs": (CLASSES if is_of_classes else OUTPUTS, outputs_in_words(answer, is_of_classes)),
-        "curve": (CURVE, f"{CURVE} {answer['sentences'][0]}"),
+    captions = {
+        "methods": METHODS,
+        "outputs": CLASSES if is_of_classes else OUTPUTS,
+        "curve": CURVE,
     }
     return {
-        name: figure_part(files[name], folder, alt=alt, caption=caption)
-        for name, (caption, alt) in words.items()
+        name: figure_part(files[name], folder, caption=caption)
+        for name, caption in captions.items()
     }
+
+
+def prediction_figures(
+    files: Mapping[str, Mapping[str, str | Path]], folder: str | Path
+) -> list[dict]:
+    """Return what the templates show of the figures of predictions that have numbers."""
+    parts = [
+        figure_part(files[name], folder, caption=PREDICTION_FIGURES.load(name).CAPTION)
+        | {"anchor": f"figure-answer-{name}"}
+        for name in PREDICTION_FIGURES.paths
+        if name in files
+    ]
+    return [part for part in parts if part["csv"]]
 
 
 def _importance(
@@ -130,10 +144,10 @@ def _importance(
     answer["sentences"] = [headline, words, *others]
     if figures and "importance" in figures:
         files = figures["importance"]
-        shown["importance"] = figure_part(files, folder, alt=words, caption=CAPTION)
+        shown["importance"] = figure_part(files, folder, caption=CAPTION)
     effects = {}
     if "effects" in (figures or {}) and effects_of(tree):
-        effects = figure_part(figures["effects"], folder, alt=EFFECTS, caption=EFFECTS)
+        effects = figure_part(figures["effects"], folder, caption=EFFECTS)
     return [importance_section(tree, str(path), effects)]
 
 
@@ -205,8 +219,10 @@ def leaderboard_section(answer: Mapping) -> Section:
     )
 
 
-def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Section:
-    """Return the intervals of predictions, and their coverage of test outputs."""
+def interval_section(
+    calibration: Mapping, output_names: Sequence[str], figures: Sequence[Mapping] = ()
+) -> Section:
+    """Return the intervals of predictions, their coverage of test outputs, and `figures`."""
     level = 100 * float(calibration["level"])
     widths = np.atleast_1d(calibration["half_widths"])
     coverage = np.atleast_2d(calibration["coverage"])
@@ -265,13 +281,14 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
         "How far predictions are off",
         "sentences_and_table.html",
         sentences=sentences,
+        figures=figures,
         table=html_markup(layout),
         folded=_folded(len(rows)),
     )
 
 
-def set_section(calibration: Mapping) -> Section:
-    """Return the sets of classes of predictions, and their coverage of test rows."""
+def set_section(calibration: Mapping, figures: Sequence[Mapping] = ()) -> Section:
+    """Return the sets of classes of predictions, their coverage of test rows, and `figures`."""
     level = 100 * float(calibration["level"])
     coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
     known = np.isfinite(coverage)
@@ -303,6 +320,7 @@ def set_section(calibration: Mapping) -> Section:
         "How certain a predicted class is",
         "sentences_and_table.html",
         sentences=sentences,
+        figures=figures,
         table="",
         folded="",
     )

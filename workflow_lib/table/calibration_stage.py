@@ -30,15 +30,17 @@ from workflow_lib.uncertainty.conformal import (
 from workflow_lib.uncertainty.joint_regions import JointRegions
 from workflow_lib.uncertainty.novelty import NoveltyScale, distances_of_test_rows, novelty_scale
 from workflow_lib.uncertainty.output_ranges import OutputRanges
-from workflow_lib.uncertainty.row_intervals import HeldOutRows, RowIntervals
+from workflow_lib.uncertainty.row_intervals import HeldOutRows, RelativeResiduals, RowIntervals
 
 # Entries that may be infinite, where there are too few rows, or NaN, where nothing was measured.
 NOT_ALWAYS_FINITE = (
+    "certainty",
     "constant_half_widths",
     "coverage",
     "factors",
     "half_widths",
     "held",
+    "levels_that_hold",
     "limits",
     "log_sides",
     "lower",
@@ -83,12 +85,12 @@ def run(
     ``of_width`` (2, 3), measured in the same way, and the mean ``log_sides`` (2,).
     ``novelty_limit``, the median over splits; ``level``, ``method``, ``item`` and
     ``training_size``. For each split a group ``split-k``: ``rows`` (n_test,), their numbers in the
-    dataset; ``predicted`` and ``truth``
-    (n_test, d), NaN where an output is missing; ``lower`` and ``upper`` (n_test, d), the ends of
-    the intervals for use; ``held`` (n_test, d), 1 or 0, whether the intervals from other rows hold
-    the output, NaN where this was not tested; ``novelty`` (n_test,), with the ``novelty_limit`` of
-    this split; and ``errors`` and ``reference`` (d,), the squared errors of the predictions and of
-    the training mean.
+    dataset; ``predicted`` and ``truth`` (n_test, d), NaN where an output is missing; ``lower`` and
+    ``upper`` (n_test, d), the ends of the intervals for use; ``held`` (n_test, d), 1 or 0, whether
+    the intervals from other rows hold the output, NaN where this was not tested, and
+    ``levels_that_hold`` (n_test, d), the levels above which such intervals do; ``novelty``
+    (n_test,), with the ``novelty_limit`` of this split; and ``errors`` and ``reference`` (d,), the
+    squared errors of the predictions and of the training mean.
 
     Where the outputs are classes there are no intervals: d is 0, and a split holds the true and
     the predicted class of its rows, ``true_classes`` and ``predicted_classes`` (n_test,). Then
@@ -97,7 +99,8 @@ def run(
     the class vectors; and ``set_coverage`` and ``set_size`` (n_splits,), the share of test rows
     whose set from other rows holds the class, and the mean number of classes in these sets; and
     ``set_thirds`` (3,), this share over all splits in the least, the middle and the most certain
-    third of the rows. There are no ``sets`` where the predictions give no such scores.
+    third of the rows. A split has the ``certainty`` (n_test,), the highest probability of a class
+    by a calibration on other rows. There are no ``sets`` where the predictions give no such scores.
 
     Parameters
     ----------
@@ -238,25 +241,30 @@ def _add_intervals(
         ranges = OutputRanges.of([])
     fit_seed = derive_seed(seed, "intervals")
 
-    def fitted(rows: HeldOutRows) -> list[RowIntervals | JointRegions]:
+    def fitted(rows: HeldOutRows) -> tuple[list, RelativeResiduals]:
         intervals, relative = RowIntervals.fit_with_residuals(rows, level, ranges, fit_seed)
-        return [intervals, *([JointRegions.fit(intervals, relative, rows)] if d > 1 else [])]
+        regions = [JointRegions.fit(intervals, relative, rows)] if d > 1 else []
+        return [intervals, *regions], relative
 
     def held(calibrating: np.ndarray, evaluated: np.ndarray) -> np.ndarray:
-        tested = pooled.part(evaluated)
-        return np.hstack([each.held(tested) for each in fitted(pooled.part(calibrating))])
+        own, tested = pooled.part(calibrating), pooled.part(evaluated)
+        each, relative = fitted(own)
+        levels = each[0].levels_that_hold(relative, own, tested)
+        return np.hstack([levels, *(one.held(tested) for one in each)])
 
-    intervals, *regions = fitted(pooled)
+    (intervals, *regions), _ = fitted(pooled)
     residuals = pooled.truth - pooled.predicted
     widths = intervals.half_widths(pooled.predicted, pooled.novelty)
     weights = row_weights(pooled.rows)
     held_of_splits = held_by_other_rows(rows, held, seeds)
-    by_split = [is_held[:, :d] for is_held in held_of_splits]
+    levels_of_splits = [is_held[:, :d] for is_held in held_of_splits]
+    by_split = [is_held[:, d : 2 * d] for is_held in held_of_splits]
     lower, upper = intervals.ends(pooled.predicted, pooled.novelty)
     begins = np.cumsum([len(split_rows) for split_rows in rows])[:-1]
-    parts = zip(by_split, np.split(lower, begins), np.split(upper, begins), strict=True)
-    for number, (is_held, below, above) in enumerate(parts):
-        tree[f"split-{number}"] |= {"held": is_held, "lower": below, "upper": above}
+    ends = np.split(lower, begins), np.split(upper, begins)
+    names = ("levels_that_hold", "held", "lower", "upper")
+    for number, parts in enumerate(zip(levels_of_splits, by_split, *ends, strict=True)):
+        tree[f"split-{number}"] |= dict(zip(names, parts, strict=True))
     all_held = np.concatenate(by_split)
     by = {"predicted": pooled.predicted, "novelty": pooled.novelty, "width": widths}
     tree |= {
@@ -272,7 +280,7 @@ def _add_intervals(
         },
     }
     if regions:
-        held_jointly = [is_held[:, d:] for is_held in held_of_splits]
+        held_jointly = [is_held[:, 2 * d :] for is_held in held_of_splits]
         tree["joint"] = _joint_part(regions[0], pooled, held_jointly)
 
 
@@ -311,9 +319,14 @@ def _add_sets(
         fitted = ClassSets.fit(scores[calibrating], truth[calibrating], numbers[calibrating], level)
         is_held = fitted.held(scores[evaluated], truth[evaluated])
         sizes = fitted.members(scores[evaluated]).sum(axis=1)
-        return np.column_stack([is_held, np.where(np.isnan(is_held), np.nan, sizes)])
+        certain = fitted.probabilities(scores[evaluated]).max(axis=1)
+        # Without rows nothing is calibrated.
+        certain = certain if len(calibrating) else np.full(len(evaluated), np.nan)
+        return np.column_stack([is_held, np.where(np.isnan(is_held), np.nan, sizes), certain])
 
     by_split = held_by_other_rows(rows, held, seeds)
+    for number, of_split in enumerate(by_split):
+        tree[f"split-{number}"]["certainty"] = of_split[:, 2]
     measured = np.array([_mean_of_known(of_split) for of_split in by_split])
     sets = ClassSets.fit(scores, truth, numbers, level)
     all_held = np.concatenate(by_split)[:, :1]

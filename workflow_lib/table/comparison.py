@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.core.errors import UserError
+from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.table.in_process import Progress, TableRun, run_table
 from workflow_lib.table.table_request import COMMAND
 from workflow_lib.table.terminal_summary import headline_lines
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from workflow_lib.table.proposal import Proposal
     from workflow_lib.table.saved_model import SavedModel
 
-FIGURES = ("methods", "outputs", "curve", "importance", "effects")
+FIGURES = ("methods", "outputs", "curve", *PREDICTION_FIGURES.paths, "importance", "effects")
 
 DIGITS = 3
 """Decimals of the errors that are shown."""

@@ -67,6 +67,33 @@ def half_widths(
     return widths
 
 
+def levels_that_hold(residuals: np.ndarray, weights: np.ndarray, tested: np.ndarray) -> np.ndarray:
+    """Return the level above which the interval of `half_widths` holds each tested output, (t, d).
+
+    With the weight b of all residuals that are smaller than that of the tested row, of n rows, it
+    is floor(b) / (n + 1): the interval of a level holds the output if and only if this is below
+    the level. So the share of rows below each level is the coverage of intervals of all levels at
+    once. NaN where the output of the tested row is missing, or there is no residual.
+
+    Parameters
+    ----------
+    residuals, weights : arrays (m, d) and (m,)
+        As of `half_widths`.
+    tested : array (t, d)
+        Residuals of rows that are to be tested, NaN where an output is missing.
+    """
+    levels = np.full(tested.shape, np.nan)
+    for output, column in enumerate(np.abs(residuals).T):
+        known, is_tested = ~np.isnan(column), ~np.isnan(tested[:, output])
+        order = np.argsort(column[known], kind="stable")
+        if len(order):
+            reached = np.concatenate([[0.0], np.cumsum(weights[known][order])])
+            sizes = np.abs(tested[is_tested, output])
+            below = reached[np.searchsorted(column[known][order], sizes)]
+            levels[is_tested, output] = np.floor(below + ROUNDING) / (reached[-1] + 1.0)
+    return levels
+
+
 def pooled_half_widths(
     residuals: Sequence[np.ndarray], rows: Sequence[np.ndarray], level: float
 ) -> np.ndarray:

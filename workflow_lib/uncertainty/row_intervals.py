@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from workflow_lib.uncertainty.conformal import half_widths, row_weights
+from workflow_lib.uncertainty.conformal import half_widths, levels_that_hold, row_weights
 from workflow_lib.uncertainty.output_ranges import OutputRanges
 
 PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
@@ -233,6 +233,20 @@ class RowIntervals:
         is_held = (lower <= tested.truth) & (tested.truth <= upper)
         is_known = ~np.isnan(tested.truth) & np.isfinite(self.factors)
         return np.where(is_known, is_held, np.nan)
+
+    def levels_that_hold(
+        self, relative: RelativeResiduals, rows: HeldOutRows, tested: HeldOutRows
+    ) -> np.ndarray:
+        """Return the levels above which intervals with these spreads hold each output, (t, d).
+
+        `relative` and `rows` are those of the fit (`fit_with_residuals`). The ends are not clipped,
+        which no true output notices. NaN where the output is missing or there is no interval
+        (`workflow_lib.uncertainty.conformal.levels_that_hold`).
+        """
+        residuals = tested.truth - tested.predicted
+        scaled = residuals / self.spreads(tested.predicted, tested.novelty)
+        levels = levels_that_hold(relative.values, row_weights(rows.rows), scaled)
+        return np.where(np.isfinite(self.factors), levels, np.nan)
 
     def _features(
         self, outputs: np.ndarray, predicted: np.ndarray, novelty: np.ndarray

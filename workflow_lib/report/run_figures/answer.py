@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.report.calibration_splits import splits_of
+from workflow_lib.report.figure_words import describe
 from workflow_lib.report.figures.confusion import confusion_shares
 from workflow_lib.report.figures.predicted_true import (
     draw_panels,
@@ -64,7 +66,8 @@ def run(
     """Draw the figures of an answer, and write them and their numbers.
 
     The paths are those of the ``scores.csv``, the ``answer.json``, the "calibration" and the
-    "dataset" artifact; `files` hold ``methods``, ``outputs`` and ``curve``, each with ``svg``,
+    "dataset" artifact; `files` hold ``methods``, ``outputs``, ``curve`` and the name of every
+    figure of predictions (`workflow_lib.report.run_figures.of_predictions`), each with ``svg``,
     ``png`` and ``csv`` (paths).
     """
     frame, found = read_scores(scores), json.loads(Path(answer).read_text(encoding="utf-8"))
@@ -78,6 +81,10 @@ def run(
     for name, (figure, numbers) in drawn.items():
         save_figure(figure, files[name]["svg"], files[name]["png"])
         write_frame(files[name]["csv"], numbers)
+    names = json.loads(names["names"]["classes" if "classes" in names else "outputs"])
+    for name in PREDICTION_FIGURES.paths:
+        figure = PREDICTION_FIGURES.load(name).draw(tree, names, found["label"])
+        save_figure(figure, *(files[name][suffix] for suffix in ("svg", "png", "csv")))
 
 
 def method_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataFrame:
@@ -122,8 +129,12 @@ def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataF
 
 def methods_in_words(answer: Mapping) -> str:
     """Return what the figure of the methods shows, for readers who cannot see it."""
-    rows = [f"{row['label']} {row['mean']:.3g}" for row in answer["leaderboard"][:MAX_METHODS]]
-    return f"{_quantity(answer)} of each method, the winner first: {join_words(rows)}."
+    sign = " %" * QUANTITIES[answer["metric"]].is_percent
+    board = answer["leaderboard"][:MAX_METHODS]
+    rows = [f"{row['label']} {row['mean']:.3g}{sign}" for row in board]
+    baseline = answer.get("baseline")
+    than = f"; {baseline['label']} has {baseline['mean']:.3g}{sign}" if baseline else ""
+    return f"{_quantity(answer)} of each method, the winner first: {join_words(rows)}{than}."
 
 
 def draw_methods(
@@ -184,7 +195,7 @@ def draw_methods(
         if len(table) > len(shown):
             notes.append(f"{len(table) - len(shown)} more in the table below")
         write_title(figure, f"The methods, {_basis(answer)}\n{'; '.join(notes)}")
-    return figure
+    return describe(figure, methods_in_words(answer))
 
 
 def _mark(axis, values: Iterable[float], height: float, *, marker: str, **appearance) -> bool:
@@ -280,16 +291,6 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
         )
         write_title(figure, f"{answer['label']}: test rows of {which.lower()}, easiest first")
     return figure, found
-
-
-def outputs_in_words(answer: Mapping, is_of_classes: bool) -> str:
-    """Return what the figure of the outputs shows, for readers who cannot see it."""
-    what = (
-        "the share of right predictions for each class"
-        if is_of_classes
-        else "predicted against true values of the easiest and the hardest output, with intervals"
-    )
-    return f"{answer['label']}: {what}."
 
 
 def _is_near(baseline: float, values: pd.Series) -> bool:

@@ -17,6 +17,7 @@ from workflow_lib.protocol.importance_table import (
     main_rows,
     matters,
 )
+from workflow_lib.report.figure_words import describe
 from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import MINUS, count_of, format_error
 from workflow_lib.report.results import write_frame
@@ -46,6 +47,7 @@ def run(answer: str | Path, importance: str | Path, files: Mapping[str, str | Pa
     else:
         frame = main_rows(importance_frame(tree, str(importance)))
         figure = draw_importance(frame, found["label"], int(tree["n_rows"]), int(tree["n_train"]))
+        describe(figure, importance_in_words(frame))
     save_figure(figure, files["svg"], files["png"])
     write_frame(files["csv"], frame)
 
