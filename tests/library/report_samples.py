@@ -354,6 +354,7 @@ def write_calibration(
             "predicted": np.nan_to_num(truth) + noise,
             "truth": truth,
             "novelty": novelty,
+            "levels_that_hold": np.tile(novelty[:, None] / 1.9 % 1.0, n_outputs),
             "lower": np.nan_to_num(truth) + noise - widths,
             "upper": np.nan_to_num(truth) + noise + widths,
             "errors": np.nansum((np.nan_to_num(noise) * ~np.isnan(truth)) ** 2, axis=0),

@@ -22,6 +22,7 @@ from report_samples import (
 )
 
 from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.figures.predicted_true import OutputPanel, draw_panels
 from workflow_lib.report.results import read_scores
@@ -103,7 +104,7 @@ def test_the_files_hold_what_is_drawn(tmp_path, numbers):
     calibration, dataset = write_calibration(tmp_path, names=["short", LONG])
     files = {
         name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
-        for name in ("methods", "outputs", "curve")
+        for name in ("methods", "outputs", "curve", *PREDICTION_FIGURES.paths)
     }
     paths = tmp_path / "scores.csv", tmp_path / "answer.json", calibration, dataset
     answer.run(*paths, METHODS, "arrmse", files)

@@ -15,8 +15,8 @@ import pandas as pd
 from workflow_lib.report.figure_data import figure_data
 from workflow_lib.report.labels import count_of
 
-MAX_SERIES = 12
-"""Series that are described; more are counted."""
+MAX_PANELS = MAX_SERIES = 12
+"""Panels, and series of a panel, that are described; more are counted."""
 
 MAX_VALUES = 4
 """Points that are all named; of more, the number and the range."""
@@ -34,40 +34,49 @@ def describe(figure, words: str):
 def in_words(figure) -> str:
     """Return the description of a figure: its own, or one made of its title and its numbers.
 
-    The latter names each line, point, bar and picture of each panel with its first and last or its
-    least and largest values; it is empty of a drawing, which shows no numbers.
+    The latter names each line and the points, bars and cells of each panel, with first and last, or
+    least and largest values. Areas and, beside labelled ones, parts without a label, which are aids
+    to the eye, are left out. It is empty of a drawing, which shows no numbers.
     """
     words = getattr(figure, "description", None)
     if words is None:
-        data = figure_data(figure)
-        series = list(data.groupby(["panel", "kind", "series"], sort=False))
-        said = [_series_in_words(*key, rows) for key, rows in series if key[1] != "area"]
-        if len(said) > MAX_SERIES:
-            said[MAX_SERIES:] = [f"{len(said) - MAX_SERIES} more series"]
-        title = figure.get_suptitle() if said else ""
-        words = " ".join(f"{part.rstrip('.:;')}." for part in [*title.splitlines(), *said] if part)
+        said = []
+        for panel, rows in figure_data(figure).groupby("panel", sort=False):
+            rows = rows[rows["kind"] != "area"]
+            rows = rows[(rows["series"] != "") | (rows["series"] == "").all()]
+            groups = rows.groupby(["series", "kind"], sort=False)
+            parts = [_series_in_words(*key, of_series) for key, of_series in groups]
+            if len(parts) > MAX_SERIES:
+                parts[MAX_SERIES:] = [f"{len(parts) - MAX_SERIES} more"]
+            # A panel without a title has its number.
+            axis = figure.axes[int(panel) - 1] if panel.isdecimal() else None
+            labels = [axis.get_ylabel(), axis.get_xlabel()] if axis else [panel]
+            name = " against ".join(label for label in labels if label)
+            said.append(f"{name}: {'; '.join(parts)}".removeprefix(": "))
+        if len(said) > MAX_PANELS:
+            said[MAX_PANELS:] = [f"{len(said) - MAX_PANELS} more panels"]
+        sentences = [figure.get_suptitle(), *said] if said else []
+        words = " ".join(f"{part.rstrip('.:; ')}." for part in sentences if part)
     return _CONTROLS.sub(" ", words.replace(r"\$", "$")).strip()
 
 
-def _series_in_words(panel: str, kind: str, series: str, rows: pd.DataFrame) -> str:
-    # A panel without a title has its number.
-    where = "" if panel.isdecimal() else f"{panel}: "
+def _series_in_words(series: str, kind: str, rows: pd.DataFrame) -> str:
+    """Return the values of a line or of other parts of a panel, after their label."""
     x, y = (rows[name].to_numpy(float) for name in ("x", "y"))
     if kind in ("bar", "cell"):
-        x, y = np.full(len(rows), np.nan), rows["high"].to_numpy(float)
+        y = rows["high"].to_numpy(float)
     known = y[~np.isnan(y)]
-    what = f"{where}{series}".removesuffix(": ")
+    label = f"{series} " if series else ""
     if not len(known):
-        return f"{what}: no values"
+        return f"{label}no values"
     if kind == "line" and len(rows) <= MAX_VALUES:
         pairs = (f"{height:.3g} at {place:.3g}" for place, height in zip(x, y, strict=True))
-        return f"{what}: {', '.join(pairs)}"
+        return f"{label}{', '.join(pairs)}"
+    between = f"{known.min():.3g} to {known.max():.3g}"
     if kind == "line":
-        return (
-            f"{what}: from {y[0]:.3g} at {x[0]:.3g} to {y[-1]:.3g} at {x[-1]:.3g}, between "
-            f"{known.min():.3g} and {known.max():.3g}"
-        )
-    return f"{what}: {count_of(len(known), kind)} from {known.min():.3g} to {known.max():.3g}"
+        ends = f"{y[0]:.3g} at {x[0]:.3g}, {y[-1]:.3g} at {x[-1]:.3g}"
+        return f"{label}{ends}, in all {between}"
+    return f"{label}{count_of(len(known), kind)}, {between}"
 
 
 def words_of(path: str | Path) -> str:

@@ -66,9 +66,12 @@ def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> La
         rows.append((str(row[title.split()[1]]), [*texts, str(row["n_rows"])]))
     n_test = range_in_words([len(split["rows"]) for split in splits])
     return Layout(
-        f"{title} with {label} ({count_of(len(splits), 'split')}, {n_test} test rows)",
+        f"{title}, with {label}",
         title.split()[1].capitalize(),
         [*measures.values(), "Distinct test rows"],
         [Block("", rows)],
-        [f"Mean {PLUS_MINUS} standard deviation over splits. {about}"],
+        [
+            f"Mean {PLUS_MINUS} standard deviation over {count_of(len(splits), 'split')} with "
+            f"{n_test} test rows each. {about}"
+        ],
     )

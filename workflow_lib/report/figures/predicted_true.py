@@ -13,7 +13,8 @@ from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
 from workflow_lib.report.inches import shortened
-from workflow_lib.report.labels import MINUS
+from workflow_lib.report.labels import MINUS, MISSING
+from workflow_lib.report.output_errors import output_errors
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -68,9 +69,8 @@ class OutputPanel:
     ``truth``, ``predicted`` and ``is_outside``, whether the true output lies outside of the
     interval of its row, are arrays (m,). ``band`` (k, 3) has predictions, in order, and the lower
     and upper ends of the intervals around them at the median novelty of the test rows; None where
-    there are no intervals. ``relative_error`` is the mean over splits of sqrt(squared errors /
-    those of the training mean), as in ``coordinates.csv``, and ``r_squared`` is 1 - squared errors
-    / those of the training mean, all splits together; both are NaN for a constant output.
+    there are no intervals. ``relative_error`` and ``r_squared`` are means over splits
+    (`workflow_lib.report.output_errors`); both are NaN for a constant output.
     """
 
     name: str
@@ -123,16 +123,14 @@ def output_panels(calibration: Mapping, names: Mapping, location: str | Path) ->
         )
     truth = np.vstack([split["truth"] for split in splits])
     predicted = np.vstack([split["predicted"] for split in splits])
-    errors = np.array([split["errors"] for split in splits])
-    reference = np.array([split["reference"] for split in splits])
     lower = np.vstack([split["lower"] for split in splits])
     upper = np.vstack([split["upper"] for split in splits])
     novelty = float(np.median(np.concatenate([split["novelty"] for split in splits])))
     panels = []
-    for index, name in enumerate(json.loads(names["outputs"])):
+    named = json.loads(names["outputs"])
+    errors = output_errors(calibration, named)
+    for index, name in enumerate(named):
         known = ~np.isnan(truth[:, index])
-        varies = reference[:, index] > 0
-        of_splits = errors[varies, index], reference[varies, index]
         panels.append(
             OutputPanel(
                 name,
@@ -140,8 +138,8 @@ def output_panels(calibration: Mapping, names: Mapping, location: str | Path) ->
                 predicted[known, index],
                 ((truth < lower) | (truth > upper))[known, index],
                 _band(intervals, index, truth, predicted, novelty),
-                float(np.sqrt(of_splits[0] / of_splits[1]).mean()) if varies.any() else math.nan,
-                1.0 - float(of_splits[0].sum() / of_splits[1].sum()) if varies.any() else math.nan,
+                float(errors["relative_error"][index]),
+                float(errors["r_squared"][index]),
             )
         )
     return panels
@@ -259,7 +257,9 @@ def _errors_in_words(panel: OutputPanel) -> str:
     if math.isnan(panel.relative_error):
         return "constant"
     error, r_squared = (
-        f"{value:{'.2f' if abs(value) < 100 else '.3g'}}".replace("-", MINUS)
+        MISSING
+        if math.isnan(value)
+        else f"{value:{'.2f' if abs(value) < 100 else '.3g'}}".replace("-", MINUS)
         for value in (panel.relative_error, panel.r_squared)
     )
     return f"rel. error {error}, R\u00b2 {r_squared}"

@@ -127,14 +127,18 @@ def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataF
     )
 
 
-def methods_in_words(answer: Mapping) -> str:
-    """Return what the figure of the methods shows, for readers who cannot see it."""
-    sign = " %" * QUANTITIES[answer["metric"]].is_percent
-    board = answer["leaderboard"][:MAX_METHODS]
-    rows = [f"{row['label']} {row['mean']:.3g}{sign}" for row in board]
+def methods_in_words(shown: pd.DataFrame, answer: Mapping, metric: str) -> str:
+    """Return what the figure of the methods shows, for readers who cannot see it.
+
+    `shown` has the ``mean`` of each method that is drawn, whose label is the last of its index.
+    """
+    sign = " %" * QUANTITIES[metric].is_percent
+    rows = [f"{label} {mean:.3g}{sign}" for (_, label), mean in shown["mean"].items()]
     baseline = answer.get("baseline")
     than = f"; {baseline['label']} has {baseline['mean']:.3g}{sign}" if baseline else ""
-    return f"{_quantity(answer)} of each method, the winner first: {join_words(rows)}{than}."
+    quantity = _quantity(answer)
+    quantity = f"{quantity[:1].upper()}{quantity[1:]}"
+    return f"{quantity} of each method, the winner first: {join_words(rows)}{than}."
 
 
 def draw_methods(
@@ -195,7 +199,7 @@ def draw_methods(
         if len(table) > len(shown):
             notes.append(f"{len(table) - len(shown)} more in the table below")
         write_title(figure, f"The methods, {_basis(answer)}\n{'; '.join(notes)}")
-    return describe(figure, methods_in_words(answer))
+    return describe(figure, methods_in_words(shown, answer, metric))
 
 
 def _mark(axis, values: Iterable[float], height: float, *, marker: str, **appearance) -> bool:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.report.figure_words import describe
 from workflow_lib.report.inches import shortened
-from workflow_lib.report.labels import count_of
+from workflow_lib.report.labels import count_of, join_words
 from workflow_lib.report.results import write_frame
 from workflow_lib.report.style import (
     BASE_COLOR,
@@ -98,7 +99,21 @@ def draw_effects(effects: list[Mapping]):
             f"Colored: mean over test rows and {count_of(n_splits, 'split')}, \u00b1 standard "
             f"deviation over splits{grey}",
         )
-    return figure
+    return describe(figure, effects_in_words(effects))
+
+
+def effects_in_words(effects: list[Mapping]) -> str:
+    """Return the mean predictions at the ends of each input, or at each of its levels."""
+    parts = []
+    for effect in effects:
+        labels = json.loads(effect["labels"])
+        values = labels or [f"{value:.3g}" for value in effect["values"]]
+        means = [
+            f"{mean:.3g} at {value}" for mean, value in zip(effect["means"].mean(axis=0), values)
+        ]
+        means = means if labels else [means[0], means[-1]]
+        parts.append(f"{effect['output']} against {effect['column']}: {join_words(means)}")
+    return f"Mean predictions. {'; '.join(parts)}."
 
 
 def _draw_panel(axis, effect: Mapping, width: float) -> None:

@@ -231,7 +231,7 @@ def _draw_classes(splits: Sequence[Mapping], label: str):
     axis.set_ylim(low, 101)
     axis.set_xlabel("probability of the predicted class (%)")
     axis.set_ylabel("right (%)")
-    axis.legend(loc="upper left")
+    figure.legend(loc="outside lower left", ncols=2)
     write_title(figure, f"{title}\n{basis}")
     said = [f"{share:.0f} % at {mean:.0f} %" for mean, share in zip(means, shares, strict=True)]
     off = np.average(np.abs(means - shares), weights=counts)
