@@ -10,7 +10,7 @@ from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.plugins import PREDICTION_FIGURES, declared
 from workflow_lib.report.figure_data import figure_data
 from workflow_lib.report.figure_words import in_words, words_of
-from workflow_lib.report.run_figures.of_predictions import calibration
+from workflow_lib.report.run_figures.of_predictions import calibration, reliability
 from workflow_lib.report.style import save_figure
 from workflow_lib.uncertainty.conformal import row_weights
 
@@ -87,7 +87,7 @@ def test_a_spread_that_grows_is_noted_and_one_that_does_not_is_not():
 
 def test_the_share_of_right_classes_is_shown_against_their_probability():
     tree = classes()
-    figure = calibration.draw(tree, ["a", "b", "c"], LONG)
+    figure = reliability.draw(tree, ["a", "b", "c"], LONG)
     assert overlaps(figure) == []
     line = figure_data(figure).query("kind == 'line' and series.str.contains('test rows')")
     right = [

@@ -131,6 +131,16 @@ def _sizes_with_room(axis, sizes: Sequence[int]) -> set[int]:
     return kept
 
 
+def without_data(title: str, width: float = 7.8):
+    """Return a figure that only says why nothing is drawn, `width` inches wide."""
+    from matplotlib.figure import Figure
+
+    with applied_style():
+        figure = Figure(figsize=(width, 0.8))
+        write_title(figure, title)
+    return figure
+
+
 def write_title(figure, title: str) -> None:
     """Write the title of a figure at its upper left, its lines wrapped to the width."""
     title = wrapped_title(title, figure.get_size_inches()[0])

@@ -293,8 +293,11 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
         which = (
             "Each class" if len(found) == len(names) else f"{len(found)} of {len(names)} classes"
         )
-        write_title(figure, f"{answer['label']}: test rows of {which.lower()}, easiest first")
-    return figure, found
+        title = f"{answer['label']}: test rows of {which.lower()}, easiest first"
+        write_title(figure, title)
+    shares = zip(found["class"], found["right_percent"], strict=True)
+    words = join_words([f"{name} {share:.0f} %" for name, share in shares])
+    return describe(figure, f"{title}. Right: {words}."), found
 
 
 def _is_near(baseline: float, values: pd.Series) -> bool:

@@ -19,6 +19,7 @@ from workflow_lib.report.style import (
     applied_style,
     plain_name,
     save_figure,
+    without_data,
     wrapped,
     write_title,
 )
@@ -80,11 +81,9 @@ def draw_effects(effects: list[Mapping]):
     """
     from matplotlib.figure import Figure
 
+    if not effects:
+        return without_data("No effects of inputs are drawn")
     with applied_style():
-        if not effects:
-            figure = Figure(figsize=(WIDTH, 0.8))
-            write_title(figure, "No effects of inputs are drawn")
-            return figure
         width = WIDTH * max(len(effects), 2) / 3
         figure = Figure(figsize=(width, PANEL_HEIGHT + 1.1), layout="constrained")
         panels = figure.subplots(1, len(effects), squeeze=False)[0]

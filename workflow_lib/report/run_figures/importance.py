@@ -27,6 +27,7 @@ from workflow_lib.report.style import (
     applied_style,
     plain_name,
     save_figure,
+    without_data,
     write_title,
 )
 
@@ -43,7 +44,10 @@ def run(answer: str | Path, importance: str | Path, files: Mapping[str, str | Pa
     found = json.loads(Path(answer).read_text(encoding="utf-8"))
     tree = read_artifact(importance, "importance")
     if tree.get("reason"):
-        frame, figure = pd.DataFrame(columns=list(COLUMNS)), _without_bars(tree["reason"])
+        frame, figure = (
+            pd.DataFrame(columns=list(COLUMNS)),
+            without_data(f"No importance of inputs: {tree['reason']}", WIDTH),
+        )
     else:
         frame = main_rows(importance_frame(tree, str(importance)))
         figure = draw_importance(frame, found["label"], int(tree["n_rows"]), int(tree["n_train"]))
@@ -98,15 +102,6 @@ def draw_importance(frame: pd.DataFrame, label: str, n_rows: int, n_train: int):
         if len(frame) > len(shown):
             notes += f"; {len(frame) - len(shown)} more in importance.csv"
         write_title(figure, f"Which inputs matter to {label} ({error})\n{notes}")
-    return figure
-
-
-def _without_bars(reason: str):
-    from matplotlib.figure import Figure
-
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, 0.8))
-        write_title(figure, f"No importance of inputs: {reason}")
     return figure
 
 

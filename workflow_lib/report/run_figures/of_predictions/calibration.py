@@ -1,11 +1,7 @@
-"""How often intervals of each level hold an output, and how residuals depend on the prediction.
-
-Of classes: how often a class is right that is predicted with a given probability.
-"""
+"""How often intervals of each level hold an output, and how residuals depend on the prediction."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,13 +9,14 @@ import numpy as np
 from workflow_lib.report.calibration_splits import draw_points, splits_of
 from workflow_lib.report.figure_words import describe
 from workflow_lib.report.figures.residuals_novelty import MAX_RESIDUAL_RATIO, running_median
-from workflow_lib.report.labels import count_of, join_words
+from workflow_lib.report.labels import count_of
 from workflow_lib.report.output_errors import output_errors
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     applied_style,
     plain_name,
+    without_data,
     wrapped,
     write_title,
 )
@@ -29,8 +26,7 @@ CAPTION = (
     "Calibration: the share of test rows of all splits that intervals of each level, made from "
     "other rows, hold; the band is that of twice the binomial standard deviation. Residuals: true "
     "minus predicted; half of the rows lie between the lines. Their spread grows or falls where "
-    "its rank correlation with the prediction has p < 0.01. Of classes: the share of right ones "
-    "against their predicted probability, in groups of equally many rows."
+    "its rank correlation with the prediction has p < 0.01."
 )
 
 WIDTH = 7.8
@@ -43,24 +39,15 @@ RISK = 0.01
 """A p value of the rank correlation of |residual| and prediction below it is noted."""
 
 MIN_ROWS = 10
-"""Rows of a group of equally certain rows, and rows without which no spread is compared."""
-
-MAX_GROUPS = 10
+"""Distinct rows without which no spreads are compared."""
 
 
 def draw(calibration: Mapping, names: Sequence[str], label: str):
-    """Return the figure: two panels for each output, or one for classes."""
-    from matplotlib.figure import Figure
-
+    """Return the figure: two panels for each output."""
     splits = splits_of(calibration)
-    is_of_classes = any("certainty" in split for split in splits)
+    if not splits or not splits[0]["truth"].shape[1]:
+        return without_data("No output that is a number")
     with applied_style():
-        if is_of_classes:
-            return _draw_classes(splits, label)
-        if not splits or not splits[0]["truth"].shape[1]:
-            figure = Figure(figsize=(WIDTH, 0.8))
-            write_title(figure, "Neither intervals nor probabilities of classes are drawn")
-            return figure
         return _draw_outputs(calibration, splits, names, label)
 
 
@@ -185,55 +172,3 @@ def spread_trend(rows: np.ndarray, predicted: np.ndarray, sizes: np.ndarray) -> 
     if not spearmanr(predicted, sizes).pvalue < RISK or not low > 0 or not high > 0:
         return ""
     return f"spread {'grows' if high > low else 'falls'}: \u00d7 {high / low:.2g}"
-
-
-def _draw_classes(splits: Sequence[Mapping], label: str):
-    """Return the reliability diagram: the share of right classes against their probability."""
-    from matplotlib.figure import Figure
-
-    certainty = np.concatenate([split["certainty"] for split in splits])
-    known = ~np.isnan(certainty)
-    pairs = [split["true_classes"] == split["predicted_classes"] for split in splits]
-    right, certainty = np.concatenate(pairs)[known], certainty[known]
-    weights = row_weights(np.concatenate([split["rows"] for split in splits])[known])
-    n_rows = round(weights.sum())
-    figure = Figure(figsize=(5.2, 4.0), layout="constrained")
-    title = f"{label}: how often a class is right that is predicted with a probability"
-    basis = f"{count_of(n_rows, 'distinct test row')} of {count_of(len(splits), 'split')}"
-    if not n_rows:
-        write_title(figure, f"{title}\nNo test row has a calibrated probability")
-        return figure
-    order = np.argsort(certainty, kind="stable")
-    reached = np.cumsum(weights[order]) - 0.5 * weights[order]
-    n_groups = min(max(n_rows // MIN_ROWS, 1), MAX_GROUPS)
-    group = np.minimum((n_groups * reached / weights.sum()).astype(int), n_groups - 1)
-    sums = [
-        np.bincount(group, weights[order] * values, n_groups)
-        for values in (np.ones(len(order)), certainty[order], right[order])
-    ]
-    filled = sums[0] > 0
-    counts, means, shares = (
-        sums[0][filled],
-        *(100 * each[filled] / sums[0][filled] for each in sums[1:]),
-    )
-    axis = figure.subplots()
-    axis.plot([0, 100], [0, 100], color="#000000", linewidth=1, label="as often as stated")
-    widths = 2 * np.sqrt(shares * (100 - shares) / counts)
-    bars = np.array(
-        [shares - np.maximum(shares - widths, 0), np.minimum(shares + widths, 100) - shares]
-    )
-    appearance = {"color": BASE_COLOR, "marker": "o", "capsize": 3}
-    axis.errorbar(
-        means, shares, bars, label="test rows, \u00b1 2 standard deviations", **appearance
-    )
-    low = 10 * math.floor(min(means.min(), (shares - bars[0]).min()) / 10)
-    axis.set_xlim(low, 100)
-    axis.set_ylim(low, 101)
-    axis.set_xlabel("probability of the predicted class (%)")
-    axis.set_ylabel("right (%)")
-    figure.legend(loc="outside lower left", ncols=2)
-    write_title(figure, f"{title}\n{basis}")
-    said = [f"{share:.0f} % at {mean:.0f} %" for mean, share in zip(means, shares, strict=True)]
-    off = np.average(np.abs(means - shares), weights=counts)
-    words = f"Right of rows at a predicted probability: {join_words(said)}; off by {off:.1f} points"
-    return describe(figure, f"{title}. {basis}. {words} on average.")
