@@ -10,8 +10,9 @@ from sklearn.metrics import (
 )
 
 from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.protocol.output_errors import CLASS_MEASURES, output_errors
+from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import format_in_unit
-from workflow_lib.report.output_errors import CLASS_MEASURES, output_errors
 
 
 def test_errors_of_outputs_are_means_over_the_splits(tmp_path):
@@ -19,7 +20,7 @@ def test_errors_of_outputs_are_means_over_the_splits(tmp_path):
     for k in range(3):
         tree[f"split-{k}"]["truth"][:, 2] = 0.1
         tree[f"split-{k}"]["reference"][2] = 0.0
-    frame = output_errors(tree, ["a", "a", "=c"])
+    frame = output_errors(splits_of(tree), ["a", "a", "=c"])
     for place in range(2):
         expected = []
         for k in range(3):
@@ -50,7 +51,7 @@ def test_errors_of_classes_are_means_over_the_splits_that_have_them():
         }
         for k in range(2)
     }
-    frame = output_errors(tree, ["a", "b", "c"])
+    frame = output_errors(list(tree.values()), ["a", "b", "c"])
     by_split = np.array(
         [
             precision_recall_fscore_support(

@@ -11,13 +11,14 @@ import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
+from workflow_lib.core.result_cells import frame_as_csv
 from workflow_lib.core.seeds import derive_seed
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.items.group_names import SELECTED, item_group, requested_weak_size, size_group
 from workflow_lib.measures.metrics import training_mean_errors
 from workflow_lib.models.class_decoding import DISTANCES, nearest_scores
-from workflow_lib.report.output_errors import output_errors
-from workflow_lib.report.results import write_frame
+from workflow_lib.protocol.output_errors import output_errors
 from workflow_lib.table.saved_model import SCORES
 from workflow_lib.uncertainty.class_sets import ClassSets
 from workflow_lib.uncertainty.conformal import (
@@ -120,7 +121,7 @@ def run(
         training rows, where there are many, that determines the unit and the limit of novelty.
     table : path or None, default=None
         Where the errors of each output or class are written as CSV
-        (`workflow_lib.report.output_errors`); None for nowhere.
+        (`workflow_lib.protocol.output_errors`); None for nowhere.
 
     Raises
     ------
@@ -180,8 +181,9 @@ def run(
         output, tree, "calibration", seed=seed, inputs=sources, allow_nan=NOT_ALWAYS_FINITE
     )
     if table is not None:
+        parts = [tree[f"split-{number}"] for number in range(len(tested))]
         names = data["names"]["classes" if "classes" in data else "outputs"]
-        write_frame(table, output_errors(tree, json.loads(names)))
+        write_text(table, frame_as_csv(output_errors(parts, json.loads(names))))
 
 
 @dataclass(frozen=True)

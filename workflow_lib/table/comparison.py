@@ -167,13 +167,14 @@ class Answer:
     def outputs(self) -> pandas.DataFrame:
         """The errors of the winner for each output or class, in the unit of the output as well.
 
-        As of `workflow_lib.report.output_errors.output_errors`.
+        As of `workflow_lib.protocol.output_errors.output_errors`.
         """
         from workflow_lib.core.artifacts import read_artifact
-        from workflow_lib.report.output_errors import output_errors
+        from workflow_lib.protocol.output_errors import output_errors
+        from workflow_lib.report.calibration_splits import splits_of
 
         file = self._run.file(f"results/{self._run.name}/calibration.h5")
-        return output_errors(read_artifact(file, "calibration"), self._names)
+        return output_errors(splits_of(read_artifact(file, "calibration")), self._names)
 
     @cached_property
     def model(self) -> SavedModel:

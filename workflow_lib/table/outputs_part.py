@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from workflow_lib.protocol.output_errors import output_errors
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
     MINUS,
@@ -13,7 +14,6 @@ from workflow_lib.report.labels import (
     format_in_unit,
     range_in_words,
 )
-from workflow_lib.report.output_errors import output_errors
 from workflow_lib.report.table_markup import Block, Layout
 
 OUTPUTS = {
@@ -40,7 +40,7 @@ def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> La
 
     `calibration` is the tree of a "calibration" artifact, and `label` that of its method. Outputs
     without a name have numbers from 1. The measures are those of
-    `workflow_lib.report.output_errors.output_errors`.
+    `workflow_lib.protocol.output_errors.output_errors`.
     """
     splits = splits_of(calibration)
     if not splits:
@@ -57,7 +57,7 @@ def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> La
         else ("Each output", OUTPUTS, ABOUT_OUTPUTS)
     )
     rows = []
-    for row in output_errors(calibration, names).to_dict("records"):
+    for row in output_errors(splits, names).to_dict("records"):
         texts = []
         for measure in measures:
             write = format_in_unit if measure.startswith("rmse") else format_error

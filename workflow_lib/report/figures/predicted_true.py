@@ -11,10 +11,10 @@ import pandas as pd
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
+from workflow_lib.protocol.output_errors import output_errors
 from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
 from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import MINUS, MISSING
-from workflow_lib.report.output_errors import output_errors
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -70,7 +70,7 @@ class OutputPanel:
     interval of its row, are arrays (m,). ``band`` (k, 3) has predictions, in order, and the lower
     and upper ends of the intervals around them at the median novelty of the test rows; None where
     there are no intervals. ``relative_error`` and ``r_squared`` are means over splits
-    (`workflow_lib.report.output_errors`); both are NaN for a constant output.
+    (`workflow_lib.protocol.output_errors`); both are NaN for a constant output.
     """
 
     name: str
@@ -128,7 +128,7 @@ def output_panels(calibration: Mapping, names: Mapping, location: str | Path) ->
     novelty = float(np.median(np.concatenate([split["novelty"] for split in splits])))
     panels = []
     named = json.loads(names["outputs"])
-    errors = output_errors(calibration, named)
+    errors = output_errors(splits, named)
     for index, name in enumerate(named):
         known = ~np.isnan(truth[:, index])
         panels.append(

@@ -87,6 +87,15 @@ def run(
         save_figure(figure, *(files[name][suffix] for suffix in ("svg", "png", "csv")))
 
 
+def by_figure(paths: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return paths by figure and suffix, of which ``methods_svg`` and others are the names."""
+    found: dict[str, dict[str, str]] = {}
+    for name, path in paths.items():
+        figure, suffix = name.rsplit("_", 1)
+        found.setdefault(figure, {})[suffix] = path
+    return found
+
+
 def method_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataFrame:
     """Return the error of each method of the leaderboard in each split, best method first.
 

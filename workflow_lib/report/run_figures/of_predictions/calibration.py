@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from workflow_lib.protocol.output_errors import output_errors
 from workflow_lib.report.calibration_splits import draw_points, splits_of
 from workflow_lib.report.figure_words import describe
 from workflow_lib.report.figures.residuals_novelty import MAX_RESIDUAL_RATIO, running_median
 from workflow_lib.report.labels import count_of
-from workflow_lib.report.output_errors import output_errors
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -54,7 +54,7 @@ def draw(calibration: Mapping, names: Sequence[str], label: str):
 def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequence, label: str):
     from matplotlib.figure import Figure
 
-    errors = output_errors(calibration, names)["relative_error"].fillna(-1.0).to_numpy()
+    errors = output_errors(splits, names)["relative_error"].fillna(-1.0).to_numpy()
     shown = list(range(len(names)))
     title = f"{label}: calibration and residuals of each output"
     if len(shown) > MAX_OUTPUTS:

@@ -7,23 +7,24 @@ mean and the standard deviation over the splits are given.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from workflow_lib.report.calibration_splits import splits_of
+if TYPE_CHECKING:
+    import pandas
 
 OUTPUT_MEASURES = ("relative_error", "r_squared", "rmse", "rmse_of_training_mean")
 CLASS_MEASURES = ("recall", "precision", "f1")
 
 
-def output_errors(calibration: Mapping, names: Sequence[str]) -> pd.DataFrame:
+def output_errors(splits: Sequence[Mapping], names: Sequence[str]) -> pandas.DataFrame:
     """Return a row for each output, or for each class where the outputs are classes.
 
     Parameters
     ----------
-    calibration : mapping
-        The tree of a "calibration" artifact.
+    splits : sequence of mappings
+        Those of a "calibration" artifact (`workflow_lib.table.calibration_stage`).
     names : sequence of str
         Of the outputs, or of the classes.
 
@@ -45,7 +46,9 @@ def output_errors(calibration: Mapping, names: Sequence[str]) -> pd.DataFrame:
 
         What is not defined, such as the R^2 of a constant output, is NaN and left out of means.
     """
-    splits = splits_of(calibration)
+    # Imported here, because it takes longer to load than all else.
+    import pandas
+
     if any("true_classes" in split for split in splits):
         first, measures = "class", _of_classes(splits, len(names))
         known = [np.eye(len(names), dtype=bool)[split["true_classes"]] for split in splits]
@@ -58,7 +61,7 @@ def output_errors(calibration: Mapping, names: Sequence[str]) -> pd.DataFrame:
     _, index = np.unique(np.concatenate([split["rows"] for split in splits]), return_index=True)
     columns["n_rows"] = np.vstack(known)[index].sum(axis=0)
     columns["n_splits"] = (~np.isnan(next(iter(measures.values())))).sum(axis=0)
-    return pd.DataFrame(columns)
+    return pandas.DataFrame(columns)
 
 
 def _of_outputs(splits: Sequence[Mapping]) -> dict[str, np.ndarray]:
@@ -102,5 +105,6 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 def _mean_and_deviation(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the means and standard deviations over splits, of the values that are defined."""
-    frame = pd.DataFrame(values)
-    return frame.mean().to_numpy(), frame.std(ddof=1).to_numpy()
+    n_known = (~np.isnan(values)).sum(axis=0)
+    means = _ratio(np.nansum(values, axis=0), n_known)
+    return means, np.sqrt(_ratio(np.nansum((values - means) ** 2, axis=0), n_known - 1))
