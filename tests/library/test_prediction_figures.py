@@ -107,4 +107,7 @@ def test_an_svg_holds_what_it_shows_in_words(tmp_path):
     del figure.description
     # The default has the title, every panel and the numbers.
     default = in_words(figure)
-    assert default.startswith("Method: calibration") and " b: held as often as" in default
+    assert (
+        default.startswith("Method: calibration")
+        and " b: held by intervals from other rows " in default
+    )

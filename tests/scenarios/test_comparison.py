@@ -1,6 +1,7 @@
 """The comparison from Python finds what the three commands of the workflow find."""
 
 import json
+import re
 from pathlib import Path
 
 import h5py
@@ -63,7 +64,7 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 def test_every_number_is_that_of_the_workflow(answers):
     folder, answer = answers
     results, ours = folder / "results" / NAME, answer._run.folder / "results" / NAME
-    for name in ("scores.csv", "choices.csv", "coordinates.csv"):
+    for name in ("scores.csv", "choices.csv", "coordinates.csv", "outputs.csv"):
         assert (ours / name).read_bytes() == (results / name).read_bytes(), name
     assert answer.content == json.loads((results / "answer.json").read_text())
     assert (ours / "importance.csv").read_bytes() == (results / "importance.csv").read_bytes()
@@ -101,6 +102,20 @@ def test_an_answer_is_shown_as_text_and_as_pages(answers, tmp_path):
     for anchor in ("answer", "leaderboard", "importance", "intervals", "data-profile"):
         assert f'id="{anchor}"' in page
     assert "snakemake" not in page and page.count("<svg") + page.count("data:image") >= 2
+
+
+def test_every_picture_of_a_table_is_described_with_its_numbers(answers, tmp_path):
+    folder, answer = answers
+    answer.report(tmp_path / "page.html")
+    for path in (tmp_path / "page.html", folder / "results" / NAME / "report.html"):
+        images = re.findall(r"<img [^>]*>", path.read_text())
+        words = [re.search(r'alt="([^"]*)"', image)[1] for image in images]
+        assert len(images) >= 6 and len(set(words)) == len(words)
+        for text in words:
+            assert re.search(r"\d", text) and len(text) > 60, text
+    held = answer.outputs["rmse"] / answer.outputs["rmse_of_training_mean"]
+    assert list(answer.outputs["output"]) == REQUEST["outputs"]
+    assert list(held) == pytest.approx(list(answer.outputs["relative_error"]), rel=0.2)
 
 
 def test_a_table_may_be_a_data_frame():

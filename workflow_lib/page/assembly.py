@@ -110,6 +110,9 @@ def run(
     for name, experiment in experiments.items():
         settings = experiment["settings"]
         dataset = datasets[settings["dataset"]]
+        if own := experiment.get("own"):
+            names = read_artifact(dataset["artifact"], "dataset")["names"]
+            experiment = experiment | {"settings": without_repeated(settings, names)}
         section, verdicts[name] = experiment_section(
             name,
             experiment,
@@ -130,13 +133,12 @@ def run(
             published=published,
             contents=items,
         )
-        if experiment.get("own"):
-            names = read_artifact(dataset["artifact"], "dataset")["names"]
+        if own:
             leading += answer_part(
                 name=name,
                 output_names=json.loads(names.get("classes", names["outputs"])),
                 folder=folder,
-                **experiment["own"],
+                **own,
             )
     equivalence_checks = {
         name: experiment["equivalence_checks"]
@@ -178,6 +180,18 @@ def run(
         leading=leading,
         following=following,
     )
+
+
+def without_repeated(settings: Mapping, names: Mapping) -> dict:
+    """Return the settings of an experiment on a user table without the figure that its answer
+    repeats: predictions of up to two outputs, by the `names` of the dataset."""
+    is_repeated = "classes" not in names and len(json.loads(names["outputs"])) <= 2
+    figures = [
+        figure
+        for figure in settings["figures"]
+        if not (is_repeated and figure["kind"] == "predicted_true")
+    ]
+    return {**settings, "figures": figures}
 
 
 def experiment_section(

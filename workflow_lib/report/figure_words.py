@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -41,18 +42,19 @@ def in_words(figure) -> str:
     words = getattr(figure, "description", None)
     if words is None:
         said = []
-        for panel, rows in figure_data(figure).groupby("panel", sort=False):
+        for axis in getattr(figure, "axes", ()):
+            rows = figure_data(SimpleNamespace(axes=[axis]))
             rows = rows[rows["kind"] != "area"]
             rows = rows[(rows["series"] != "") | (rows["series"] == "").all()]
             groups = rows.groupby(["series", "kind"], sort=False)
-            parts = [_series_in_words(*key, of_series) for key, of_series in groups]
+            parts = [_series_in_words(axis, *key, of_series) for key, of_series in groups]
+            parts = [part for part in parts if part]
             if len(parts) > MAX_SERIES:
                 parts[MAX_SERIES:] = [f"{len(parts) - MAX_SERIES} more"]
-            # A panel without a title has its number.
-            axis = figure.axes[int(panel) - 1] if panel.isdecimal() else None
-            labels = [axis.get_ylabel(), axis.get_xlabel()] if axis else [panel]
+            title = " ".join(axis.get_title(loc="left").split()) or axis.get_title()
+            labels = [title] if title else [axis.get_ylabel(), axis.get_xlabel()]
             name = " against ".join(label for label in labels if label)
-            said.append(f"{name}: {'; '.join(parts)}".removeprefix(": "))
+            said += [f"{name}: {'; '.join(parts)}".removeprefix(": ")] if parts else []
         if len(said) > MAX_PANELS:
             said[MAX_PANELS:] = [f"{len(said) - MAX_PANELS} more panels"]
         sentences = [figure.get_suptitle(), *said] if said else []
@@ -60,23 +62,42 @@ def in_words(figure) -> str:
     return _CONTROLS.sub(" ", words.replace(r"\$", "$")).strip()
 
 
-def _series_in_words(series: str, kind: str, rows: pd.DataFrame) -> str:
-    """Return the values of a line or of other parts of a panel, after their label."""
+def _series_in_words(axis, series: str, kind: str, rows: pd.DataFrame) -> str:
+    """Return the values of a line or of other parts of a panel, after their label; nothing of the
+    line where both coordinates are equal, which guides the eye."""
     x, y = (rows[name].to_numpy(float) for name in ("x", "y"))
+    if kind == "line" and np.array_equal(x, y):
+        return ""
     if kind in ("bar", "cell"):
         y = rows["high"].to_numpy(float)
+    if kind == "line":
+        x, y = x[~np.isnan(x + y)], y[~np.isnan(x + y)]
     known = y[~np.isnan(y)]
     label = f"{series} " if series else ""
     if not len(known):
         return f"{label}no values"
-    if kind == "line" and len(rows) <= MAX_VALUES:
-        pairs = (f"{height:.3g} at {place:.3g}" for place, height in zip(x, y, strict=True))
-        return f"{label}{', '.join(pairs)}"
+    if kind == "line":
+        values = [f"{height:.3g} at {_place(axis, place)}" for place, height in zip(x, y)]
+        if len(values) <= MAX_VALUES:
+            return f"{label}{', '.join(values)}"
     between = f"{known.min():.3g} to {known.max():.3g}"
     if kind == "line":
-        ends = f"{y[0]:.3g} at {x[0]:.3g}, {y[-1]:.3g} at {x[-1]:.3g}"
-        return f"{label}{ends}, in all {between}"
+        return f"{label}{values[0]}, {values[-1]}, in all {between}"
     return f"{label}{count_of(len(known), kind)}, {between}"
+
+
+def _place(axis, x: float) -> str:
+    """Return a place on the horizontal axis: the tick that it belongs to, where these are fixed, as
+    the marks of several lines stand beside it."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator
+
+    locator, formatter = axis.xaxis.get_major_locator(), axis.xaxis.get_major_formatter()
+    if not isinstance(locator, FixedLocator) or not len(locator.locs):
+        return f"{x:.3g}"
+    nearest = int(np.argmin(np.abs(np.asarray(locator.locs) - x)))
+    if isinstance(formatter, FixedFormatter) and nearest < len(formatter.seq):
+        return formatter.seq[nearest].replace("\n", " ")
+    return f"{locator.locs[nearest]:.5g}"
 
 
 def words_of(path: str | Path) -> str:

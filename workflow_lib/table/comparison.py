@@ -273,10 +273,11 @@ class Answer:
         return "\n".join([*headline_lines(self.headline), "", board])
 
     def _repr_html_(self) -> str:
+        from workflow_lib.report.figure_words import words_of
         from workflow_lib.report.render import data_address
 
         pictures = (
-            f'<img alt="{escape(name)}" style="max-width: 100%" '
+            f'<img alt="{escape(words_of(files["svg"]))}" style="max-width: 100%" '
             f'src="{data_address(files["svg"], "image/svg+xml")}">'
             for name, files in self._figures.items()
             if name in ("methods", "outputs")
