@@ -134,6 +134,8 @@ def test_intervals_are_of_all_splits_and_coverage_of_each_by_other_rows(tmp_path
     for number, (part, expected) in enumerate(zip(parts, of_splits, strict=True)):
         np.testing.assert_array_equal(part["held"], expected)
         np.testing.assert_allclose(tree["coverage"][number], np.nanmean(expected, axis=0))
+        known = ~np.isnan(expected)
+        np.testing.assert_array_equal((part["levels_that_hold"] < 0.9)[known], expected[known])
     thirds = coverage_by_thirds(np.concatenate(of_splits), pooled.novelty, pooled.rows)
     np.testing.assert_array_equal(tree["thirds"]["of_novelty"], thirds)
     assert tree["thirds"]["of_predicted"].shape == tree["thirds"]["of_width"].shape == (3, 3)

@@ -11,6 +11,7 @@ from workflow_lib.uncertainty.conformal import (
     coverage_by_thirds,
     half_widths,
     held_by_other_rows,
+    levels_that_hold,
     pooled_half_widths,
     row_weights,
     rows_needed,
@@ -260,3 +261,19 @@ def test_intervals_of_ninety_percent_contain_ninety_percent_of_new_outputs(noise
     assert ((0.87 <= of_new_rows) & (of_new_rows <= 0.93)).all(), of_new_rows
     # Halves of 15 rows give 15/16 of coverage where 0.9 is requested.
     assert np.abs(measured - 15 / 16).max() < 0.03, measured
+
+
+def test_levels_that_hold_are_those_of_the_half_widths():
+    random = np.random.default_rng(0)
+    residuals, tested = random.normal(size=(30, 2)), random.normal(size=(20, 2))
+    residuals[:3, 0], tested[0, 1] = np.nan, np.nan
+    # Some rows were tested by several splits.
+    weights = row_weights(np.arange(30) % 21)
+    found = levels_that_hold(residuals, weights, tested)
+    for level in (0.1, 0.45, 0.8, 0.95):
+        is_held = np.abs(tested) <= half_widths(residuals, level, weights)
+        np.testing.assert_array_equal(
+            (found < level)[~np.isnan(tested)], is_held[~np.isnan(tested)]
+        )
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(tested))
+    assert np.isnan(levels_that_hold(residuals[:0], weights[:0], tested)).all()

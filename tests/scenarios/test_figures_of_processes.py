@@ -1,11 +1,14 @@
 """Every figure can be read and has the same bytes, whatever the process that draws it."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
 from each_case import each_case
 from matplotlib.image import imread
 from test_figures_contract import DRAWINGS, KINDS, OF_A_RUN, draw_in_a_process, write_samples
+
+from workflow_lib.report.figure_words import words_of
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +28,13 @@ def test_a_figure_and_its_numbers_have_the_same_bytes_in_every_process(drawn, ki
     ]
     assert {".svg", ".png"} <= written[0].keys()
     assert written[0] == written[1]
+
+
+@each_case("kind", KINDS)
+def test_a_figure_is_described_with_its_numbers(drawn, kind):
+    words = words_of(drawn[0] / f"{kind}.svg")
+    assert bool(re.search(r"\d", words)) == (kind not in DRAWINGS)
+    assert "nan" not in words.lower().split()
 
 
 @each_case("kind", KINDS)

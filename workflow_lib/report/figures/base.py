@@ -33,6 +33,9 @@ and may have
 ``PREDICTS``
     the kind of outputs whose predictions it shows; the first figure of each kind opens the report.
 
+The figure is described in words with its numbers, for readers who cannot see it, from its title and
+what it draws; `workflow_lib.report.figure_words.describe` gives it other words.
+
 All but ``draw`` are literals. They and the parameters are read from the source, because importing
 the plotting library takes seconds, and every command needs them.
 """
