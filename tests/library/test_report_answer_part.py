@@ -316,7 +316,10 @@ def test_intervals_of_many_outputs_are_folded(tmp_path):
     html = answer_part(write_answer(tmp_path), "assay", calibration=few)[2].html
     assert "<details>" not in html
     many = write_calibration(tmp_path, [1.0] * 21, [[0.9] * 21])
-    html = answer_part(write_answer(tmp_path), "assay", calibration=many)[2].html
+    answer, _, section, _ = answer_part(write_answer(tmp_path), "assay", calibration=many)
+    html = section.html
+    first = "All 21 outputs: R\u00b2 from 0.75 to 0.75, median 0.75"
+    assert f"<summary>{first}</summary>" in answer.html
     assert "<summary>All 21 outputs</summary>" in html
     parse(html)
 

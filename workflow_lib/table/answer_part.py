@@ -91,7 +91,7 @@ def answer_part(
     inputs = [] if importance is None else _importance(importance, content, figures, folder, shown)
     tree = {} if calibration is None else read_artifact(calibration, "calibration")
     outputs = outputs_layout(tree, output_names, content["label"])
-    sections = [answer_section(content, shown, outputs), leaderboard_section(content), *inputs]
+    sections = [answer_section(content, shown, *outputs), leaderboard_section(content), *inputs]
     if tree:
         drawn = prediction_figures(figures or {}, folder)
         if np.size(tree["half_widths"]):
@@ -155,14 +155,15 @@ def answer_section(
     answer: Mapping,
     figures: Mapping[str, Mapping] | None = None,
     outputs: Layout | None = None,
+    range_of_outputs: str = "",
 ) -> Section:
     """Return the answer in large type, its figures, the other sentences and the notes.
 
-    The table `outputs` has the errors of each output or class.
+    The table `outputs` has the errors of each output or class; a long one is folded under the words
+    `range_of_outputs`.
     """
     headline, *others = answer["sentences"]
-    n_outputs = len(outputs.blocks[0].rows) if outputs else 0
-    noun = "classes" if outputs and outputs.row_heading == "Class" else "outputs"
+    is_long = outputs is not None and len(outputs.blocks[0].rows) > MAX_OUTPUTS
     return section(
         "answer",
         "The answer",
@@ -170,7 +171,7 @@ def answer_section(
         headline=headline,
         figures=figures or {},
         outputs=html_markup(outputs) if outputs else "",
-        folded=_folded(n_outputs, noun),
+        folded=range_of_outputs if is_long else "",
         sentences=others,
         notes=answer.get("notes"),
     )
@@ -340,9 +341,9 @@ def data_profile_section(facts: Mapping) -> Section:
     )
 
 
-def _folded(n_outputs: int, noun: str = "outputs") -> str:
+def _folded(n_outputs: int) -> str:
     """Return the words under which a table of so many outputs is folded, none where it is not."""
-    return f"All {n_outputs} {noun}" if n_outputs > MAX_OUTPUTS else ""
+    return f"All {n_outputs} outputs" if n_outputs > MAX_OUTPUTS else ""
 
 
 def next_section(answer: Mapping, name: str) -> Section:

@@ -35,8 +35,11 @@ ABOUT_CLASSES = (
 )
 
 
-def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> Layout | None:
-    """Return the table of the errors of each output or class; None where there are neither.
+def outputs_layout(
+    calibration: Mapping, names: Sequence[str], label: str
+) -> tuple[Layout | None, str]:
+    """Return the table of the errors of each output or class, and the range of one measure in
+    words, under which a long table is folded. There is no table where there are neither.
 
     `calibration` is the tree of a "calibration" artifact, and `label` that of its method. Outputs
     without a name have numbers from 1. The measures are those of
@@ -44,20 +47,21 @@ def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> La
     """
     splits = splits_of(calibration)
     if not splits:
-        return None
+        return None, ""
     is_of_classes = "true_classes" in splits[0]
     if not is_of_classes:
         d = splits[0]["truth"].shape[1]
         names = [*names, *(f"output {n + 1}" for n in range(len(names), d))][:d]
     if not len(names):
-        return None
+        return None, ""
     title, measures, about = (
         ("Each class", CLASSES, ABOUT_CLASSES)
         if is_of_classes
         else ("Each output", OUTPUTS, ABOUT_OUTPUTS)
     )
     rows = []
-    for row in output_errors(splits, names).to_dict("records"):
+    frame = output_errors(splits, names)
+    for row in frame.to_dict("records"):
         texts = []
         for measure in measures:
             write = format_in_unit if measure.startswith("rmse") else format_error
@@ -65,7 +69,14 @@ def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> La
             texts.append(text.replace("-", MINUS) if row[measure] < 0 else text)
         rows.append((str(row[title.split()[1]]), [*texts, str(row["n_rows"])]))
     n_test = range_in_words([len(split["rows"]) for split in splits])
-    return Layout(
+    measure, name = ("f1", "F1") if is_of_classes else ("r_squared", "R\u00b2")
+    words = f"All {len(rows)} {'classes' if is_of_classes else 'outputs'}"
+    if frame[measure].notna().any():
+        low, middle, high = (
+            f"{value:.2f}".replace("-", MINUS) for value in frame[measure].quantile([0, 0.5, 1])
+        )
+        words += f": {name} from {low} to {high}, median {middle}"
+    layout = Layout(
         f"{title}, with {label}",
         title.split()[1].capitalize(),
         [*measures.values(), "Distinct test rows"],
@@ -75,3 +86,4 @@ def outputs_layout(calibration: Mapping, names: Sequence[str], label: str) -> La
             f"{n_test} test rows each. {about}"
         ],
     )
+    return layout, words

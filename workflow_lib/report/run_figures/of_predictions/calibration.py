@@ -82,7 +82,7 @@ def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequen
         upper.set_title(heading, loc="left", fontsize=9)
         held = _draw_coverage(upper, rows, parts["levels_that_hold"][known, output])
         trend = _draw_residuals(lower, rows, predicted, residuals, MAX_POINTS // len(shown))
-        lower.set_title(trend or "no trend of the spread", loc="left", fontsize=8)
+        lower.set_title(trend or "no clear trend of the spread", loc="left", fontsize=8)
         if not column:
             upper.set_ylabel("held (%)", fontsize=9)
             lower.set_ylabel("true \u2212 predicted", fontsize=9)
