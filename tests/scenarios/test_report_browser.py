@@ -5,6 +5,7 @@ import csv
 import html
 import json
 import re
+import struct
 from html.parser import HTMLParser
 
 import pytest
@@ -12,7 +13,7 @@ from browser import needs_browser, page_in_browser
 from report_samples import METHODS
 
 from workflow_lib.page.page import write_report
-from workflow_lib.report.render import html_markup, section
+from workflow_lib.report.render import html_markup, packed, section
 from workflow_lib.report.table_markup import LOWER_MARK, Block, Entry, Layout
 
 pytestmark = needs_browser
@@ -81,6 +82,10 @@ found.fields = document.querySelectorAll("#table-toy-small input").length;
 found.made = decodeURIComponent(document.querySelector("#methods .downloads a").href);
 found.svg = document.querySelector("#figure-toy-curve a.svg").href;
 found.image = document.querySelector("#figure-toy-curve img").src;
+var png = document.querySelector("#figure-toy-curve a.png");
+png.addEventListener("click", function (event) { event.preventDefault(); });
+png.click();
+found.png = png.href;
 var result = document.createElement("pre");
 result.id = "found";
 result.textContent = JSON.stringify(found);
@@ -133,7 +138,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     (folder / "figures").mkdir()
     (folder / "figures" / "toy-curve.svg").write_text(SVG)
-    (folder / "figures" / "toy-curve.png").write_bytes(bytes(range(256)))
+    (folder / "figures" / "toy-curve.png").write_bytes(b"not read")
     (folder / "toy-error.csv").write_text("method,mean\nm-krr,0.97 ± 0.02\n")
     (folder / "toy-error.tex").write_text("\\begin{table}\n\\end{table}\n")
     small = Layout("Small", "Method", ["n"], [Block("", [("a", [Entry("1")], [])])], [])
@@ -190,8 +195,10 @@ def seen(folder):
     path = folder / "used.html"
     # The policy of the page lets no other script run.
     text = re.sub(POLICY, "", (folder / "report.html").read_text())
-    path.write_text(text.replace("</body>", f"<script>{ACTIONS}</script></body>"))
-    dom, console = page_in_browser(path, folder)
+    # The picture is unpacked after the page is read.
+    actions = f"document.querySelector('#figure-toy-curve img').onload = () => {{ {ACTIONS} }};"
+    path.write_text(text.replace("</body>", f"<script>{actions}</script></body>"))
+    dom, console = page_in_browser(path, folder, "--virtual-time-budget=5000")
     assert console == []
     found = re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)
     return json.loads(html.unescape(found[1])) | {"dom": dom}
@@ -259,11 +266,15 @@ def test_small_tables_have_no_filter(seen):
 
 def test_the_bytes_that_links_save_are_those_of_the_files(seen, folder):
     links = Links(seen["dom"]).found
-    names = ["toy-error.csv", "toy-error.tex", "toy-curve.svg", "toy-curve.png"]
+    names = ["toy-error.csv", "toy-error.tex", "toy-curve.svg"]
     for name, address in ((name, links[name]) for name in names):
         (path,) = folder.rglob(name)
         assert base64.b64decode(address.partition(";base64,")[2]) == path.read_bytes()
     assert seen["svg"] == seen["image"]
+    kind, _, content = seen["png"].partition(",")
+    assert kind == "data:image/png;base64"
+    # Twice the size of the SVG in each direction.
+    assert struct.unpack(">II", base64.b64decode(content)[16:24]) == (80, 60)
 
 
 def test_tables_without_a_file_are_saved_as_they_stand(seen):
@@ -278,7 +289,7 @@ def test_tables_without_a_file_are_saved_as_they_stand(seen):
 
 def test_the_page_holds_a_figure_once(folder):
     page = (folder / "report.html").read_text()
-    assert page.count(base64.b64encode(SVG.encode()).decode()) == 1
+    assert page.count(packed(folder / "figures" / "toy-curve.svg")) == 1
 
 
 def test_without_a_script_everything_is_there(folder):
@@ -294,6 +305,7 @@ def test_without_a_script_everything_is_there(folder):
     links = Links(dom).found
     assert (folder / links["toy-curve.svg"]).read_text() == SVG
     assert links["toy-error.csv"].startswith("data:text/csv")
+    assert 'alt="A curve"' in dom and "its folder results/figures" in dom
 
 
 def test_only_the_script_and_styles_of_the_page_are_run(folder):

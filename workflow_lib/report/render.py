@@ -2,6 +2,7 @@
 
 import base64
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -58,10 +59,15 @@ def figure_part(figure: Mapping, folder: str | Path, **words: str) -> dict:
 
     `figure` and `words` hold ``svg`` (path) and ``caption``, and ``png`` and ``csv`` (paths) where
     they exist. A CSV without rows, that of a drawing, is not shown. To the ``alt`` that they hold,
-    the caption by default, the description in the SVG is added: it has the numbers.
+    the caption by default, the description in the SVG is added: it has the numbers. The PNG is not
+    read: ``png`` becomes its address from `folder`, as ``address`` is that of the SVG.
     """
-    address = Path(os.path.relpath(figure["svg"], folder)).as_posix()
-    shown = {"png": None, "csv": None, **figure, **words, "address": address}
+    addresses = {
+        key: Path(os.path.relpath(figure[suffix], folder)).as_posix()
+        for key, suffix in (("address", "svg"), ("png", "png"))
+        if figure.get(suffix)
+    }
+    shown = {"png": None, "csv": None, **figure, **words, **addresses}
     described = words_of(figure["svg"])
     shown["alt"] = " ".join(filter(None, [shown.get("alt", ""), described])) or shown["caption"]
     if shown["csv"] and Path(shown["csv"]).read_bytes().count(b"\n") < 2:
@@ -88,6 +94,22 @@ def data_address(path: str | Path, media_type: str) -> str:
     return f"data:{media_type};base64,{content}"
 
 
+def packed(path: str | Path) -> str:
+    """Return the bytes of a file compressed (zlib), in base64; ``page.js`` unpacks them.
+
+    The figures of a run take a sixth of the bytes that `data_address` needs for them.
+    """
+    return base64.b64encode(zlib.compress(Path(path).read_bytes(), 9)).decode("ascii")
+
+
+def has_pixels(path: str | Path) -> bool:
+    """Return whether an SVG holds an image of pixels, such as a photograph.
+
+    Its colours stay as they are on a dark page; those of other figures are turned round.
+    """
+    return b"<image" in Path(path).read_bytes()
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -98,5 +120,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"prose": prose, "file_name": lambda path: Path(path).name}
-    environment.globals["data_address"] = data_address
+    for function in (data_address, packed, has_pixels):
+        environment.globals[function.__name__] = function
     return environment

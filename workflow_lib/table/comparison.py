@@ -328,7 +328,8 @@ class Answer:
             calibration=self._run.file(f"{results}/calibration.h5"),
             output_names=self._names,
             figures=self._figures,
-            folder=".",
+            # Addresses of files that are not kept do not name where they were.
+            folder=self._run.folder,
             importance=self._importance_file,
         )
 

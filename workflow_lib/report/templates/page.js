@@ -4,6 +4,7 @@
 "use strict";
 var SCALES = {"s": 1, "ms": 1e-3, "\u00b5s": 1e-6, "\u03bcs": 1e-6};
 var MANY_ROWS = 8;
+var PNG_SCALE = 2;
 
 // A number at the beginning of a text, after "p = " or "n = ", with the scale of seconds.
 function valueOf(cell) {
@@ -180,9 +181,46 @@ document.querySelectorAll("main .wide").forEach(function (box) {
   }
 });
 
-document.querySelectorAll("figure a.svg").forEach(function (link) {
-  link.href = link.closest("figure").querySelector("img").src;
-});
+// Pictures are compressed in the page. Each is unpacked when the one before it is: the page can be
+// read at once, and all are there when it is printed.
+async function unpack() {
+  for (var picture of document.querySelectorAll("img[data-packed]")) {
+    var bytes = Uint8Array.from(atob(picture.dataset.packed), function (letter) {
+      return letter.charCodeAt(0);
+    });
+    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    var content = await new Response(stream).arrayBuffer();
+    picture.src = await address(new Blob([content], {type: "image/svg+xml"}));
+    picture.removeAttribute("data-packed");
+    offer(picture);
+  }
+}
+
+function address(blob) {
+  return new Promise(function (resolve) {
+    var reader = new FileReader();
+    reader.addEventListener("load", function () { resolve(reader.result); });
+    reader.readAsDataURL(blob);
+  });
+}
+
+// What is saved of a figure is made of the picture that is shown: the page holds it once.
+function offer(picture) {
+  var figure = picture.closest("figure");
+  var svg = figure.querySelector("a.svg"), png = figure.querySelector("a.png");
+  if (svg) { svg.href = picture.src; }
+  if (!png) { return; }
+  png.addEventListener("click", function () {
+    var canvas = document.createElement("canvas");
+    canvas.width = PNG_SCALE * picture.naturalWidth;
+    canvas.height = PNG_SCALE * picture.naturalHeight;
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    png.href = canvas.toDataURL("image/png");
+  });
+}
+
+document.querySelectorAll("figure img[src]").forEach(offer);
+unpack();
 
 // A click on a picture shows it as large as the window; Escape, or another click, closes it.
 var pictures = document.querySelectorAll("a.enlarge");
@@ -202,6 +240,7 @@ if (pictures.length && window.HTMLDialogElement) {
       event.preventDefault();
       large.src = picture.src;
       large.alt = picture.alt;
+      large.className = picture.className;
       dialog.setAttribute("aria-label", picture.alt);
       dialog.showModal();
     });
