@@ -10,6 +10,7 @@ with job(snakemake):
         scores=dict(zip(snakemake.params.experiments, snakemake.input.scores, strict=True)),
         experiments=snakemake.params.experiments,
         methods=snakemake.params.methods,
+        best={"svg": output.best_svg, "png": output.best_png, "csv": output.best_csv},
         headline={"svg": output.svg, "png": output.png, "csv": output.csv},
         curves={"svg": output.curves_svg, "png": output.curves_png, "csv": output.curves_csv},
     )

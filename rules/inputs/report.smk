@@ -18,6 +18,7 @@ def parts_cross_dataset():
     figures = {
         name: {suffix: f"{RUN_FOLDER}/figures/{name}.{suffix}" for suffix in suffixes}
         for name, suffixes in {
+            "best": ("svg", "png", "csv"),
             "headline": ("svg", "png", "csv"),
             "curves": ("svg", "png", "csv"),
             "ranks": ("svg", "png"),

@@ -178,17 +178,18 @@ def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
 def test_the_page_opens_with_what_was_run_and_counts_below(page):
     summary = page.index('<section id="summary"')
     opening = page[summary : page.index("</section>", summary)]
-    assert opening.index("This run has 1 experiment.") < opening.index("By experiment")
+    assert opening.index("1 experiment, 1 on data that stand in") < opening.index("By experiment")
+    assert "<details open" not in page
     assert "<li>OFER-GMM against m-KRR" in opening[opening.index("<details>") :]
 
 
-def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
+def test_three_sentences_and_a_picture_come_first(inputs, tmp_path):
     toy = inputs["experiments"]["toy"]
     experiments = {"toy": {"title": "Toys", "stand_in_for": "other toys", "metric": "arrmse"}}
     experiments["toy"] |= {"dataset": "toy-data", "is_made": False}
     files = {
         name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
-        for name in ("headline", "curves", "ranks", "protocol")
+        for name in ("best", "headline", "curves", "ranks", "protocol")
     }
     for paths in files.values():
         for path in paths.values():
@@ -200,13 +201,16 @@ def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
     toy["settings"]["figures"][0]["kind"] = "series"
     assembly.run(output=tmp_path / "report.html", **inputs)
     page = (tmp_path / "report.html").read_text()
-    opening = page[page.index('id="figure-headline"') : page.index("By experiment")]
-    assert 1 <= opening.count("<li>") <= 5
-    assert opening.count("<li>") == len(re.findall(r'<li>[^<]*<a href="#', opening))
+    opening = page[page.index('<section id="summary"') : page.index("By experiment")]
+    first, *folded = opening.split("<details>")
+    sentences = re.findall(r"<li>(What [^:]*:)", first)
+    assert sentences == ["What was run:", "What came out:", "What to beware of:"]
+    assert first.count("<li>") == 3 and first.count("<img src=") == first.count("<img ") == 1
+    assert "<img src=" not in "".join(folded)
     assert all(
         opening.index(first) < opening.index(second)
         for first, second in itertools.pairwise(
-            ['id="figure-headline"', "</ul>", 'id="figure-curves"', 'id="predictions"']
+            ["</ul>", 'id="figure-best"', 'id="figure-headline"', 'id="figure-curves"']
         )
     )
     assert 'download="headline.csv"' in opening
@@ -277,7 +281,7 @@ def test_the_page_states_the_findings_and_the_protocol(page):
 
 def test_a_stand_in_is_labelled_as_such_everywhere(page):
     text = "".join(parse(page).text)
-    assert "Data that stand in for those of the paper: toy." in text
+    assert "1 on data that stand in for those of the paper." in text
     assert 'these data stand in for the "videos" of the paper' in text
     assert 'Errors. Data: Toy data, standing in for the "videos" of the paper' in text
 
@@ -376,7 +380,7 @@ def test_synthetic_data_are_called_synthetic(inputs, tmp_path):
     dataset |= {"reader": "synthetic_mixture", "stand_in_for": None, "sources": []}
     assembly.run(output=tmp_path / "report.html", **inputs)
     text = "".join(parse((tmp_path / "report.html").read_text()).text)
-    assert "Simulated data: toy." in text
+    assert "1 on simulated data." in text
     assert "Simulated" in text
     assert "stand in" not in text
 

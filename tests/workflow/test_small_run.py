@@ -31,7 +31,7 @@ LOADING_TAGS = {"link", "iframe", "object", "embed", "base"}
 
 CROSS_DATASET = {
     f"{name}.{suffix}"
-    for name in ("headline", "curves", "ranks", "protocol")
+    for name in ("best", "headline", "curves", "ranks", "protocol")
     for suffix in ("svg", "png", "csv")
 } - {"ranks.csv", "protocol.csv"}
 
@@ -130,8 +130,8 @@ def test_the_report_holds_every_table_and_figure(page, first_folder):
     assert sorted(page.texts["figcaption"]) == sorted([*expected, *others])
     files = [*(first_folder / "results" / "figures").glob("*.svg")]
     assert set(page.pictures) == {path.read_bytes() for path in files}
-    for experiment in EXPERIMENTS.values():
-        assert experiment["title"] in page.texts["h2"]
+    for name, experiment in EXPERIMENTS.items():
+        assert f"{name}: {experiment['title']}" in page.texts["h2"]
     text = html.unescape((first_folder / "results" / "report.html").read_text())
     assert RUN["report"]["title"] in text and RUN["report"]["author"] in text
 

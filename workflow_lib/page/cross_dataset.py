@@ -8,17 +8,23 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_lib.report.embedding_pairs import in_words, relative_differences
-from workflow_lib.report.overview import findings, overview
+from workflow_lib.report.overview import beware, came_out, findings, overview
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences, ranks_layout
 from workflow_lib.report.ranks import rank_methods
 from workflow_lib.report.render import Section, figure_part, html_markup, section, table_part
 from workflow_lib.report.run_figures.overview import (
+    best_in_words,
     curve_points,
     curves_in_words,
     headline_in_words,
 )
 from workflow_lib.report.run_figures.protocol import numbers_of, protocol_in_words
 
+BEST = (
+    "The best method of each experiment at the largest training size: its mean error relative to "
+    "that of the reference. Ceilings cannot be the best; methods that equal the reference up to "
+    "rounding count as it. The best is chosen on the rows that it is compared on."
+)
 HEADLINE = (
     "The difference of the mean error of each method from that of the reference, relative to it, "
     "at the largest training size. Rows are experiments, with the error of the reference below the "
@@ -46,21 +52,25 @@ def opening_figures(
     unbeaten: Sequence[str],
     folder: str | Path,
 ) -> dict:
-    """Return what opens the page: ``findings`` and ``figures``, the headline and learning curves.
+    """Return what opens the page: ``sentences``, ``findings`` and ``figures``.
 
-    `experiments` and `methods` are those of `workflow_lib.report.run_figures.overview`, `files` the
-    ``svg``, ``png`` and ``csv`` of ``headline`` and ``curves``, `unbeaten` the experiments in which
-    no method beats a guess, and `folder` is that of the page.
+    The two sentences say what came out and what to beware of; the findings are more. The figures
+    are ``best``, ``headline`` and ``curves``, of which `files` holds ``svg``, ``png`` and ``csv``.
+    `experiments` and `methods` are those of `workflow_lib.report.run_figures.overview`, `unbeaten`
+    the experiments in which no method beats a guess, and `folder` is that of the page.
     """
     found = overview(scores, experiments, methods)
-    curves = curves_in_words(curve_points(scores, experiments, found))
+    words = {
+        "best": (best_in_words(found), BEST),
+        "headline": (headline_in_words(found), HEADLINE),
+        "curves": (curves_in_words(curve_points(scores, experiments, found)), CURVES),
+    }
     return {
-        "findings": findings(found, unbeaten),
+        "sentences": [came_out(found), beware(found, unbeaten)],
+        "findings": findings(found),
         "figures": {
-            "headline": figure_part(
-                files["headline"], folder, alt=headline_in_words(found), caption=HEADLINE
-            ),
-            "curves": figure_part(files["curves"], folder, alt=curves, caption=CURVES),
+            name: figure_part(files[name], folder, alt=alt, caption=caption)
+            for name, (alt, caption) in words.items()
         },
     }
 

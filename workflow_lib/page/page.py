@@ -32,7 +32,7 @@ def write_report(
     (`workflow_lib.page.assembly.experiment_section`), `datasets` those of
     `workflow_lib.report.dataset_records.dataset_record`, and `methods` have ``label``, ``summary``
     and ``color`` of each method that ran, in order. `manifest` is that of
-    `workflow_lib.report.manifest.run_manifest`, `opening` has the findings and figures that open
+    `workflow_lib.report.manifest.run_manifest`, `opening` has the sentences and figures that open
     the page (`workflow_lib.page.cross_dataset.opening_figures`), and `counts` are sentences over
     all experiments. The sections `leading`, the answer on a user table, stand in the place of the
     opening, and those `following`, on all experiments, after it. Without an `author` there is no
@@ -43,8 +43,8 @@ def write_report(
         "summary",
         "In brief",
         "opening.html",
-        what_was_run=_what_was_run(sections),
-        **(opening or {"findings": [], "figures": {}}),
+        what_was_run=_what_was_run(sections, methods),
+        **(opening or {"sentences": [], "findings": [], "figures": {}}),
         pictures=_pictures_of_predictions(sections, folder),
         counts=counts,
         experiments=sections,
@@ -54,7 +54,8 @@ def write_report(
     experiments = [
         section(
             f"experiment-{experiment['name']}",
-            experiment["title"],
+            # Titles of experiments may be equal, their names are not.
+            f"{experiment['name']}: {experiment['title']}",
             "experiment.html",
             **experiment
             | {"tables": [table_part(table) for table in experiment["tables"]]}
@@ -80,17 +81,20 @@ def write_report(
     )
 
 
-def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
-    """Return how many experiments there are, and on which kinds of data."""
-    kinds: dict[str, list[str]] = {
-        "Simulated data": [s["name"] for s in sections if s["is_made"]],
-        "Real data": [s["name"] for s in sections if not s["is_made"] and not s["stand_in_for"]],
-        "Data that stand in for those of the paper": [
-            s["name"] for s in sections if s["stand_in_for"]
-        ],
+def _what_was_run(sections: Sequence[Mapping], methods: Mapping[str, Mapping]) -> str:
+    """Return how many methods and experiments there are, and on which kinds of data."""
+    n_made = sum(section["is_made"] for section in sections)
+    n_stand_ins = sum(bool(section["stand_in_for"]) for section in sections)
+    kinds = {
+        "simulated data": n_made,
+        "real data": len(sections) - n_made - n_stand_ins,
+        "data that stand in for those of the paper": n_stand_ins,
     }
-    listed = [f"{kind}: {join_words(names)}." for kind, names in kinds.items() if names]
-    return [f"This run has {count_of(len(sections), 'experiment')}.", *listed]
+    listed = join_words([f"{number} on {kind}" for kind, number in kinds.items() if number])
+    return (
+        f"What was run: {count_of(len(methods), 'method')} on "
+        f"{count_of(len(sections), 'experiment')}, {listed}."
+    )
 
 
 def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[dict]:

@@ -1,4 +1,4 @@
-"""What is seen at a glance of all experiments: methods against the reference, and five findings.
+"""What is seen at a glance of all experiments: methods against the reference, and the findings.
 
 Everything is at the largest training size of an experiment, where a method has one row: that with
 the most weak rows and with selected components or, where the numbers of components are fixed, the
@@ -121,11 +121,58 @@ def best_of(found: pd.DataFrame) -> pd.DataFrame:
     return fair.loc[fair.groupby("experiment", sort=False)["error"].idxmin()]
 
 
-def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]:
-    """Return at most five sentences: who is best, the largest gain and loss, equality, and no gain.
+def came_out(found: pd.DataFrame) -> Finding:
+    """Return what came out, in a sentence: where a method is better than the reference, and most.
+
+    Better is so by the corrected test at 0.05, at the largest training size of an experiment.
+    """
+    fair = found[~found["is_ceiling"]]
+    rows = fair[fair["outcome"] == "better"]
+    n_experiments = found["experiment"].nunique()
+    if rows.empty:
+        return Finding(
+            "What came out: no method is significantly better than the reference in any of ",
+            "figure-headline",
+            count_of(int((fair["outcome"] != "").sum()), "comparison"),
+            ".",
+        )
+    row = rows.loc[rows["difference_percent"].idxmin()]
+    return Finding(
+        "What came out: a method is significantly better than the reference in "
+        f"{rows['experiment'].nunique()} of {count_of(n_experiments, 'experiment')}; the largest "
+        f"of these gains is that of {row['label']} on ",
+        f"experiment-{row['experiment']}",
+        row["experiment"] + (" (a stand-in)" if row["is_stand_in"] else ""),
+        f", with an error {_relative_size(row)} lower.",
+    )
+
+
+def beware(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> Finding:
+    """Return what a reader must know before the numbers are believed, in a sentence.
 
     `unbeaten` names the experiments in which no method has a lower error than a guess.
     """
+    n_compared = int((found.loc[~found["is_ceiling"], "outcome"] != "").sum())
+    n_stand_ins = found.loc[found["is_stand_in"], "experiment"].nunique()
+    before = "What to beware of: "
+    if n_stand_ins:
+        before += (
+            f"the numbers on {count_of(n_stand_ins, 'stand-in')} are not comparable with published "
+            "ones, "
+        )
+    if unbeaten:
+        before += (
+            f"no method beats a guess at some training size in {len(unbeaten)} of "
+            f"{count_of(found['experiment'].nunique(), 'experiment')}, "
+        )
+    if n_stand_ins or unbeaten:
+        before += "and "
+    before += "the tests are not corrected for the number of "
+    return Finding(before, "figure-headline", count_of(n_compared, "comparison"), ".")
+
+
+def findings(found: pd.DataFrame) -> list[Finding]:
+    """Return at most three more sentences: who is best, the largest loss, and equality."""
     best = best_of(found)
     counts = best["label"].value_counts()
     most = max(counts.index, key=lambda label: (counts[label], -list(best["label"]).index(label)))
@@ -139,26 +186,24 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
         )
     ]
     fair = found[~found["is_ceiling"]]
-    for outcome, word, side in (("better", "gain", "lower"), ("worse", "loss", "higher")):
-        rows = fair[fair["outcome"] == outcome]
-        if rows.empty:
-            sentences.append(
-                Finding(
-                    f"No method is significantly {outcome} than the reference in any of ",
-                    "figure-headline",
-                    count_of(int((fair["outcome"] != "").sum()), "comparison"),
-                    ".",
-                )
-            )
-            continue
-        percents = rows["difference_percent"]
-        row = rows.loc[percents.idxmin() if outcome == "better" else percents.idxmax()]
+    rows = fair[fair["outcome"] == "worse"]
+    if rows.empty:
         sentences.append(
             Finding(
-                f"The largest significant {word} against the reference: {row['label']} on ",
+                "No method is significantly worse than the reference in any of ",
+                "figure-headline",
+                count_of(int((fair["outcome"] != "").sum()), "comparison"),
+                ".",
+            )
+        )
+    else:
+        row = rows.loc[rows["difference_percent"].idxmax()]
+        sentences.append(
+            Finding(
+                f"The largest significant loss against the reference: {row['label']} on ",
                 f"experiment-{row['experiment']}",
-                row["title"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-                f", with an error {_relative_size(row)} {side}.",
+                row["experiment"] + (" (a stand-in)" if row["is_stand_in"] else ""),
+                f", with an error {_relative_size(row)} higher.",
             )
         )
     ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
@@ -169,16 +214,6 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
                 f"OFER is its reference up to rounding in {len(equal)} of ",
                 "where-ofer-helps",
                 count_of(len(ofer), "comparison"),
-                ".",
-            )
-        )
-    if unbeaten:
-        sentences.append(
-            Finding(
-                f"At some training size no method beats a guess in {len(unbeaten)} of "
-                f"{count_of(n_experiments, 'experiment')}, first in ",
-                f"experiment-{unbeaten[0]}",
-                unbeaten[0],
                 ".",
             )
         )

@@ -157,15 +157,25 @@ def wrapped(text: str, width: float, size: float, **wrapping) -> str:
 
     `wrapping` are further arguments of `textwrap.fill`.
     """
-    from matplotlib.textpath import TextPath
-
     for letters in range(int(130 * width / size), 1, -1):
         found = textwrap.fill(text, letters, **wrapping)
-        paths = [TextPath((0, 0), line, size=size) for line in found.splitlines()]
-        # In points; letters of a PNG are a little wider, as they begin at whole pixels.
-        if max((path.get_extents().x1 for path in paths), default=0.0) <= 0.94 * 72 * width:
+        if width_of(found, size) <= width:
             break
     return found
+
+
+def width_of(text: str, size: float, **appearance) -> float:
+    """Return how many inches wide the longest line of a text is, in letters of so many points.
+
+    `appearance` are further properties of the font, such as its ``weight``.
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(family=STYLE["font.family"], **appearance)
+    paths = [TextPath((0, 0), line, size=size, prop=font) for line in text.splitlines()]
+    # In points; letters of a PNG are a little wider, as they begin at whole pixels.
+    return max((path.get_extents().x1 for path in paths), default=0.0) / (0.94 * 72)
 
 
 def save_figure(

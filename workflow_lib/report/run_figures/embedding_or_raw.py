@@ -8,18 +8,16 @@ import numpy as np
 import pandas as pd
 
 from workflow_lib.report.embedding_pairs import RISK, relative_differences
-from workflow_lib.report.inches import GREY, shortened
+from workflow_lib.report.inches import GREY
 from workflow_lib.report.labels import count_of, format_signed, range_in_words
 from workflow_lib.report.results import read_scores, write_frame
-from workflow_lib.report.style import applied_style, plain_name, save_figure
+from workflow_lib.report.style import applied_style, plain_name, save_figure, wrapped
 
 STYLES = (("#E69F00", "o"), ("#009E73", "s"), ("#0072B2", "D"), ("#CC79A7", "^"), ("#56B4E9", "v"))
 """Colours and markers of the training sizes, which every kind of colour blindness distinguishes."""
 
 NAMES, PANEL, ROW, HEAD = 2.7, 1.75, 0.36, 1.45
 """Widths of the names and of a panel, and heights of a row and of the title, in inches."""
-
-NAME_LETTERS, LABEL_LETTERS = 38, 22
 
 WIDEST = 20.0
 """Largest difference in per cent on the axis; those beyond are triangles at its edge."""
@@ -76,12 +74,12 @@ def draw_embedding_or_raw(found: pd.DataFrame):
         for rows, line in zip(blocks, axes, strict=True):
             for label, axis in zip(labels, line, strict=True):
                 _draw_panel(axis, rows, rows[rows["label"] == label], limit)
+                title = wrapped(label, PANEL - 0.2, 9.5)
                 if label == labels[0]:
-                    title = f"{TITLES[rows['comparison'].iloc[0]]}\n{shortened(label, 22)}"
-                    axis.set_title(title, fontsize=9.5, loc="left")
+                    title = f"{TITLES[rows['comparison'].iloc[0]]}\n{title}"
                 else:
-                    axis.set_title(shortened(label, LABEL_LETTERS), fontsize=9.5, loc="left")
                     axis.tick_params(labelleft=False)
+                axis.set_title(title, fontsize=9.5, loc="left")
         _write_head(figure, found)
     return figure
 
@@ -118,9 +116,8 @@ def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> 
         )
     names = block.drop_duplicates("experiment").set_index("experiment")
     texts = [
-        plain_name(
-            shortened(names.loc[name, "title"], NAME_LETTERS)
-            + (" *" if names.loc[name, "is_stand_in"] else "")
+        wrapped(
+            plain_name(name + (" *" if names.loc[name, "is_stand_in"] else "")), NAMES - 0.2, 8.5
         )
         for name in experiments
     ]

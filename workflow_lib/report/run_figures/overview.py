@@ -1,18 +1,29 @@
-"""The two figures that open the report: a table of colours of all methods, and learning curves."""
+"""The figures of all experiments: the best methods, a table of colours, and learning curves.
+
+Experiments are called by their names, which are unique in a run. No text is shortened.
+"""
 
 import math
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.report.inches import GREY, INK, draw_box, page, shortened, write
+from workflow_lib.report.inches import GREY, INK, draw_box, page, write
 from workflow_lib.report.labels import count_of, format_signed
 from workflow_lib.report.overview import best_of, overview, reference_of, shared_methods
 from workflow_lib.report.quantities import QUANTITIES, shown_means
 from workflow_lib.report.results import outside_studies, read_scores, write_frame
-from workflow_lib.report.style import applied_style, line_style, save_figure, scale_sizes
+from workflow_lib.report.style import (
+    BASE_COLOR,
+    TITLE_SIZE,
+    applied_style,
+    line_style,
+    save_figure,
+    scale_sizes,
+    width_of,
+    wrapped,
+)
 from workflow_lib.report.variants import SELECTED, Variant
 
 BETTER, MIDDLE, WORSE = "#0072B2", "#f7f7f7", "#D55E00"
@@ -23,29 +34,39 @@ FULL_COLOR = 25.0
 """Differences in per cent from which the colour is the same."""
 
 # Lengths in inches.
-NAMES, COLUMN, OTHERS, DETECTABLE, ROW, HEAD = 3.1, 0.5, 1.8, 1.1, 0.4, 1.85
-SLANT, MIN_WIDTH = 1.2, 7.2
-PANEL = (2.1, 1.75)
+COLUMN, DETECTABLE, ROW, MIN_WIDTH = 0.5, 1.1, 0.4, 7.2
+SLANT = 40
+"""Degrees by which the names of columns are turned."""
+
+PANEL = (2.1, 1.3)
+"""Width of a learning curve, and height without the names above it."""
+
 PANELS_IN_A_ROW = 5
-NAME_LETTERS, REFERENCE_LETTERS, LABEL_LETTERS, PANEL_LETTERS = 44, 16, 30, 27
+HEAD_LINE = 0.15
+"""Height of a line of these names."""
+
+BEST_WIDTH = 4.0
+"""Width of the figure of the best methods: its text can be read where 400 pixels are free."""
 
 
 def run(
     scores: Mapping[str, str | Path],
     experiments: Mapping[str, Mapping],
     methods: Mapping[str, Mapping],
+    best: Mapping[str, str | Path],
     headline: Mapping[str, str | Path],
     curves: Mapping[str, str | Path],
 ) -> None:
-    """Read the scores of all experiments, draw both figures and write them and their numbers.
+    """Read the scores of all experiments, draw the figures and write them and their numbers.
 
-    `experiments` are those of `workflow_lib.report.overview.overview`, and `headline` and `curves`
-    hold ``svg``, ``png`` and ``csv`` (paths) of each figure.
+    `experiments` are those of `workflow_lib.report.overview.overview`, and `best`, `headline` and
+    `curves` hold ``svg``, ``png`` and ``csv`` (paths) of each figure.
     """
     records = {name: read_scores(path) for name, path in scores.items()}
     found = overview(records, experiments, methods)
     points = curve_points(records, experiments, found)
     for figure, numbers, paths in (
+        (draw_best(found), best_of(found), best),
         (draw_headline(found), found, headline),
         (draw_curves(points, experiments, methods), points, curves),
     ):
@@ -97,6 +118,13 @@ def curve_points(
     return pd.DataFrame(rows)
 
 
+def best_in_words(found: pd.DataFrame) -> str:
+    """Return what the figure of the best methods shows, for readers who cannot see it."""
+    rows = best_of(found).itertuples()
+    texts = [f"{_name(row)}: {_label(row)} {_percent_of(row)}" for row in rows]
+    return f"The error of the best method, relative to that of the reference: {'; '.join(texts)}."
+
+
 def headline_in_words(found: pd.DataFrame) -> str:
     """Return what the first figure shows, for readers who cannot see it."""
     counts = found.loc[~found["is_ceiling"], "outcome"].value_counts()
@@ -115,8 +143,60 @@ def curves_in_words(points: pd.DataFrame) -> str:
     for _, rows in points.groupby("experiment", sort=False):
         other = rows[~rows["is_reference"]]
         last = (other if len(other) else rows).iloc[-1]
-        sentences.append(f"{last['title']}: {last['label']} {last['mean']:.3g}")
+        sentences.append(f"{last['experiment']}: {last['label']} {last['mean']:.3g}")
     return f"The best method at the largest training size: {'; '.join(sentences)}."
+
+
+def draw_best(found: pd.DataFrame):
+    """Return the figure: a bar for each experiment, by how much the best method lowers the error.
+
+    Its length is the difference from the reference in per cent, at the largest training size. It is
+    filled where the difference is significant.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    margin, line, bar, percent = 0.1, 0.16, 0.1, 0.7
+    whole = BEST_WIDTH - 2 * margin
+    key = (
+        "Bars: by how much it is lower, of 100 %. Filled: significant (corrected test, 0.05); "
+        "hollow: may be chance."
+    )
+    with applied_style():
+        title = wrapped("Error of the best method, relative to the reference", whole, TITLE_SIZE)
+        head = [(text, {"fontsize": TITLE_SIZE}) for text in title.splitlines()]
+        appearance = {"fontsize": 8.5, "color": GREY}
+        head += [(text, appearance) for text in wrapped(key, whole, 8.5).splitlines()]
+        rows = [
+            (row, _wrapped(f"{_name(row)}: {_label(row)}", whole - percent, 9).splitlines())
+            for row in best_of(found).itertuples()
+        ]
+        height = 0.3 + line * len(head)
+        height += sum(line * len(lines) + 2 * bar for _, lines in rows)
+        figure = Figure(figsize=(BEST_WIDTH, height))
+        axis = page(figure)
+        y = 0.15
+        for text, appearance in head:
+            write(axis, margin, y, text, **appearance)
+            y += line
+        y += 0.08
+        for row, lines in rows:
+            is_found = row.outcome == "better"
+            weight = "bold" if is_found else "normal"
+            write(axis, BEST_WIDTH - margin, y, _percent_of(row), ha="right", weight=weight)
+            for text in lines:
+                write(axis, margin, y, text)
+                y += line
+            place = (margin, y - 0.06)
+            draw_box(axis, *place, whole, bar, "#eeeeee")
+            if row.outcome and row.difference_percent < 0.0:
+                appearance = {"facecolor": BASE_COLOR if is_found else "white", "linewidth": 1.0}
+                share = -row.difference_percent / 100
+                axis.add_patch(
+                    Rectangle(place, whole * share, bar, edgecolor=BASE_COLOR, **appearance)
+                )
+            y += 2 * bar
+    return figure
 
 
 def draw_headline(found: pd.DataFrame):
@@ -131,38 +211,47 @@ def draw_headline(found: pd.DataFrame):
     labels = found.drop_duplicates("method").set_index("method")["label"]
     others = found[~found["method"].isin(methods) & (found["outcome"] != "")]
     has_others = not others.empty
-    right = NAMES + COLUMN * len(methods)
-    # Slanted names reach beyond the last column.
-    width = max(right + (OTHERS if has_others else SLANT) + DETECTABLE, MIN_WIDTH)
-    height = HEAD + ROW * len(names) + 0.65
+    texts = {row.experiment: _names_of(row) for row in found.itertuples()}
+    left = 0.25 + max(max(width_of(name, 9), width_of(below, 8)) for name, below in texts.values())
+    right = left + COLUMN * len(methods)
+    # Slanted names reach above the columns, and beyond the last one.
+    slant, lengths = math.radians(SLANT), [width_of(labels[method], 9) for method in methods]
+    top = 0.75 + math.sin(slant) * max(lengths, default=0.0)
+    space = max((COLUMN * n + math.cos(slant) * x for n, x in enumerate(lengths)), default=0.0)
+    space += 0.5 * COLUMN - COLUMN * len(methods)
+    if has_others:
+        besides = [width_of(label, 8.5) for label in _best_others(others)["label"]]
+        space = max(space, 1.3, COLUMN + 0.3 + max(besides, default=0.0))
+    width = max(right + space + DETECTABLE, MIN_WIDTH)
+    height = top + ROW * len(names) + 0.65
     with applied_style():
         figure = Figure(figsize=(width, height))
         axis = page(figure)
         title = "Error of each method, relative to that of the reference (%)"
         write(axis, 0.1, 0.2, title, fontsize=12, weight="bold")
         for number, method in enumerate(methods):
-            appearance = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
-            x = NAMES + COLUMN * (number + 0.45)
-            write(axis, x, HEAD - 0.1, shortened(labels[method], LABEL_LETTERS), **appearance)
+            appearance = {"rotation": SLANT, "ha": "left", "rotation_mode": "anchor"}
+            write(axis, left + COLUMN * (number + 0.45), top - 0.1, labels[method], **appearance)
         if has_others:
-            write(axis, right + 0.1, HEAD - 0.12, "best of the others", color=GREY)
+            write(axis, right + 0.1, top - 0.12, "best of the others", color=GREY)
         appearance = {"color": GREY, "fontsize": 8.5, "ha": "center"}
         for line, text in enumerate(("difference that", "the test finds", "in 80 % of runs")):
-            write(axis, width - DETECTABLE / 2, HEAD - 0.42 + 0.15 * line, text, **appearance)
+            write(axis, width - DETECTABLE / 2, top - 0.42 + 0.15 * line, text, **appearance)
         for number, name in enumerate(names):
             rows = found[found["experiment"] == name]
-            y = HEAD + ROW * number
-            _write_experiment(axis, rows, y)
+            y = top + ROW * number
+            title, below = texts[name]
+            write(axis, 0.1, y + 0.13, title)
+            write(axis, 0.1, y + 0.29, below, fontsize=8, color=GREY)
             by_method = rows.set_index("method")
             for index, method in enumerate(methods):
                 if method in by_method.index:
-                    _draw_cell(axis, NAMES + COLUMN * index, y, COLUMN, by_method.loc[method])
-            rest = others[(others["experiment"] == name) & ~others["is_ceiling"]]
-            if len(rest):
-                best = rest.loc[rest["error"].idxmin()]
+                    _draw_cell(axis, left + COLUMN * index, y, COLUMN, by_method.loc[method])
+            rest = _best_others(others[others["experiment"] == name])
+            for _, best in rest.iterrows():
                 _draw_cell(axis, right + 0.1, y, COLUMN, best)
-                text, x = shortened(best["label"], 17), right + 0.15 + COLUMN
-                write(axis, x, y + ROW / 2, text, fontsize=8.5, color=GREY)
+                x = right + 0.15 + COLUMN
+                write(axis, x, y + ROW / 2, best["label"], fontsize=8.5, color=GREY)
             detectable = rows["detectable_percent"].median()
             if not math.isnan(detectable):
                 text, x = f"\u00b1{format_signed(detectable)[1:]} %", width - DETECTABLE / 2
@@ -177,17 +266,19 @@ def draw_curves(
     """Return the figure: a small learning curve for each experiment, lines with their names."""
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(points["experiment"]))
-    n_columns = min(PANELS_IN_A_ROW, len(names))
-    n_rows = math.ceil(len(names) / n_columns)
+    panels = [rows for _, rows in points.groupby("experiment", sort=False)]
+    n_columns = min(PANELS_IN_A_ROW, len(panels))
+    n_rows = math.ceil(len(panels) / n_columns)
     with applied_style():
+        heads = [_panel_head(rows, methods) for rows in panels]
+        height = PANEL[1] + HEAD_LINE * max(map(len, heads))
         figure = Figure(
-            figsize=(max(PANEL[0] * n_columns, 6.2), PANEL[1] * n_rows + 0.35), layout="constrained"
+            figsize=(max(PANEL[0] * n_columns, 6.2), height * n_rows + 0.35), layout="constrained"
         )
         axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
-        for axis, name in zip(axes, names, strict=False):
-            _draw_curve(axis, points[points["experiment"] == name], methods)
-        for axis in axes[len(names) :]:
+        for axis, rows, head in zip(axes, panels, heads, strict=False):
+            _draw_curve(axis, rows, head, methods)
+        for axis in axes[len(panels) :]:
             axis.remove()
         title = "The best method and the reference, by number of labelled rows"
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, weight="bold")
@@ -204,16 +295,35 @@ def _drawn(column: Mapping[Variant, object], method: str) -> Variant | None:
     return min(rows)[-1] if rows else None
 
 
-def _write_experiment(axis, rows: pd.DataFrame, y: float) -> None:
-    """Write the name of a row, and at which size it is and what its reference reaches."""
-    first = rows.iloc[0]
-    mark = " (stand-in)" if first["is_stand_in"] else ""
-    name = shortened(first["title"], NAME_LETTERS - len(mark)) + mark
-    write(axis, 0.1, y + 0.13, name)
-    reference = shortened(first["reference"], REFERENCE_LETTERS)
-    text = f"n = {first['training_size']}, {reference} {first['reference_error']:.2g}"
-    name = shortened(first["experiment"], NAME_LETTERS - len(text))
-    write(axis, 0.1, y + 0.29, f"{name}: {text}", fontsize=8, color=GREY)
+def _name(row) -> str:
+    return row.experiment + (" (stand-in)" if row.is_stand_in else "")
+
+
+def _label(row) -> str:
+    return row.label + (", the reference" if row.label == row.reference else "")
+
+
+def _wrapped(text: str, width: float, size: float) -> str:
+    """Return a text in lines of so many inches, which break between words where they can."""
+    return wrapped(text, width, size, break_on_hyphens=False)
+
+
+def _percent_of(row) -> str:
+    """Return the difference of a method from the reference, a dash where there is none."""
+    if not row.outcome:
+        return "0 %" if row.label == row.reference else "\u2013"
+    return f"{format_signed(row.difference_percent)} %"
+
+
+def _names_of(row) -> tuple[str, str]:
+    """Return the name of an experiment, and at which size it is and what its reference reaches."""
+    return _name(row), f"n = {row.training_size}, {row.reference} {row.reference_error:.2g}"
+
+
+def _best_others(others: pd.DataFrame) -> pd.DataFrame:
+    """Return the best row of each experiment, of methods that have no column; no ceilings."""
+    fair = others[~others["is_ceiling"]]
+    return fair.loc[fair.groupby("experiment", sort=False)["error"].idxmin()]
 
 
 def _draw_cell(axis, x: float, y: float, width: float, row: pd.Series) -> None:
@@ -258,20 +368,30 @@ def _draw_key(axis, y: float) -> None:
     write(axis, 0.1, y + 0.2, text, fontsize=8.5, color=GREY)
 
 
-def _panel_title(title: str, mark: str) -> str:
-    """Return a title in two lines at most, shortened where needed, with its mark."""
-    for letters in range(len(title), 0, -1):
-        text = shortened(title, letters) + mark
-        lines = textwrap.wrap(text, PANEL_LETTERS, break_on_hyphens=False)
-        if len(lines) <= 2:
-            break
-    return "\n".join(lines)
+def _panel_head(rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> list[tuple[str, dict]]:
+    """Return the lines above a panel: the experiment, and the methods from the upper curve down."""
+    first, width = rows.iloc[0], PANEL[0] - 0.55
+    mark = "\n(stand-in)" if first["is_stand_in"] else ""
+    name = wrapped(first["experiment"], width, 8.5) + mark
+    head = [(text, {"fontsize": 8.5}) for text in name.splitlines()]
+    ends = rows.groupby("method", sort=False).last().sort_values("mean")
+    for method, end in ends[::-1].iterrows():
+        appearance = {"color": line_style(method, methods)["color"], "fontsize": 8}
+        appearance |= {"weight": "normal" if end["is_reference"] else "bold"}
+        # Bold letters are wider than those that are measured.
+        label = _wrapped(end["label"], width - (0.0 if end["is_reference"] else 0.2), 8)
+        head += [(text, appearance) for text in label.splitlines()]
+    return head
 
 
-def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> None:
+def _draw_curve(
+    axis, rows: pd.DataFrame, head: list[tuple[str, dict]], methods: Mapping[str, Mapping]
+) -> None:
     first = rows.iloc[0]
-    mark = " (stand-in)" if first["is_stand_in"] else ""
-    axis.set_title(_panel_title(first["title"], mark), fontsize=8.5)
+    for number, (text, appearance) in enumerate(reversed(head)):
+        where = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+        above = (0.0, 4.0 + 72 * HEAD_LINE * number)
+        axis.annotate(text, (0.0, 1.0), above, **where, **appearance)
     sizes = sorted(set(rows["training_size"]))
     scale_sizes(axis, sizes, 1.3)
     for method, line in rows.groupby("method", sort=False):
@@ -279,23 +399,10 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
         bars = line["deviation"].fillna(0.0)
         appearance |= line_style(method, methods)
         axis.errorbar(line["training_size"], line["mean"], yerr=bars, **appearance)
-    ends = rows.groupby("method", sort=False).last().sort_values("mean")
-    measured = QUANTITIES[first["metric"]]
-    # Errors fall and accuracies rise with the number of rows: with the room, a corner is free.
-    top = 0.30 if measured.higher_is_better else 0.98
-    for number, (method, end) in enumerate(ends[::-1].iterrows()):
-        appearance = {"color": line_style(method, methods)["color"], "fontsize": 8}
-        appearance |= {"weight": "normal" if end["is_reference"] else "bold"}
-        where = {"xycoords": "axes fraction", "ha": "right", "va": "top"}
-        # As wide as the panel: bold letters are wider.
-        label = shortened(end["label"], 22 if end["is_reference"] else 20)
-        axis.annotate(label, (0.98, top - 0.13 * number), **where, **appearance)
     shown = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
     axis.set_xticks(shown, [str(size) for size in shown], fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
-    axis.margins(y=0.25)
-    low, high = axis.get_ylim()
-    room = 0.2 * (high - low)
-    axis.set_ylim((low - room, high) if measured.higher_is_better else (low, high + room))
+    axis.margins(y=0.1)
+    measured = QUANTITIES[first["metric"]]
     unit = f"{measured.name} (%)" if measured.is_percent else measured.name
     axis.set_ylabel(unit, fontsize=8)

@@ -172,14 +172,34 @@ document.querySelectorAll("main table").forEach(function (table, number) {
 });
 
 // What is wider than the page can also be scrolled by the keyboard.
-document.querySelectorAll("main .wide").forEach(function (box) {
-  var caption = box.querySelector("caption");
-  if (box.scrollWidth > box.clientWidth && caption) {
-    box.tabIndex = 0;
-    box.setAttribute("role", "region");
-    box.setAttribute("aria-label", caption.textContent);
+function makeScrollable() {
+  document.querySelectorAll("main .wide").forEach(function (box) {
+    var caption = box.querySelector("caption");
+    if (box.scrollWidth > box.clientWidth && caption) {
+      box.tabIndex = 0;
+      box.setAttribute("role", "region");
+      box.setAttribute("aria-label", caption.textContent);
+    }
+  });
+}
+
+makeScrollable();
+// A folded part has no width before it is opened.
+document.querySelector("main").addEventListener("toggle", makeScrollable, true);
+
+// A link into a folded part opens it, and one to an experiment opens the experiment.
+function openTarget() {
+  var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) { return; }
+  var block = target.matches("section.experiment") ? target.querySelector("details") : target;
+  for (; block; block = block.parentElement && block.parentElement.closest("details")) {
+    if (block.matches("details")) { block.open = true; }
   }
-});
+  target.scrollIntoView();
+}
+
+openTarget();
+window.addEventListener("hashchange", openTarget);
 
 // Pictures are compressed in the page. Each is unpacked when the one before it is: the page can be
 // read at once, and all are there when it is printed.
