@@ -125,10 +125,7 @@ def test_the_figure_has_a_column_for_each_regressor_and_equal_axes(paths, tmp_pa
         "EXTRA-TREES",
     ]
     assert len({axis.get_xlim() for axis in axes.flat}) == 1
-    assert [text.get_text() for text in axes[0, 0].get_yticklabels()] == [
-        "First table *",
-        "Second table",
-    ]
+    assert [text.get_text() for text in axes[0, 0].get_yticklabels()] == ["first *", "second"]
     assert axes[0, 0].get_xlabel().startswith("lower in 3 of 3,")
     section = embedding_section(
         {name: read_scores(path) for name, path in paths.items()},
