@@ -33,7 +33,7 @@ MANIFEST = {
 }
 
 ACTIONS = """
-var found = {};
+found.open = document.querySelector("#experiment-toy details").open;
 var table = document.querySelector("#table-toy-error table");
 function rows(body) {
   return Array.from(table.tBodies[body].rows).map(function (row) {
@@ -93,6 +93,17 @@ document.body.appendChild(result);
 """
 """Actions of a reader on the page, and their visible results."""
 
+AT_THE_FIGURE = """
+var found = {closed: !document.querySelector("#experiment-toy details").open};
+location.hash = "#figure-toy-curve";
+Promise.all([
+  new Promise(function (done) { window.addEventListener("hashchange", done); }),
+  new Promise(function (done) {
+    document.querySelector("#figure-toy-curve img").addEventListener("load", done);
+  }),
+]).then(function () { ACTIONS });
+"""
+"""They begin once a link has led to the figure, and its picture is unpacked."""
 
 POLICY = '<meta http-equiv="Content-Security-Policy"[^>]*>'
 
@@ -195,8 +206,7 @@ def seen(folder):
     path = folder / "used.html"
     # The policy of the page lets no other script run.
     text = re.sub(POLICY, "", (folder / "report.html").read_text())
-    # The picture is unpacked after the page is read.
-    actions = f"document.querySelector('#figure-toy-curve img').onload = () => {{ {ACTIONS} }};"
+    actions = AT_THE_FIGURE.replace("ACTIONS", ACTIONS)
     path.write_text(text.replace("</body>", f"<script>{actions}</script></body>"))
     dom, console = page_in_browser(path, folder, "--virtual-time-budget=5000")
     assert console == []
@@ -208,6 +218,10 @@ def test_every_section_is_shown_and_in_the_navigation(seen):
     assert list(seen["heights"]) == seen["links"]
     assert seen["links"] == ["summary", "more", "experiment-toy", "data", "methods", "provenance"]
     assert all(height > 20 for height in seen["heights"].values())
+
+
+def test_an_experiment_opens_where_a_link_leads_into_it(seen):
+    assert seen["closed"] and seen["open"]
 
 
 def test_every_heading_links_to_itself(seen):
@@ -296,7 +310,9 @@ def test_without_a_script_everything_is_there(folder):
     page = re.sub(POLICY, "", (folder / "report.html").read_text())
     page = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
     path = folder / "plain.html"
-    path.write_text(page + "<script>document.title = document.body.innerText;</script>")
+    path.write_text(
+        page + '<script>document.title = document.querySelector("main").textContent;</script>'
+    )
     dom, console = page_in_browser(path, folder)
     assert console == []
     assert "<button" not in dom and "<input" not in dom

@@ -289,7 +289,7 @@ if ("IntersectionObserver" in window) {
 // In print nothing is folded except the long records.
 window.addEventListener("beforeprint", function () {
   document.querySelectorAll("details").forEach(function (block) {
-    if (!block.open && block.querySelector("table")) {
+    if (!block.open && block.querySelector("table, figure")) {
       block.open = true;
       block.dataset.opened = "yes";
     }
