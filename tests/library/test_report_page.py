@@ -154,6 +154,13 @@ def test_the_figure_is_embedded_with_a_text(page):
     assert found[2].startswith("Curves &amp; more. Lowest mean aRRMSE: OFER-GMM at n = 20")
 
 
+def test_a_photograph_keeps_its_colours_on_a_dark_page(inputs, tmp_path):
+    photograph = SVG.replace("><", '><image href="data:image/png;base64,"/><')
+    (tmp_path / "curve.svg").write_text(photograph)
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    assert '<img class="pixels" data-packed=' in (tmp_path / "report.html").read_text()
+
+
 def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
     experiment = inputs["experiments"]["toy"]
     files = {"csv": tmp_path / "toy-error.csv", "tex": tmp_path / "toy-error.tex"}

@@ -1,6 +1,7 @@
 """The style of the figures, and figures written so that the same data give the same bytes."""
 
 import io
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -164,15 +165,14 @@ def wrapped(text: str, width: float, size: float, **wrapping) -> str:
     return found
 
 
-def width_of(text: str, size: float, **appearance) -> float:
-    """Return how many inches wide the longest line of a text is, in letters of so many points.
-
-    `appearance` are further properties of the font, such as its ``weight``.
-    """
+def width_of(text: str, size: float) -> float:
+    """Return how many inches wide the longest line of a text is, in letters of so many points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
-    font = FontProperties(family=STYLE["font.family"], **appearance)
+    font = FontProperties(family=STYLE["font.family"])
+    # Two $ would begin a formula.
+    text = re.sub(r"(?<!\\)\$", r"\\$", text)
     paths = [TextPath((0, 0), line, size=size, prop=font) for line in text.splitlines()]
     # In points; letters of a PNG are a little wider, as they begin at whole pixels.
     return max((path.get_extents().x1 for path in paths), default=0.0) / (0.94 * 72)

@@ -217,8 +217,8 @@ def draw_headline(found: pd.DataFrame):
     # Slanted names reach above the columns, and beyond the last one.
     slant, lengths = math.radians(SLANT), [width_of(labels[method], 9) for method in methods]
     top = 0.75 + math.sin(slant) * max(lengths, default=0.0)
-    space = max((COLUMN * n + math.cos(slant) * x for n, x in enumerate(lengths)), default=0.0)
-    space += 0.5 * COLUMN - COLUMN * len(methods)
+    ends = [COLUMN * (n + 0.5) + math.cos(slant) * x for n, x in enumerate(lengths)]
+    space = max(ends, default=0.0) - COLUMN * len(methods)
     if has_others:
         besides = [width_of(label, 8.5) for label in _best_others(others)["label"]]
         space = max(space, 1.3, COLUMN + 0.3 + max(besides, default=0.0))
