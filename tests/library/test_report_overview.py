@@ -132,8 +132,8 @@ def test_the_sentences_say_what_came_out_and_what_to_beware_of(found):
     assert text.endswith("% lower.")
     assert str(beware(found, unbeaten=["second"])) == (
         "What to beware of: the numbers on 1 stand-in are not comparable with published ones, no "
-        "method beats a guess at some training size in 1 of 2 experiments, and the tests are not "
-        "corrected for the number of 5 comparisons."
+        "method beats a guess at some training size in 1 of 2 experiments, and the tests of 5 "
+        "comparisons are not corrected for their number."
     )
     texts = [str(sentence) for sentence in findings(found)]
     assert texts[0] == "OFER-GMM has the lowest error in 1 of 2 experiments."

@@ -167,8 +167,12 @@ def beware(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> Finding:
         )
     if n_stand_ins or unbeaten:
         before += "and "
-    before += "the tests are not corrected for the number of "
-    return Finding(before, "figure-headline", count_of(n_compared, "comparison"), ".")
+    return Finding(
+        f"{before}the tests of ",
+        "figure-headline",
+        count_of(n_compared, "comparison"),
+        " are not corrected for their number.",
+    )
 
 
 def findings(found: pd.DataFrame) -> list[Finding]:

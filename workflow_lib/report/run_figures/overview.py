@@ -163,7 +163,7 @@ def draw_best(found: pd.DataFrame):
         "hollow: may be chance."
     )
     with applied_style():
-        title = wrapped("Error of the best method, relative to the reference", whole, TITLE_SIZE)
+        title = wrapped("Best method: error against the reference", whole, TITLE_SIZE)
         head = [(text, {"fontsize": TITLE_SIZE}) for text in title.splitlines()]
         appearance = {"fontsize": 8.5, "color": GREY}
         head += [(text, appearance) for text in wrapped(key, whole, 8.5).splitlines()]
