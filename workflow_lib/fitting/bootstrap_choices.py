@@ -40,11 +40,21 @@ class BootstrapChoices:
         Error that is minimised; the reference is that of all rows.
     seed : int
         Of the samples.
+    weights : array (n,) or None, default=None
+        Positive weights of the rows in the errors, of mean 1; None for 1. Rows are drawn with equal
+        chances, so that a row of weight 2 is not two rows.
     """
 
-    def __init__(self, outputs: np.ndarray, folds: np.ndarray, metric: str, seed: int) -> None:
-        self._outputs, self._metric = outputs, metric
-        self._reference = reference_errors(outputs, folds)
+    def __init__(
+        self,
+        outputs: np.ndarray,
+        folds: np.ndarray,
+        metric: str,
+        seed: int,
+        weights: np.ndarray | None = None,
+    ) -> None:
+        self._outputs, self._metric, self._weights = outputs, metric, weights
+        self._reference = reference_errors(outputs, folds, weights)
         n_rows = len(outputs)
         self._counts = np.random.default_rng(seed).multinomial(
             n_rows, np.full(n_rows, 1.0 / n_rows), size=N_SAMPLES
@@ -67,6 +77,8 @@ class BootstrapChoices:
         """
         for alpha, predicted in zip(alphas, heldout, strict=True):
             squares = np.nan_to_num((self._outputs - predicted) ** 2, nan=0.0)
+            if self._weights is not None:
+                squares *= self._weights[:, None]
             scores = relative_error(self._counts @ squares, self._reference, self._metric)
             is_better = scores < self._scores * (1.0 - MIN_GAIN)
             # Where all outputs are constant no error is defined, and the first point is chosen.

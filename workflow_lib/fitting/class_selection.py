@@ -23,7 +23,12 @@ def one_hot(labels: np.ndarray, n_classes: int) -> np.ndarray:
     return np.eye(n_classes)[labels]
 
 
-def squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str = "mean") -> float:
+def squared_error(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    row_errors: str = "mean",
+    weights: np.ndarray | None = None,
+) -> float:
     """Return the mean over rows of the squared error of class scores, ||z - s||^2 (Brier 1950).
 
     For scores that estimate the indicators z of the classes. It distinguishes a kernel so narrow
@@ -35,10 +40,14 @@ def squared_error(scores: np.ndarray, labels: np.ndarray, row_errors: str = "mea
     labels : int array (n,)
     row_errors : {"mean", "median"}, default="mean"
         ``median``: over rows, instead of the mean.
+    weights : array (n,) or None, default=None
+        Of the rows in the mean; None for 1.
     """
     errors = (scores - one_hot(labels, scores.shape[1])) ** 2
     if row_errors == "median":
         return float(np.median(errors.sum(axis=1)))
+    if weights is not None:
+        return float(np.average(errors.sum(axis=1), weights=weights))
     return float(errors.sum() / len(labels))
 
 
@@ -47,6 +56,7 @@ def scaled_squared_error(
     labels: np.ndarray,
     row_errors: str = "mean",
     losses: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> float:
     """Return the squared error of class scores that is left after the best common factor.
 
@@ -74,10 +84,15 @@ def scaled_squared_error(
     losses : array (K, K) or None, default=None
         Losses between classes, whose negatives take the place of the indicators; None: the 0-1
         loss, with which nothing changes.
+    weights : array (n,) or None, default=None
+        Of the rows in the sums, for the mean; None for 1.
     """
     S = scores - scores.mean(axis=1, keepdims=True)
     Z = one_hot(labels, scores.shape[1]) if losses is None else -losses[labels]
     Z = Z - Z.mean(axis=1, keepdims=True)
+    if weights is not None:
+        roots = np.sqrt(weights)[:, None]
+        scores, S, Z = scores * roots, S * roots, Z * roots
     squares, product = (S**2).sum(), (S * Z).sum()
     if squares <= ROUNDING**2 * (scores**2).sum() or product <= 0.0:
         return 1.0
@@ -87,13 +102,13 @@ def scaled_squared_error(
     return float(max(1.0 - (product / squares) * (product / (Z**2).sum()), 0.0))
 
 
-def error_rate(scores: np.ndarray, labels: np.ndarray) -> float:
+def error_rate(scores: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the share of rows (n,) whose highest class score (n, K) is not that of their class.
 
     It is not what parameters are chosen by (see `scaled_squared_error`), but unlike the errors of
-    scores it can be compared between methods.
+    scores it can be compared between methods. With `weights` (n,), the share of their sum.
     """
-    return float((scores.argmax(axis=1) != labels).mean())
+    return float(np.average(scores.argmax(axis=1) != labels, weights=weights))
 
 
 @dataclass(frozen=True)
@@ -137,7 +152,7 @@ def select_class_scores(
     Parameters
     ----------
     inputs, labels, n_classes, center
-        As of `heldout_class_scores`.
+        As of `heldout_class_scores`; the error is weighted by the weights of the inputs.
     grid : KernelGrid
     row_errors : {"mean", "median"}, default="mean"
         As of `squared_error`.
@@ -148,8 +163,9 @@ def select_class_scores(
         best = None
         for kernel, alphas in part.items():
             by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
-            errors = [squared_error(scores, labels, row_errors) for scores in by_alpha]
-            rates = [error_rate(scores, labels) for scores in by_alpha]
+            weights = inputs.weights
+            errors = [squared_error(scores, labels, row_errors, weights) for scores in by_alpha]
+            rates = [error_rate(scores, labels, weights) for scores in by_alpha]
             curves.add_penalties(kernel, {}, alphas, errors, error_rates=rates)
             for alpha, scores, error in zip(alphas, by_alpha, errors, strict=True):
                 # Grid points equal by algebra differ by rounding; the earlier one is kept.

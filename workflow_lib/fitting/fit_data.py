@@ -320,9 +320,11 @@ class FitData:
     def targets(self, fold: int | None = None) -> np.ndarray:
         """Return the outputs (n, d), missing ones filled with the means of a fold's rows.
 
-        None: of all training rows.
+        None: of all training rows. The means are weighted by ``row_weights`` of the split, if any.
         """
-        return impute_mean(self.outputs, None if fold is None else self.folds != fold)
+        weights = self.split.partition.get("row_weights")
+        weights = None if weights is None else weights[: self.size]
+        return impute_mean(self.outputs, None if fold is None else self.folds != fold, weights)
 
     @cached_property
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:

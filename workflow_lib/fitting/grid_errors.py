@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.fitting.fold_targets import FoldTargets, Predicted
-from workflow_lib.measures.metrics import sum_of_observed
+from workflow_lib.measures.metrics import squared_error_sums, sum_of_observed
 from workflow_lib.models.closed_form import apply_gain, decoder
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.simplex import project_on_simplex
@@ -36,6 +36,7 @@ def squared_errors(
     penalty: str,
     center: bool,
     shared: dict | None = None,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the squared errors (grid points, d) of held-out rows of one fold, summed over rows.
 
@@ -54,6 +55,8 @@ def squared_errors(
         Whether there is an intercept.
     shared : dict or None, default=None
         Keeps what component counts share; one for all of them and these rows.
+    weights : array (rows,) or None, default=None
+        Of the rows in the sums, for targets without an embedding; None for 1.
     """
     scaling, embedding = targets.scaling, targets.embedding
     if scaling is not None:
@@ -74,7 +77,7 @@ def squared_errors(
         )
     else:
         mean = _remaining_block(targets, predicted.mean, predicted.labelled_pi)
-        errors = affine_errors(outputs, embedding, predicted.pi, mean, projected, penalty)
+        errors = affine_errors(outputs, embedding, predicted.pi, mean, projected, penalty, weights)
     return errors if scaling is None else errors * scaling.scale**2
 
 
@@ -187,6 +190,7 @@ def affine_errors(
     mean: np.ndarray | None,
     projected: bool,
     penalty: str,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the squared errors (grid points, d) of any embedding on the held-out rows of a fold.
 
@@ -201,9 +205,11 @@ def affine_errors(
     projected : bool
         Whether predicted memberships are projected on the simplex.
     penalty : {"shared", "per_block"}
+    weights : array (rows,) or None, default=None
+        As of `squared_errors`.
     """
     if embedding is None:
-        return sum_of_observed((outputs - (mean if pi is None else pi)) ** 2)
+        return squared_error_sums(outputs, mean if pi is None else pi, weights)
     if pi is None:
         offset, gain = decoder(embedding, np.ones((*mean.shape[:-1], 1)), projected)
         return sum_of_observed((outputs - offset - apply_gain(gain, mean)) ** 2)

@@ -143,7 +143,11 @@ class KernelRidgeFit:
         self._samples = None
         if grid.bootstrap_seed is not None:
             self._samples = BootstrapChoices(
-                self._targets.outputs, self._inputs.folds, grid.metric, grid.bootstrap_seed
+                self._targets.outputs,
+                self._inputs.folds,
+                grid.metric,
+                grid.bootstrap_seed,
+                self._inputs.weights,
             )
 
     def _new_targets(self, neighbour_kernel: InputKernel) -> KernelRidgeTargets:
@@ -240,11 +244,14 @@ class KernelRidgeFit:
             grid.metric,
             self._curves,
             self._samples,
+            self._inputs.weights,
         )
 
     def score(self, outputs: np.ndarray) -> float:
         """Return the relative error of outputs (n, d) predicted for the training rows."""
-        return heldout_error(self._targets.outputs, outputs, self._inputs.folds, self._grid.metric)
+        folds, weights = self._inputs.folds, self._inputs.weights
+        metric = self._grid.metric
+        return heldout_error(self._targets.outputs, outputs, folds, metric, weights=weights)
 
     def fitted(self, choice: Choice) -> Fitted:
         """Return the regression fitted to all rows: with a choice, or with those of the samples."""
@@ -264,6 +271,7 @@ class KernelRidgeFit:
             self._grid.center,
             dict.fromkeys(leading, weak_targets) if weak_size else None,
             choice.weak_weight,
+            self._inputs.weights,
         )
         return FittedRidge(dual, intercept, choice.kernel, weak_size)
 
@@ -275,7 +283,14 @@ class KernelRidgeFit:
         for point, weight in self._samples.weights().items():
             K = self._inputs.training_gram(*point.kernel, 0)
             alphas = dict.fromkeys(embedding.blocks, point.alpha)
-            solution = fit_blocks(K, targets, embedding.blocks, alphas, self._grid.center)
+            solution = fit_blocks(
+                K,
+                targets,
+                embedding.blocks,
+                alphas,
+                self._grid.center,
+                row_weights=self._inputs.weights,
+            )
             weighted = [weight * each for each in solution]
             known = solutions.get(point.kernel, [0.0, 0.0])
             solutions[point.kernel] = [old + new for old, new in zip(known, weighted, strict=True)]

@@ -14,7 +14,9 @@ import numpy as np
 from workflow_lib.measures.metrics import means_of_observed
 
 
-def impute_mean(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+def impute_mean(
+    outputs: np.ndarray, known: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return outputs (n, d) whose missing values are the means over the known rows.
 
     Parameters
@@ -23,11 +25,15 @@ def impute_mean(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndar
         NaN where missing. Without any it is returned as it is.
     known : bool array (n,) or None, default=None
         The rows that may be learned from; None for all.
+    weights : array (n,) or None, default=None
+        Positive weights of all rows in the means; None for 1.
     """
     missing = np.isnan(outputs)
     if not missing.any():
         return outputs
-    return impute_mean_from(outputs, outputs if known is None else outputs[known])
+    known = slice(None) if known is None else known
+    means = means_of_observed(outputs[known], None if weights is None else weights[known])
+    return np.where(missing, means, outputs)
 
 
 def impute_mean_from(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:

@@ -76,22 +76,29 @@ class PreparedInputs(ABC):
         Fold number of every training row.
     learns : bool
         Whether folds prepare the same row differently, so that their Gram matrices differ.
+    weights : array (n,) or None
+        Positive weights of the training rows; None for 1.
     """
+
+    weights: np.ndarray | None = None
 
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
         self._group = features[size_group(training_size)]
         self.folds = folds
         self.learns = bool(self._group["learns"])
+        self.weights = self._group.get("row_weights")
 
     def heldout_solver(
         self, kernel: str, width: float | None, center: bool, precision: str = "float64"
     ) -> SharedGram | SeparateGrams:
         """Return the solver of held-out predictions for one kernel.
 
-        `precision` is that of `SharedGram`; folds that learn are solved in float64.
+        `precision` is that of `SharedGram`; folds that learn, and rows with weights, are solved in
+        float64.
         """
-        if self.learns:
-            return SeparateGrams(list(self.fold_grams(kernel, width)), self.folds, center)
+        if self.learns or self.weights is not None:
+            grams = list(self.shared_fold_grams(kernel, width))
+            return SeparateGrams(grams, self.folds, center, self.weights)
         gram = self.training_gram(kernel, width)
         return SharedGram(gram, self.folds, center, overwrite=True, precision=precision)
 

@@ -28,7 +28,9 @@ def row_features(
     inputs : array (n, q)
         Of all rows of the dataset, NaN where missing.
     partition, data : mappings
-        Trees of the artifacts "split" and "dataset"; of the second only outputs or classes.
+        Trees of the artifacts "split" and "dataset"; of the second only outputs or classes. The
+        first may hold ``row_weights`` (n,), positive weights of the training rows, with which
+        preparations learn.
     scale, origins
         As of `workflow_lib.inputs.preparation.fit_preparation`.
     learned : object or None
@@ -44,6 +46,9 @@ def row_features(
         learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
         learns |= learned is not None
         tree[size_group(size)] = {"learns": learns}
+        weights = partition.get("row_weights")
+        if weights is not None:
+            tree[size_group(size)]["row_weights"] = weights = weights[:size]
         known_by_fold = {}
         for fold, rows in known_rows(folds):
             values, stored, of_fold = train[:size], {}, origins
@@ -57,7 +62,8 @@ def row_features(
             targets, metric = _targets(data, partition)
             equal_groups = have_equal_weights(known_by_fold, targets[:size], folds, metric)
         for fold, (values, rows, of_fold) in known_by_fold.items():
-            preparation = fit_preparation(values[rows], scale, of_fold, equal_groups)
+            of_rows = None if weights is None else weights[rows]
+            preparation = fit_preparation(values[rows], scale, of_fold, equal_groups, of_rows)
             tree[size_group(size)][fold_group(fold)] |= preparation.tree()
     return tree
 

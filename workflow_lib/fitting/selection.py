@@ -88,6 +88,7 @@ def select_each(
     metric: str = "arrmse",
     curves: ValidationCurves | None = None,
     samples: BootstrapChoices | None = None,
+    row_weights: np.ndarray | None = None,
 ) -> dict[int | None, Choice]:
     """Return the best grid point of every component count.
 
@@ -116,8 +117,11 @@ def select_each(
     samples : BootstrapChoices or None, default=None
         Is given the held-out predictions of all grid points, where neither components nor weak rows
         compete.
+    row_weights : array (n,) or None, default=None
+        Positive weights of the labelled rows in the error, of mean 1, for targets without an
+        embedding; None for 1.
     """
-    reference = reference_errors(outputs, folds)
+    reference = reference_errors(outputs, folds, row_weights)
     weights = [np.nan] if weak_grams_by_kernel is None else list(weak_weights)
     columns = TargetColumns(targets, weak_grams_by_kernel is not None)
     # Without an embedding nothing differs from fold to fold, of which there may be as many as rows.
@@ -127,7 +131,7 @@ def select_each(
         weak_grams = None if weak_grams_by_kernel is None else weak_grams_by_kernel[kernel]
         alphas = alphas_by_kernel[kernel]
         rows, predicted = _predictions(grams, weak_grams, columns, alphas, weights, is_alike)
-        scorer = _Scorer(outputs, rows, grams.center, penalty)
+        scorer = _Scorer(outputs, rows, grams.center, penalty, row_weights)
         # The Gram matrix and its decomposition are large, and no longer needed.
         del grams, weak_grams
         for n_components, by_fold in targets.items():
@@ -159,10 +163,10 @@ def select_each(
 class _Scorer:
     """The errors of all component counts for one kernel."""
 
-    def __init__(self, outputs, heldout, center, penalty) -> None:
+    def __init__(self, outputs, heldout, center, penalty, weights) -> None:
         # One fold stands for all that are alike; then so do the targets of the first.
         self._outputs, self._heldout = outputs, heldout
-        self._center, self._penalty = center, penalty
+        self._center, self._penalty, self._weights = center, penalty, weights
         # What component counts share, by fold.
         self._shared: list[dict] = [{} for _ in heldout]
 
@@ -170,7 +174,14 @@ class _Scorer:
         """Return the squared errors (grid points, d) of all held-out rows."""
         return sum(
             squared_errors(
-                self._outputs[rows], targets, blocks, projected, self._penalty, self._center, shared
+                self._outputs[rows],
+                targets,
+                blocks,
+                projected,
+                self._penalty,
+                self._center,
+                shared,
+                None if self._weights is None else self._weights[rows],
             )
             for rows, targets, blocks, shared in zip(
                 self._heldout, by_fold, predicted, self._shared

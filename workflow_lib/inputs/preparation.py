@@ -74,7 +74,11 @@ class InputPreparation:
 
 
 def fit_preparation(
-    X: np.ndarray, scale: str, origins: ColumnOrigins | None = None, equal_groups: bool = False
+    X: np.ndarray,
+    scale: str,
+    origins: ColumnOrigins | None = None,
+    equal_groups: bool = False,
+    row_weights: np.ndarray | None = None,
 ) -> InputPreparation:
     """Fit a preparation to training rows `X` (n, q), NaN where missing.
 
@@ -91,21 +95,36 @@ def fit_preparation(
         category: their weights are `ColumnOrigins.weights`. None for 1 each.
     equal_groups : bool, default=False
         As of `ColumnOrigins.weights`.
+    row_weights : array (n,) or None, default=None
+        Positive weights of the rows, with which means and deviations are taken, and by which more
+        than half of the rows are told; None for 1.
     """
     if scale not in ROW_SCALES:
         raise ValueError(f"scale must be one of {ROW_SCALES}; found {scale!r}.")
     present = ~np.isnan(X)
     counts = present.sum(axis=0)
     fill = np.where(present, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    if row_weights is not None:
+        counts = row_weights @ present
+        fill = row_weights @ np.where(present, X, 0.0) / np.where(counts > 0, counts, 1.0)
     n_columns = X.shape[1]
     if scale == "none":
         uncut = np.zeros(n_columns, dtype=bool)
         return InputPreparation(fill, np.zeros(n_columns), np.ones(n_columns), uncut)
     filled = np.where(present, X, fill)
     # What more than half of the rows have is the median.
-    median = np.sort(filled, axis=0)[len(X) // 2]
-    is_cut = np.count_nonzero(filled == median, axis=0) > len(X) / 2
-    deviation = filled.std(axis=0)
+    if row_weights is None:
+        median = np.sort(filled, axis=0)[len(X) // 2]
+        is_cut = np.count_nonzero(filled == median, axis=0) > len(X) / 2
+        deviation = filled.std(axis=0)
+    else:
+        order = np.argsort(filled, axis=0)
+        # Rounding must not turn half of the rows into more than half.
+        half = (0.5 + 1e-9) * row_weights.sum()
+        middle = (row_weights[order].cumsum(axis=0) > half).argmax(axis=0)
+        median = np.take_along_axis(filled, order, axis=0)[middle, np.arange(n_columns)]
+        is_cut = row_weights @ (filled == median) > half
+        deviation = np.sqrt(row_weights @ (filled - fill) ** 2 / row_weights.sum())
     # Rounding leaves a constant column a deviation of a few units in the last place.
     constant = deviation <= 1e-12 * np.abs(filled).max(axis=0)
     if constant.all():

@@ -6,9 +6,16 @@ True outputs may be missing (NaN); errors and means count the observed ones only
 import numpy as np
 
 
-def squared_error_sums(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Return the sum over rows of squared errors of each coordinate: (d,) from (n, d) arrays."""
-    return sum_of_observed((outputs - predictions) ** 2)
+def squared_error_sums(
+    outputs: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the sum over rows of squared errors of each coordinate: (d,) from (n, d) arrays.
+
+    `weights` (n,) are those of the rows in the sum; None for 1. Several predictions (..., n, d)
+    give sums (..., d).
+    """
+    errors = (outputs - predictions) ** 2
+    return sum_of_observed(errors if weights is None else errors * weights[:, None])
 
 
 def sum_of_observed(values: np.ndarray) -> np.ndarray:
@@ -17,19 +24,22 @@ def sum_of_observed(values: np.ndarray) -> np.ndarray:
     return np.nansum(values, axis=-2) if np.isnan(total).any() else total
 
 
-def means_of_observed(outputs: np.ndarray) -> np.ndarray:
+def means_of_observed(outputs: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the mean (d,) of the observed values of each coordinate of `outputs` (n, d).
 
     A coordinate without observed values has the mean of all other values; without any, it is 0.
+    `weights` (n,) are positive weights of the rows; None for 1.
     """
-    means = outputs.mean(axis=0)
+    means = np.average(outputs, axis=0, weights=weights)
     if not np.isnan(means).any():
         return means
     observed = ~np.isnan(outputs)
-    counts = observed.sum(axis=0)
-    sums = np.where(observed, outputs, 0.0).sum(axis=0)
-    overall = sums.sum() / max(counts.sum(), 1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+    counts, known = observed, np.where(observed, outputs, 0.0)
+    if weights is not None:
+        counts, known = (each * weights[:, None] for each in (counts, known))
+    counts, sums = counts.sum(axis=0), known.sum(axis=0)
+    overall = sums.sum() / (counts.sum() or 1)
+    return np.where(counts > 0, sums / np.where(counts > 0, counts, 1), overall)
 
 
 def average_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -112,24 +122,32 @@ def relative_error(errors: np.ndarray, reference: np.ndarray, metric: str) -> np
     return METRICS[metric](errors, reference)
 
 
-def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
+def reference_errors(
+    outputs: np.ndarray, folds: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the squared errors (d,) of each fold's training mean on its held-out rows.
 
     Zero for a constant coordinate of `outputs` (n, d), whatever the rounding of its mean.
+    `weights` (n,) are positive weights of the rows, of mean 1, in means and errors; None for 1.
     """
     if not np.isnan(outputs).any():
         # Centred by the overall mean, so that sums of outputs far from zero lose no digits.
-        deviations = outputs - outputs.mean(axis=0)
-        counts = np.bincount(folds)
+        deviations = outputs - np.average(outputs, axis=0, weights=weights)
+        weighted = deviations if weights is None else deviations * weights[:, None]
+        counts = np.bincount(folds, weights)
         sums = np.zeros((len(counts), outputs.shape[1]))
-        np.add.at(sums, folds, deviations)
-        means = (deviations.sum(axis=0) - sums) / (len(outputs) - counts)[:, None]
-        total = squared_error_sums(deviations, means[folds])
+        np.add.at(sums, folds, weighted)
+        means = (weighted.sum(axis=0) - sums) / (counts.sum() - counts)[:, None]
+        total = squared_error_sums(deviations, means[folds], weights)
         return _zero_where_constant(total, outputs, len(outputs))
     total = np.zeros(outputs.shape[1])
     for fold in range(folds.max() + 1):
         heldout = folds == fold
-        total += squared_error_sums(outputs[heldout], means_of_observed(outputs[~heldout]))
+        of_known, of_heldout = (
+            None if weights is None else weights[rows] for rows in (~heldout, heldout)
+        )
+        means = means_of_observed(outputs[~heldout], of_known)
+        total += squared_error_sums(outputs[heldout], means, of_heldout)
     return _zero_where_constant(total, outputs, len(outputs))
 
 
@@ -155,6 +173,7 @@ def heldout_error(
     folds: np.ndarray,
     metric: str,
     row_errors: str = "mean",
+    weights: np.ndarray | None = None,
 ) -> float:
     """Return the error of held-out rows relative to the means of their folds' training rows.
 
@@ -176,12 +195,15 @@ def heldout_error(
         Fold number of every training row.
     metric : {"arrmse", "rrmse"}
     row_errors : {"mean", "median"}, default="mean"
+    weights : array (n,) or None, default=None
+        Of the rows, for the mean, as of `reference_errors`.
     """
-    reference = reference_errors(outputs, folds)
+    reference = reference_errors(outputs, folds, weights)
     if row_errors == "median":
         score = _median_error(outputs, predictions, reference, metric)
     else:
-        score = float(relative_error(squared_error_sums(outputs, predictions), reference, metric))
+        errors = squared_error_sums(outputs, predictions, weights)
+        score = float(relative_error(errors, reference, metric))
     return score if np.isfinite(score) else np.inf
 
 

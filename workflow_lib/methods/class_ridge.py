@@ -371,7 +371,9 @@ class _Fit:
         for decoding in self._decodings(decoder, counts, weak_size):
             memberships = None if decoding.block is None else decoding.block.heldout
             decoded = decoding.decode(self._indicators.heldout_scores, memberships)
-            choices.append(_Choice(decoding, scaled_squared_error(decoded, self._labels), decoded))
+            weights = self._inputs.weights
+            error = scaled_squared_error(decoded, self._labels, weights=weights)
+            choices.append(_Choice(decoding, error, decoded))
         return choices[least_error([choice.score for choice in choices])]
 
     def edges_of(self, choice: _Choice) -> str:
@@ -387,7 +389,14 @@ class _Fit:
         indicators = one_hot(self._labels, self._n_classes)
         all_columns = {"": slice(None)}
         duals = [
-            fit_blocks(K[:size, :size], indicators, all_columns, {"": self.alpha}, self._center)
+            fit_blocks(
+                K[:size, :size],
+                indicators,
+                all_columns,
+                {"": self.alpha},
+                self._center,
+                row_weights=self._inputs.weights,
+            )
         ]
         if block is None:
             return duals

@@ -11,7 +11,9 @@ matrix, G - G 1 1' G / (1' G 1): that is sum q q' / (s + ridge) over the eigenve
 centred Gram matrix, without the constant one.
 
 `SeparateGrams` takes one eigendecomposition a fold, for inputs whose preparation (imputation,
-scaling) is learned in the fold, so that the Gram matrices differ.
+scaling) is learned in the fold, so that the Gram matrices differ; and for rows with weights w. With
+C = diag(sqrt(w)) their problem is the one without weights for C K C and C T, in which sqrt(w) takes
+the place of the constant vector; the ridge is 2 sum(w) lambda_0, over the fold's training rows.
 
 Both warn of penalties too small for the spectrum: the error grows like eps * s_max / ridge.
 
@@ -72,16 +74,32 @@ class Decomposition:
     center : bool, default=False
         Decompose the centred Gram matrix H K H, H = I - 1 1'/n, and leave out the constant
         eigenvector: n - 1 eigenvalues.
+    weights : array (n,) or None, default=None
+        Positive weights w of the rows: decompose C K C with C = diag(sqrt(w)), or if centred
+        C H K H' C with H = I - 1 w'/sum(w), without the eigenvector sqrt(w). None for 1.
     """
 
-    def __init__(self, K: np.ndarray, overwrite: bool = False, center: bool = False) -> None:
+    def __init__(
+        self,
+        K: np.ndarray,
+        overwrite: bool = False,
+        center: bool = False,
+        weights: np.ndarray | None = None,
+    ) -> None:
+        if not overwrite and (center or weights is not None):
+            K, overwrite = K.copy(), True
         if center:
-            K = K if overwrite else K.copy()
-            _center_with_high_constant(K)
+            _center(K, weights)
+        roots = None if weights is None else np.sqrt(weights)
+        if weights is not None:
+            K *= roots
+            K *= roots[:, None]
+        if center:
+            _raise_constant(K, roots)
         # A symmetric matrix in the order of rows is the same one in the order of columns, which
         # LAPACK can overwrite.
         eigenvalues, eigenvectors = eigh(
-            K.T, overwrite_a=overwrite or center, check_finite=False, driver="evd"
+            K.T, overwrite_a=overwrite, check_finite=False, driver="evd"
         )
         # The constant eigenvector is the last.
         kept = slice(0, len(K) - 1 if center else len(K))
@@ -100,16 +118,23 @@ class Decomposition:
             )
 
 
-def _center_with_high_constant(K: np.ndarray) -> None:
-    """Centre a Gram matrix in place, and give the constant vector the largest eigenvalue. Its own
-    eigenvalue is zero, which it would share with others of a matrix without full rank."""
-    means = K.mean(axis=0)
+def _center(K: np.ndarray, weights: np.ndarray | None = None) -> None:
+    """Centre a Gram matrix in place, by the weighted means of its rows."""
+    means = np.average(K, axis=0, weights=weights)
     K -= means
-    K -= (means - means.mean())[:, None]
+    K -= (means - np.average(means, weights=weights))[:, None]
+
+
+def _raise_constant(K: np.ndarray, roots: np.ndarray | None) -> None:
+    """Give the constant vector, or that of the roots of weights, the largest eigenvalue in place.
+    Its own eigenvalue is zero, which it would share with others of a matrix without full rank."""
     # No eigenvalue is larger than the largest sum of absolute values of a row; row by row, so that
     # no second matrix is made.
     highest = max(max(np.abs(row).sum() for row in K), np.finfo(np.float64).tiny)
-    K += 2.0 * highest / len(K)
+    if roots is None:
+        K += 2.0 * highest / len(K)
+    else:
+        K += np.outer(roots, roots * (2.0 * highest / (roots**2).sum()))
 
 
 class RoughDecomposition(Decomposition):
@@ -135,9 +160,7 @@ class RoughDecomposition(Decomposition):
         self._gram = K if overwrite or not center else K.copy()
         self._center = center
         if center:
-            means = self._gram.mean(axis=0)
-            self._gram -= means
-            self._gram -= (means - means.mean())[:, None]
+            _center(self._gram)
         norm = max(np.linalg.norm(self._gram), np.finfo(np.float64).tiny)
         trace = np.trace(self._gram)
         # The mean of the eigenvalues, each weighing as much as it is large. Every number between
@@ -397,33 +420,49 @@ class SeparateGrams:
         Fold number of every row.
     center : bool, default=True
         Fit an unpenalised intercept.
+    weights : array (n,) or None, default=None
+        Positive weights of the rows in the loss of every fold; None for 1.
     """
 
     def __init__(
-        self, grams: Sequence[tuple[np.ndarray, np.ndarray]], folds: np.ndarray, center: bool = True
+        self,
+        grams: Sequence[tuple[np.ndarray, np.ndarray]],
+        folds: np.ndarray,
+        center: bool = True,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.heldout = fold_rows(folds)
         self.center = center
+        self._weights = [
+            None if weights is None else np.delete(weights, rows) for rows in self.heldout
+        ]
         # Centred, a kernel that is nearly constant keeps the digits of what varies.
         self._grams = [
-            (Decomposition(K, center=center), K_heldout - K.mean(axis=0) if center else K_heldout)
-            for K, K_heldout in grams
+            (
+                Decomposition(K, center=center, weights=known),
+                K_heldout - np.average(K, axis=0, weights=known) if center else K_heldout,
+            )
+            for (K, K_heldout), known in zip(grams, self._weights, strict=True)
         ]
 
     def predict(self, targets: Sequence[np.ndarray], alphas: Sequence[float]) -> list[np.ndarray]:
-        """As `SharedGram.predict`."""
+        """As `SharedGram.predict`; with weights, means and numbers of rows are weighted."""
         predictions = []
-        for rows, fold_targets, (decomposition, K_heldout) in zip(
-            self.heldout, targets, self._grams, strict=True
+        for rows, fold_targets, weights, (decomposition, K_heldout) in zip(
+            self.heldout, targets, self._weights, self._grams, strict=True
         ):
             known = np.delete(np.asarray(fold_targets, dtype=np.float64), rows, axis=0)
-            mean = known.mean(axis=0) if self.center else np.zeros(known.shape[1])
+            zeros = np.zeros(known.shape[1])
+            mean = np.average(known, axis=0, weights=weights) if self.center else zeros
+            total = len(known) if weights is None else weights.sum()
             s, Q = decomposition.eigenvalues, decomposition.eigenvectors
+            if weights is not None:
+                Q = np.sqrt(weights)[:, None] * Q
             # No eigenvector of a centred matrix has a constant part.
             rotated, heldout = Q.T @ (known - mean), K_heldout @ Q
             fold_predictions = _row_major(len(alphas), len(rows), known.shape[1])
             for index, alpha in enumerate(alphas):
-                ridge = labelled_ridge(len(known), alpha)
+                ridge = labelled_ridge(total, alpha)
                 decomposition.check_ridge(ridge)
                 fold_predictions[index] = (heldout / (s + ridge)) @ rotated + mean
             predictions.append(fold_predictions)

@@ -17,8 +17,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 
-def labelled_ridge(n_rows: int, alpha: float) -> float:
-    """Return the diagonal term 2 l lambda_0 of `n_rows` labelled rows (eq. (13))."""
+def labelled_ridge(n_rows: float, alpha: float) -> float:
+    """Return the diagonal term 2 l lambda_0 of `n_rows` labelled rows (eq. (13)).
+
+    Of rows with weights, `n_rows` is the sum of these.
+    """
     return 2.0 * n_rows * alpha
 
 
@@ -43,6 +46,7 @@ def fit_blocks(
     center: bool = True,
     weak_targets: Mapping[str, np.ndarray] | None = None,
     weak_weight: float = 1.0,
+    row_weights: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the dual coefficients (l + w, m) and intercepts (m,) of all blocks of the targets.
 
@@ -65,6 +69,9 @@ def fit_blocks(
         Targets of the weak rows in the blocks that they join.
     weak_weight : float, default=1.0
         Weight of a weak row relative to a labelled one, 2 l lambda_2; positive.
+    row_weights : array (l,) or None, default=None
+        Positive weights w_i of the labelled rows, whose ridges are 2 sum(w) lambda_0 / w_i. None
+        for 1. Not together with weak rows.
     """
     n_labelled, n_rows = len(targets), len(K)
     dual, intercept = np.zeros((n_rows, targets.shape[1])), np.zeros(targets.shape[1])
@@ -72,6 +79,9 @@ def fit_blocks(
         block, rows = targets[:, columns], slice(0, n_labelled)
         ridge = np.full(n_labelled, labelled_ridge(n_labelled, alphas[name]))
         weights = np.ones(n_rows)
+        if row_weights is not None:
+            weights = row_weights
+            ridge = labelled_ridge(weights.sum(), alphas[name]) / weights
         if weak_targets and name in weak_targets:
             block, rows = np.vstack([block, weak_targets[name]]), slice(0, n_rows)
             weak = weak_ridge(alphas[name], weak_weight / (2.0 * n_labelled))
