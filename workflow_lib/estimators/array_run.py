@@ -115,6 +115,8 @@ class ArrayRun:
         Weak rows, and their memberships of the components of the mixture.
     unpaired : array (m, d) or None, default=None
         Outputs without inputs.
+    weights : array (n,) or None, default=None
+        Positive weights of the rows, of mean 1, which kernel ridge regression heeds; None for 1.
 
     Attributes
     ----------
@@ -138,6 +140,7 @@ class ArrayRun:
         X_weak: np.ndarray | None = None,
         memberships: np.ndarray | None = None,
         unpaired: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> None:
         self._seed, self._metric, self.memberships = seed, metric, memberships
         n, n_weak = len(X), 0 if X_weak is None else len(X_weak)
@@ -150,6 +153,8 @@ class ArrayRun:
                 split["examples"] = np.array([np.bincount(labels).max()])
         split |= {"test": np.arange(0), "weak": np.arange(n, n + n_weak)}
         split |= {"weak_sizes": [n_weak] if n_weak else []}
+        if weights is not None:
+            split["row_weights"] = weights[split["train"]]
         inputs = X if X_weak is None else np.concatenate([X, X_weak])
         hidden = np.full((n_weak, outputs.shape[1]), np.nan)
         dataset: dict[str, Any] = {"outputs": np.concatenate([outputs, hidden]), "names": {}}
@@ -213,6 +218,14 @@ class ArrayRun:
                 expected=f"at most {limit} rows, of which a Gram matrix fits in memory",
                 remedy="pass fewer weak rows",
             )
+        if "row_weights" in trees["split"] and "landmarks" in module.settings:
+            if self.n_rows > limit:
+                raise ArgumentError(
+                    "argument sample_weight",
+                    f"weights of {self.n_rows} rows",
+                    expected=f"at most {limit} rows, of which a Gram matrix fits in memory",
+                    remedy="leave out the weights, or pass fewer rows",
+                )
         if file.model:
             trees |= self._models(file, model or _model_settings(file), unpaired)
         method = method_of(module.name, self._settings(name, file, module.settings))

@@ -76,7 +76,8 @@ class KernelRidgeRegressorCV(OfKernels, MethodRegressor):
     the workflow, run by the same code. Every grid point predicts the held-out rows of each fold in
     closed form, from one eigendecomposition of the centred Gram matrix for each kernel; the least
     relative error of all held-out rows wins. Inputs are standardised on the training rows of each
-    fold, which also fill missing inputs by their means.
+    fold, which also fill missing inputs by their means. With weights w_i the loss is
+    1/(2 sum w) sum_i w_i ||y_i - h(x_i) - b||^2, and all means, deviations and errors are weighted.
 
     Parameters
     ----------
@@ -100,14 +101,15 @@ class KernelRidgeRegressorCV(OfKernels, MethodRegressor):
         The error that selection minimises: the mean over outputs of their relative errors, or the
         relative error of all outputs together.
     cv : int or splitter of scikit-learn, default=5
-        Number of folds, or folds that hold out every row once.
+        Number of folds, or folds that hold out every row once; also a list of (train, test).
     random_state : int, Generator, RandomState or None, default=1
         Of the draws, from which the folds come too. With the seed of `compare` both draw the same.
 
     Attributes
     ----------
     kernel_, width_, alpha_ : str, float or None, float
-        What was chosen; alpha is lambda_0 itself: the system solved is (K + 2 n alpha I).
+        What was chosen; alpha is lambda_0 itself: the system solved is (K + 2 n alpha I), with
+        weights (K + 2 sum(w) alpha diag(1 / w)).
     gamma_ : float or None
         The inverse squared width (``rbf``) or inverse width of the kernel on prepared inputs.
     best_params_ : dict
@@ -117,7 +119,8 @@ class KernelRidgeRegressorCV(OfKernels, MethodRegressor):
     cv_curves_ : dict
         Least error for each value of each parameter, arrays (k, 2), by kernel and parameter.
     heldout_predictions_ : array (n,) or (n, d)
-        What is predicted of each row by a fit without its fold.
+        What is predicted of each row by a fit without its fold; of a row of weight zero, which no
+        fit learns from, by the fit to all others.
 
     Examples
     --------
@@ -153,7 +156,7 @@ class KernelRidgeRegressorCV(OfKernels, MethodRegressor):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X, y, groups=None, sample_weight=None):
         """Choose by cross-validation, and fit to all rows.
 
         Parameters
@@ -164,14 +167,20 @@ class KernelRidgeRegressorCV(OfKernels, MethodRegressor):
             Outputs; with several, NaN where missing.
         groups : array (n,) or None
             Rows of one group are held out together.
+        sample_weight : array (n,), float or None
+            Weights of the rows, not negative, of which only the ratios count; None for equal ones.
+            A whole weight is as many copies of the row in one fold, and a row of weight zero is
+            left out. The bootstrap samples of ``combine="bootstrap"`` draw rows with equal chances
+            all the same, and weight their errors. With more rows than a Gram matrix in memory
+            allows, there are no weights.
 
         Raises
         ------
         ValueError
-            If there is one row, inputs are infinite, shapes differ, a row has no output, or a
-            parameter has no meaning.
+            If there is one row, inputs are infinite, shapes differ, a row has no output, weights
+            are negative, missing or all zero, or a parameter has no meaning.
         """
-        self._fit_outputs(X, y, groups)
+        self._fit_outputs(X, y, groups, sample_weight=sample_weight)
         self._set_choice()
         return self
 
@@ -187,7 +196,8 @@ class KernelRidgeClassifierCV(OfKernels, MethodClassifier):
     the indicators e_i of the classes: the method ``class-krr``, which the workflow recommends for
     classes, run by the same code. The kernel, its width and the penalty are those with the least
     squared error of the held-out scores, never the least number of wrong classes, which is equal
-    for many. The folds hold out about as many rows of each class.
+    for many. The folds hold out about as many rows of each class. Weights of the rows are those of
+    `KernelRidgeRegressorCV`.
 
     Parameters
     ----------
@@ -203,7 +213,7 @@ class KernelRidgeClassifierCV(OfKernels, MethodClassifier):
         Squared error of the held-out scores; NaN with one row of each class, where nothing can be
         chosen.
     heldout_predictions_ : array (n, K)
-        Scores of each row by a fit without its fold.
+        Scores of each row by a fit without its fold, as of `KernelRidgeRegressorCV`.
 
     Examples
     --------
@@ -234,9 +244,25 @@ class KernelRidgeClassifierCV(OfKernels, MethodClassifier):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X, y, groups=None):
-        """Choose by cross-validation, and fit to all rows, as `MethodClassifier.fit`."""
-        super().fit(X, y, groups)
+    def fit(self, X, y, groups=None, sample_weight=None):
+        """Choose by cross-validation, and fit to all rows.
+
+        Parameters
+        ----------
+        X : array (n, q)
+            Inputs, NaN where missing.
+        y : array (n,)
+            Classes: numbers or texts.
+        groups, sample_weight
+            As of `KernelRidgeRegressorCV.fit`; a class whose rows all have weight zero is none.
+
+        Raises
+        ------
+        ValueError
+            If there is one row or one class, inputs are infinite, `y` is continuous, weights are
+            negative, missing or all zero, or a parameter has no meaning.
+        """
+        self._fit_classes(X, y, groups, sample_weight)
         self._set_choice()
         return self
 
@@ -257,7 +283,8 @@ class OutputFisherRegressorCV(OfKernels, MethodRegressor):
     the memberships (``pi``) and one for the rest (``mu``), and the pre-image returns outputs. For
     each number of components the kernel, its width and both penalties have the least relative error
     of held-out rows, after the pre-image and under mixtures that have not seen them. It is the
-    method ``ofer-gmm`` of the workflow, and with weak rows ``wofer-gmm``, run by the same code.
+    method ``ofer-gmm`` of the workflow, and with weak rows ``wofer-gmm``, run by the same code. It
+    takes no ``sample_weight``, because the mixtures are fitted without weights.
 
     Parameters
     ----------

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
+    _check_sample_weight,
     check_array,
     check_consistent_length,
     check_is_fitted,
@@ -29,7 +32,7 @@ BLOCK_ROWS = 10_000
 
 def _check_folds(name: str, cv) -> None:
     """Raise ValueError unless `cv` is a number of folds, or makes them as scikit-learn does."""
-    if isinstance(cv, str) or not hasattr(cv, "split"):
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         check_kind("folds", name, cv)
 
 
@@ -58,12 +61,22 @@ class MethodEstimator(BaseEstimator):
             self, checked_inputs(X), dtype=np.float64, ensure_all_finite="allow-nan", **options
         )
 
-    def _fit_rows(self, X, outputs, groups, labels=None, **others) -> None:
-        """Run the method on checked rows, and set what is known of its selection."""
-        if len(X) < 2:
+    def _checked_weights(self, sample_weight, X) -> np.ndarray | None:
+        """Return the weights (n,) of rows X, from 0 on; None for equal ones."""
+        if sample_weight is None:
+            return None
+        options = {"dtype": np.float64, "ensure_non_negative": True}
+        weights = _check_sample_weight(sample_weight, X, **options)
+        return None if (weights == weights.max()).all() and weights.max() > 0 else weights
+
+    def _fit_rows(self, X, outputs, groups, labels=None, weights=None, **others) -> None:
+        """Run the method on checked rows, and set what is known of its selection. Rows without
+        weight are left out, but for the folds that a splitter makes."""
+        kept = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+        if kept.sum() < 2:
             raise ArgumentError(
                 "argument X",
-                f"{len(X)} sample",
+                f"{kept.sum()} sample" + ("" if kept.all() else " with a weight that is not zero"),
                 expected="at least 2, as errors are those of rows that a fit has not seen",
                 remedy="pass more rows",
             )
@@ -74,22 +87,31 @@ class MethodEstimator(BaseEstimator):
             groups = np.unique(column_or_1d(groups), return_inverse=True)[1]
             check_consistent_length(X, groups)
         if not isinstance(cv, Integral):
-            cv = self._fold_numbers(X, outputs if labels is None else labels, groups)
+            cv = self._fold_numbers(X, outputs if labels is None else labels, groups, kept)
+        others_of_X, X, outputs = X[~kept], X[kept], outputs[kept]
+        labels, groups, weights = (
+            None if each is None else each[kept] for each in (labels, groups, weights)
+        )
+        if weights is not None:
+            others["weights"] = weights / weights.mean()
         metric = getattr(self, "metric", "arrmse")
         run = ArrayRun(X, outputs, int(seed), cv, self.scale, metric, labels, groups, **others)
         fitted = self._fitted(run)
         self._method, self._inputs, self._n_rows = fitted, run.inputs, run.n_rows
-        self.heldout_predictions_ = np.empty_like(fitted.heldout)
-        self.heldout_predictions_[run.order] = fitted.heldout
+        self.heldout_predictions_ = np.empty((len(kept), fitted.heldout.shape[1]))
+        self.heldout_predictions_[np.flatnonzero(kept)[run.order]] = fitted.heldout
+        if not kept.all():
+            self.heldout_predictions_[~kept] = self._of_checked_rows(others_of_X)
         self.cv_error_ = float(fitted.entries.get("score", np.nan))
         curves = fitted.entries.get(ENTRY, {})
         self.cv_curves_ = {name: curve for name, curve in curves.items() if name != CHOSEN}
 
-    def _fold_numbers(self, X, y, groups) -> np.ndarray:
-        """Return the fold (n,) of every row that a splitter of scikit-learn makes."""
-        heldout = [test for _, test in self.cv.split(X, y, groups)]
+    def _fold_numbers(self, X, y, groups, kept) -> np.ndarray:
+        """Return the fold of every kept row that a splitter of scikit-learn makes."""
+        heldout = [test for _, test in check_cv(self.cv).split(X, y, groups)]
         rows = np.concatenate([np.empty(0, dtype=int), *heldout])
-        if len(heldout) < 2 or not np.array_equal(np.sort(rows), np.arange(len(X))):
+        is_partition = np.array_equal(np.sort(rows), np.arange(len(X)))
+        if not is_partition or sum(kept[test].any() for test in heldout) < 2:
             raise ArgumentError(
                 "parameter cv",
                 f"folds of {type(self.cv).__name__} that do not hold out every row once",
@@ -98,12 +120,15 @@ class MethodEstimator(BaseEstimator):
             )
         folds = np.empty(len(X), dtype=int)
         folds[rows] = np.repeat(np.arange(len(heldout)), [len(test) for test in heldout])
-        return folds
+        return np.unique(folds[kept], return_inverse=True)[1]
 
     def _predicted(self, X, method: FittedMethod | None = None) -> np.ndarray:
         """Return the outputs (m, d), or scores of the classes, of new rows."""
         check_is_fitted(self)
-        X = self._checked_rows(X, reset=False)
+        return self._of_checked_rows(self._checked_rows(X, reset=False), method)
+
+    def _of_checked_rows(self, X, method: FittedMethod | None = None) -> np.ndarray:
+        """Return the outputs (m, d), or scores of the classes, of checked rows."""
         predict = (method or self._method).predict
         blocks = (X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS))
         return np.concatenate(
@@ -120,7 +145,14 @@ class MethodRegressor(RegressorMixin, MethodEstimator):
         return tags
 
     def _fit_outputs(
-        self, X, Y, groups, X_weak=None, weak_responsibilities=None, Y_unpaired=None
+        self,
+        X,
+        Y,
+        groups,
+        X_weak=None,
+        weak_responsibilities=None,
+        Y_unpaired=None,
+        sample_weight=None,
     ) -> None:
         """As `_fit_rows`, of inputs and outputs as they are passed."""
         check_parameters(self)
@@ -132,7 +164,8 @@ class MethodRegressor(RegressorMixin, MethodEstimator):
         check_consistent_length(X, Y)
         self._is_vector = Y.ndim == 1
         outputs = Y.reshape(len(Y), -1)
-        unknown = np.isnan(outputs)
+        weights = self._checked_weights(sample_weight, X)
+        unknown = np.isnan(outputs if weights is None else outputs[weights > 0])
         if unknown.all(axis=1).any() or unknown.all(axis=0).any():
             raise ArgumentError(
                 "argument y",
@@ -144,7 +177,7 @@ class MethodRegressor(RegressorMixin, MethodEstimator):
         others = self._weak_rows(X_weak, weak_responsibilities)
         if Y_unpaired is not None:
             others["unpaired"] = _unpaired_outputs(Y_unpaired, Y.shape)
-        self._fit_rows(X, outputs, groups, **others)
+        self._fit_rows(X, outputs, groups, weights=weights, **others)
         if self._is_vector:
             self.heldout_predictions_ = self.heldout_predictions_[:, 0]
 
@@ -210,6 +243,10 @@ class MethodClassifier(ClassifierMixin, MethodEstimator):
             If there is one row or one class, inputs are infinite, `y` is continuous, or a
             parameter has no meaning.
         """
+        return self._fit_classes(X, y, groups)
+
+    def _fit_classes(self, X, y, groups, sample_weight=None):
+        """As `fit`, of rows with weights."""
         check_parameters(self)
         if y is None:
             # scikit-learn says which argument is missing.
@@ -217,7 +254,11 @@ class MethodClassifier(ClassifierMixin, MethodEstimator):
         X, y = self._checked_rows(X), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        weights = self._checked_weights(sample_weight, X)
+        kept = slice(None) if weights is None else weights > 0
+        # Classes without any weight are none; their rows are left out before they count as another.
+        labels = np.zeros(len(y), dtype=int)
+        self.classes_, labels[kept] = np.unique(y[kept], return_inverse=True)
         if len(self.classes_) < 2:
             raise ArgumentError(
                 "argument y",
@@ -225,7 +266,7 @@ class MethodClassifier(ClassifierMixin, MethodEstimator):
                 expected="rows of two classes or more",
                 remedy="pass rows of another class",
             )
-        self._fit_rows(X, np.eye(len(self.classes_))[labels], groups, labels)
+        self._fit_rows(X, np.eye(len(self.classes_))[labels], groups, labels, weights)
         return self
 
     def predict(self, X) -> np.ndarray:

@@ -54,7 +54,8 @@ class StackRegressor(OfMembers, TransformerMixin, MethodRegressor):
     squared error of sum_k w_k h_k over these predictions, in standard deviations of each output
     (stacked regression: Wolpert 1992, Breiman 1996), averaged over bootstrap samples of the rows
     and between weights that all outputs share and those of each output alone. It is the method
-    ``ofer-stack``, run by the same code.
+    ``ofer-stack``, run by the same code. It takes no ``sample_weight``, because most members are
+    fitted without weights of rows.
 
     Parameters
     ----------
@@ -154,7 +155,8 @@ class StackClassifier(OfMembers, MethodClassifier):
     The scores that each row gets from every member by a fit without its fold are calibrated by a
     temperature; the weights w >= 0 with sum 1 of the pool sum_k w_k p_k have the least log loss of
     these rows. It is the method ``class-stack`` of the workflow, run by the same code; with few
-    rows `KernelRidgeClassifierCV` is faster by far.
+    rows `KernelRidgeClassifierCV` is faster by far, and takes ``sample_weight``; the stack takes
+    none, because most members are fitted without weights of rows.
 
     Parameters
     ----------
