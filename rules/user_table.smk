@@ -210,6 +210,7 @@ rule answer_figures:
         calibration="results/{experiment}/calibration.h5",
         dataset=stages.dataset_file,
     output:
+        **prediction_figure_files(),
         methods_svg=shown_result(
             "results/figures/{experiment}-answer-methods.svg", "answer_figures", "answer, methods"
         ),
@@ -231,7 +232,6 @@ rule answer_figures:
         curve_csv=shown_result(
             "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
         ),
-        **prediction_figure_files(),
     params:
         code=code(
             "answer_figures.py",

@@ -79,13 +79,15 @@ def answer_figure_files(experiment):
 def prediction_figure_files():
     """Return the outputs of a rule that draws the figures of predictions, by name and suffix."""
     return {
-        f"{name}_{suffix}": shown_result(
-            f"results/figures/{{experiment}}-answer-{name}.{suffix}",
-            "answer_figures",
-            f"answer, {name}",
+        f"{name}_{suffix}": (
+            shown_result(
+                f"results/figures/{{experiment}}-answer-{name}.{suffix}",
+                "answer_figures",
+                f"answer, {name}",
+            )
+            if suffix != "png"
+            else f"results/figures/{{experiment}}-answer-{name}.png"
         )
-        if suffix != "png"
-        else f"results/figures/{{experiment}}-answer-{name}.png"
         for name in PREDICTION_FIGURES.paths
         for suffix in ("svg", "png", "csv")
     }
