@@ -62,12 +62,11 @@ class MethodEstimator(BaseEstimator):
         )
 
     def _checked_weights(self, sample_weight, X) -> np.ndarray | None:
-        """Return the weights (n,) of rows X, from 0 on; None for equal ones."""
+        """Return the weights (n,) of rows X, from 0 on; None for none."""
         if sample_weight is None:
             return None
         options = {"dtype": np.float64, "ensure_non_negative": True}
-        weights = _check_sample_weight(sample_weight, X, **options)
-        return None if (weights == weights.max()).all() and weights.max() > 0 else weights
+        return _check_sample_weight(sample_weight, X, **options)
 
     def _fit_rows(self, X, outputs, groups, labels=None, weights=None, **others) -> None:
         """Run the method on checked rows, and set what is known of its selection. Rows without
@@ -92,7 +91,8 @@ class MethodEstimator(BaseEstimator):
         labels, groups, weights = (
             None if each is None else each[kept] for each in (labels, groups, weights)
         )
-        if weights is not None:
+        # Equal weights leave no trace, not even in the last digit.
+        if weights is not None and np.ptp(weights) > 0:
             others["weights"] = weights / weights.mean()
         metric = getattr(self, "metric", "arrmse")
         run = ArrayRun(X, outputs, int(seed), cv, self.scale, metric, labels, groups, **others)
