@@ -20,6 +20,7 @@ from workflow_lib.data.table_bags import bag_counts
 from workflow_lib.data.table_sequences import table_sequences
 from workflow_lib.inputs.column_origins import ColumnOrigins, channel_groups
 from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_module
+from workflow_lib.inputs.spectra import NONE, prepared_spectra, spectra_of
 from workflow_lib.items.kinds.letters import letter_rows
 from workflow_lib.items.word_counts import words_of
 from workflow_lib.tabular.cell_texts import known_places
@@ -114,12 +115,12 @@ class EncodedRows:
 class TableEncoding:
     """A fitted encoding of the columns of a table as inputs, for these and for later rows.
 
-    Made by `fit`. Numbers are not changed; those of `missing_indicators` have a further column,
-    ``NAME is missing``, with 1 where they are missing and 0 elsewhere. A category has a column of 0
-    and 1 for every level. A column of strings, such as names of products, is hashed by the n-grams
-    of its characters into STRING_COLUMNS columns; their rows have unit length. Texts become counts
-    of words (`workflow_lib.items.word_counts`), molecules the bits of their Morgan fingerprint
-    (Rogers and Hahn 2010).
+    Made by `fit`. Numbers are not changed, but for those of `spectra`; those of
+    `missing_indicators` have a further column, ``NAME is missing``, with 1 where they are missing
+    and 0 elsewhere. A category has a column of 0 and 1 for every level. A column of strings, such
+    as names of products, is hashed by the n-grams of its characters into STRING_COLUMNS columns;
+    their rows have unit length. Texts become counts of words (`workflow_lib.items.word_counts`),
+    molecules the bits of their Morgan fingerprint (Rogers and Hahn 2010).
 
     Texts, and molecules together with other columns, are sparse counts, and the other columns are
     in `EncodedRows.lagged_values`; the bits are then terms like words. Molecules alone are dense
@@ -147,6 +148,9 @@ class TableEncoding:
         `workflow_lib.items.kinds.letters` each, of the known `letters`, in `longest` columns.
     bags : bool
         Whether `numbers`, which are then the only columns, count the words of a bag.
+    spectra : str
+        What is done to the spectra among the numbers, as of
+        `workflow_lib.inputs.spectra.prepared_spectra`.
     """
 
     numbers: tuple[str, ...]
@@ -161,6 +165,7 @@ class TableEncoding:
     letters: str = ""
     longest: int = 0
     bags: bool = False
+    spectra: str = NONE
 
     @classmethod
     def fit(
@@ -176,6 +181,7 @@ class TableEncoding:
         sequence: str | None = None,
         letters: str = "",
         bags: bool = False,
+        spectra: str = NONE,
     ) -> TableEncoding:
         """Return the encoding with the levels and words that occur in `table`.
 
@@ -221,7 +227,7 @@ class TableEncoding:
         indicators = tuple(missing_indicators)
         columns = tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators, learned
         if sequence is None:
-            return cls(*columns, bags=bags)
+            return cls(*columns, bags=bags, spectra=spectra)
         return cls(*columns, sequence, letters, max(map(len, table_sequences(table, sequence))))
 
     @property
@@ -299,7 +305,8 @@ class TableEncoding:
         notes: list[list[str]] = [[] for _ in range(table.n_rows)]
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:
-            parts.append(table.matrix(self.numbers))
+            values = table.matrix(self.numbers)
+            parts.append(prepared_spectra(values, spectra_of(self.numbers), self.spectra))
             names += self.numbers
         if self.missing_indicators:
             columns = [np.isnan(table.numbers(name)) for name in self.missing_indicators]

@@ -41,6 +41,7 @@ from workflow_lib.table.proposed_inputs import (
     check_molecules,
     choose_inputs,
     choose_row_name,
+    choose_spectra,
     keep_encoders_of_inputs,
     treat_leaks,
     treat_missing,
@@ -212,6 +213,7 @@ def _with_inputs_chosen(
     leaks, replicates = leaks_of(rows, columns, kinds), replicates_of(rows, columns, kinds)
     treat_leaks(proposal, leaks, replicates)
     check_inputs(proposal, rows)
+    choose_spectra(proposal, rows, labelled | weak, request.get("spectra"))
     keep_encoders_of_inputs(options)
     return proposal, (leaks, replicates)
 

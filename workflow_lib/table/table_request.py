@@ -64,6 +64,7 @@ SETTINGS = (
     "date_order",
     "series",
     "encode",
+    "spectra",
 )
 """Keys that name neither columns nor files."""
 
@@ -94,7 +95,7 @@ CONTRADICTIONS = (
     ("group", "time", "rows are split either by groups or by time"),
     *(
         ("gram", key, "the kernel values replace all inputs")
-        for key in ("inputs", "exclude", "categories", "encode", "text", "smiles")
+        for key in ("inputs", "exclude", "categories", "encode", "spectra", "text", "smiles")
     ),
     *(
         ("bags", key, "counts of words are the only inputs of their methods")
@@ -106,7 +107,7 @@ CONTRADICTIONS = (
     ),
     *(
         ("bag", key, "bags are predicted from the numbers of their rows alone")
-        for key in ("categories", "encode", "text", "smiles", "gram", "sequence", "bags")
+        for key in ("categories", "encode", "spectra", "text", "smiles", "gram", "sequence", "bags")
     ),
     ("bag", "outputs", "methods of bags predict classes"),
     ("bag", "group", "the rows of a bag are never divided, and bags are split singly"),

@@ -66,6 +66,12 @@ class Options(Settings):
     """Columns among `numbers` that get a further input of 0 and 1 that indicates whether they are
     missing; none by default. Of columns that are missing in the same rows one suffices."""
 
+    spectra: Literal["none", "derivative", "normal_variate", "both"] = "none"
+    """What is done to spectra, runs of at least 11 `numbers` whose names differ by a rising or
+    falling number alone: `derivative` takes their first derivative (Savitzky-Golay, 11 channels),
+    `normal_variate` gives every row of a spectrum the mean 0 and the deviation 1, and `both` the
+    second, then the first. Each row is changed by itself, as new rows are."""
+
     categories: tuple[Name, ...] = ()
     """Columns with few different texts to predict from: one input per text."""
 
@@ -548,6 +554,7 @@ def _inputs(
         next(iter(columns["sequence"]), None),
         options.letters,
         options.bags,
+        options.spectra,
     )
     groups: dict[str, Any] = {"encoding": encoding.tree()}
     if options.gram is not None:
