@@ -29,6 +29,9 @@ from workflow_lib.solvers.kernel_ridge import checked_inputs, checked_outputs
 BLOCK_ROWS = 10_000
 """Rows that are predicted at a time: a Gram matrix against the training rows is made of them."""
 
+MIN_WEIGHT = 1e-200
+"""Weights of rows that are smaller, relative to the largest, count as zero."""
+
 
 def _check_folds(name: str, cv) -> None:
     """Raise ValueError unless `cv` is a number of folds, or makes them as scikit-learn does."""
@@ -62,11 +65,14 @@ class MethodEstimator(BaseEstimator):
         )
 
     def _checked_weights(self, sample_weight, X) -> np.ndarray | None:
-        """Return the weights (n,) of rows X, from 0 on; None for none."""
+        """Return the weights (n,) of rows X, from 0 to 1; None for none."""
         if sample_weight is None:
             return None
         options = {"dtype": np.float64, "ensure_non_negative": True}
-        return _check_sample_weight(sample_weight, X, **options)
+        weights = _check_sample_weight(sample_weight, X, **options)
+        weights = weights / (weights.max() or 1.0)
+        # Smaller weights have no part in any digit, and their inverses would overflow.
+        return np.where(weights < MIN_WEIGHT, 0.0, weights)
 
     def _fit_rows(self, X, outputs, groups, labels=None, weights=None, **others) -> None:
         """Run the method on checked rows, and set what is known of its selection. Rows without
