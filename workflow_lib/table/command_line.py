@@ -9,6 +9,7 @@ ofer explain table-model.h5 new_rows.csv
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import tempfile
@@ -24,12 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.command(options)
+        sys.stdout.flush()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("stopped; nothing was written", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        # The reader of the output, such as head, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.core.result_cells import frame_as_csv, rows_as_csv
@@ -90,6 +89,8 @@ def run(
     n_jobs : int, default=1
         Threads; each handles one split at a time, with the same result.
     """
+    from sklearn.utils.parallel import Parallel, delayed
+
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     name = answered["winner"]
     used = [path for paths in zip(splits, features) for path in paths]
