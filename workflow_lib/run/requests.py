@@ -79,6 +79,10 @@ class TableRequest(Settings):
     `n-grams`, `target` or `gamma-poisson`; patterns are allowed. By default one-hot for categories
     and n-grams for texts with many different values."""
 
+    spectra: Typed | None = None
+    """What is done to spectra among the inputs: `derivative`, `normal_variate`, `both` or `none`.
+    By default the derivative where the inputs look like spectra."""
+
     gram: Typed | None = None
     """Path of a table of kernel values between all rows, instead of input columns."""
 
