@@ -74,7 +74,7 @@ def test_it_holds_every_table_and_figure_and_what_they_are_made_from(results, fi
         name
         for name in made
         if re.fullmatch(r"results/(tables|figures)/.+\.(csv|tex|svg)", name)
-        or re.fullmatch(r"results/[a-z]+/(scores|coordinates|importance)\.csv", name)
+        or re.fullmatch(r"results/[a-z]+/(scores|coordinates|importance|outputs)\.csv", name)
         or re.fullmatch(r"results/[a-z]+/(equivalence-checks|answer|data-profile)\.json", name)
         or re.fullmatch(r"results/timings/[a-z]+\.csv", name)
         or name == "results/timings/jobs/resource-usage.csv"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral
 from typing import ClassVar
 
@@ -35,7 +34,9 @@ MIN_WEIGHT = 1e-200
 
 def _check_folds(name: str, cv) -> None:
     """Raise ValueError unless `cv` is a number of folds, or makes them as scikit-learn does."""
-    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+    is_list = isinstance(cv, list | tuple) and len(cv) > 0
+    are_pairs = is_list and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in cv)
+    if isinstance(cv, str) or not (hasattr(cv, "split") or are_pairs):
         check_kind("folds", name, cv)
 
 

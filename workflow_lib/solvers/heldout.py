@@ -452,8 +452,9 @@ class SeparateGrams:
             self.heldout, targets, self._weights, self._grams, strict=True
         ):
             known = np.delete(np.asarray(fold_targets, dtype=np.float64), rows, axis=0)
-            zeros = np.zeros(known.shape[1])
-            mean = np.average(known, axis=0, weights=weights) if self.center else zeros
+            mean = np.zeros(known.shape[1])
+            if self.center and known.size:
+                mean = np.average(known, axis=0, weights=weights)
             total = len(known) if weights is None else weights.sum()
             s, Q = decomposition.eigenvalues, decomposition.eigenvectors
             if weights is not None:

@@ -49,8 +49,11 @@ def stack_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray) -> np.ndar
         Training outputs, NaN where missing. Those that are constant count for nothing, as they
         have no relative error; without any other the first member has all the weight.
     """
-    residuals, _ = _standardised_residuals(heldout, outputs)
-    return _nearest_to_zero(_factors(residuals).reshape(-1, len(heldout)))
+    first = _first_of_equal(heldout)
+    residuals, _ = _standardised_residuals([heldout[member] for member in first], outputs)
+    weights = np.zeros(len(heldout))
+    weights[first] = _nearest_to_zero(_factors(residuals).reshape(-1, len(first)))
+    return weights
 
 
 def output_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray, seed: int) -> np.ndarray:
@@ -83,20 +86,23 @@ def output_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray, seed: int
     seed : int
         Of the samples.
     """
-    residuals, varies = _standardised_residuals(heldout, outputs)
+    first = _first_of_equal(heldout)
+    residuals, varies = _standardised_residuals([heldout[member] for member in first], outputs)
     n_rows, d = outputs.shape
-    weights = np.zeros((len(heldout), d))
+    weights = np.zeros((len(first), d))
     generator = np.random.default_rng(seed)
     for counts in generator.multinomial(n_rows, np.full(n_rows, 1.0 / n_rows), size=N_DRAWS):
         factors = _factors(residuals, counts)
-        shared = _nearest_to_zero(factors.reshape(-1, len(heldout)))
+        shared = _nearest_to_zero(factors.reshape(-1, len(first)))
         weights += shared[:, None]
         for column, factor in zip(np.flatnonzero(varies), factors, strict=True):
             # A sample without any observed value of an output says nothing of its weights.
             own = _nearest_to_zero(factor) if factor.any() else shared
             weights[:, column] += (own - shared) / 2.0
     weights = np.maximum(weights, 0.0)
-    return weights / weights.sum(axis=0)
+    of_all = np.zeros((len(heldout), d))
+    of_all[first] = weights / weights.sum(axis=0)
+    return of_all
 
 
 def combined(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarray:
@@ -109,6 +115,17 @@ def combined(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarr
         if np.any(weight):
             total += weight * prediction
     return total
+
+
+def _first_of_equal(heldout: Sequence[np.ndarray]) -> list[int]:
+    """Return the members that predict the same as none before them; which of equal ones has a
+    weight would be decided by rounding."""
+    seen: set[bytes] = set()
+    return [
+        member
+        for member, predictions in enumerate(heldout)
+        if (key := np.ascontiguousarray(predictions).tobytes()) not in seen and not seen.add(key)
+    ]
 
 
 def _scale_of_observed(outputs: np.ndarray) -> np.ndarray:
