@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
@@ -29,6 +30,9 @@ QUICK = 0.05
 
 USUAL_SIZES, USUAL_INPUTS, SECONDS_OF_SPLIT = (20, 50, 100), 50, 0.1
 """Rows and inputs by which methods are told to be quick; seconds of a split without methods."""
+
+FIRST_SPLITS = 2
+"""Splits after which the errors of the quick methods are shown for the first time."""
 
 MIN_SPLITS = 3
 """Splits without which an interrupted comparison rather keeps all splits and fewer methods."""
@@ -86,7 +90,7 @@ class TableRun:
         """Write the values of kernels between all series, where methods need them."""
         from workflow_lib.protocol import alignments
 
-        for method in self.settings.methods_of(self.name):
+        for method in self.methods():
             path = self.stages.alignment_file(self.step(method=method))
             if path and (target := self._missing(path)):
                 kernel = self.settings.methods[method].output_kernel
@@ -128,7 +132,7 @@ class TableRun:
 
     def in_order(self) -> list[str]:
         """Return the methods of the experiment, stacks after their members."""
-        names = list(self.settings.methods_of(self.name))
+        names = self.methods()
         return sorted(names, key=lambda name: bool(self.settings.members_of(self.name, name)))
 
     def score(self) -> None:
@@ -225,7 +229,7 @@ class TableRun:
 
         scores = outside_studies(read_scores(self.file(f"results/{self.name}/scores.csv")))
         sizes = errors_by_size(scores, self.settings.shown_metric_of(self.name))
-        methods = self.stages.method_fields(self.settings.methods_of(self.name), "label")
+        methods = self.stages.method_fields(self.methods(), "label")
         means = {
             method_label(variant.method, methods): fmean(by_split.values())
             for variant, by_split in sizes[max(sizes)].items()
@@ -248,14 +252,7 @@ class TableRun:
         It has the methods that are finished in all splits, or all methods and the splits in which
         they are finished, if these are at least `MIN_SPLITS`.
         """
-        stages, splits = self.stages, self.splits()
-
-        def is_done(split: str, method: str) -> bool:
-            return Path(
-                self.folder, stages.prediction_file(self.step(split=split, method=method))
-            ).exists()
-
-        methods = self.settings.methods_of(self.name)
+        splits, methods, is_done = self.splits(), self.methods(), self.is_done
         complete = [all(is_done(split, method) for method in methods) for split in splits]
         n_splits = (complete + [False]).index(False)
         if n_splits >= min(MIN_SPLITS, len(splits)):
@@ -266,12 +263,28 @@ class TableRun:
         }
         return self.restricted(methods=done - stacks) if done - stacks else None
 
+    def methods(self) -> list[str]:
+        """Return the methods of the experiment."""
+        return list(self.settings.methods_of(self.name))
+
+    def is_done(self, split: str, method: str) -> bool:
+        """Return whether a method has predicted the test rows of a split."""
+        path = self.stages.prediction_file(self.step(split=split, method=method))
+        return Path(self.folder, path).exists()
+
+    def scored(self) -> dict[str, float]:
+        """Return `errors`, computed now; nothing where a method is not finished in a split."""
+        if not all(self.is_done(*each) for each in product(self.splits(), self.methods())):
+            return {}
+        self.score()
+        return self.errors()
+
     def _predictions(self) -> dict[str, Any]:
         """Return the artifacts of the dataset, the splits and the predictions."""
         from workflow_lib.protocol import evaluation
 
         stages, step = self.stages, self.step()
-        methods = list(self.settings.methods_of(self.name))
+        methods = self.methods()
         files = stages.files_of_methods(step, stages.prediction_file)
         return {
             "dataset": self.dataset_file,
@@ -432,7 +445,7 @@ class Progress(NamedTuple):
     done : float
         The share of its expected seconds.
     errors : dict from str to float
-        The mean errors of the quick methods, once all splits have them.
+        The mean errors of the quick methods, once `FIRST_SPLITS` splits have them.
     """
 
     done: float
@@ -467,15 +480,14 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[Progress]:
         table.read()
         yield Progress(done / total, errors)
         for names, of_split in zip((quick, others), seconds):
-            for _ in Parallel(n_jobs, return_as="generator_unordered")(
+            finished = Parallel(n_jobs, return_as="generator_unordered")(
                 delayed(_learn)(table, split, names) for split in splits if names
-            ):
+            )
+            for number, _ in enumerate(finished, start=1):
                 done += of_split
+                if names is quick and others and number in (FIRST_SPLITS, len(splits)):
+                    errors = table.restricted(number, quick).scored() or errors
                 yield Progress(done / total, errors)
-            if names is quick and quick and others:
-                part = table.restricted(methods=quick)
-                part.score()
-                errors = part.errors()
         table.compare(n_jobs)
         yield Progress(1 - once / total, errors)
         table.save(n_jobs)
