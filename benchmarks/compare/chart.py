@@ -39,7 +39,7 @@ def write_chart(folder: Path, page: str) -> None:
 
 def recorded_errors(page: str) -> pd.DataFrame:
     """Return the errors of all cells on the page: a row for each cell, a column for each method."""
-    lines = page[page.index("## All cells") :].splitlines()
+    lines = page.partition("## All cells")[2].partition("\n## ")[0].splitlines()
     rows = [
         [cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if "|" in line
     ]
