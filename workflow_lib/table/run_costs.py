@@ -64,7 +64,7 @@ ON_TOPICS = Cost(jobs=3, fixed=0.4, by_rows=0.03, each_row=0.01, models="topics-
 COSTS = {
     "ofer-stack": Cost(jobs=1, fixed=0.02),
     "ofer-gmm": Cost(jobs=4, fixed=0.05, by_rows=0.08),
-    "ofer-density": Cost(jobs=1, fixed=0.1, by_rows=0.08),
+    "ofer-density": Cost(jobs=1, fixed=0.19, by_rows=0.12),
     "ofer-gssm": Cost(jobs=4, fixed=0.9, by_rows=0.03),
     # These two were measured with 300 to 1000 outputs without inputs, and fits without them.
     "ofer-unpaired": Cost(jobs=2, fixed=0.45, by_rows=0.06),
@@ -74,8 +74,8 @@ COSTS = {
     "m-krr-pc": Cost(jobs=1, fixed=0.1, by_rows=0.02),
     "ridge": Cost(jobs=2, fixed=0.01, by_rows=0.01),
     # A job that loads scikit-learn counts as two.
-    "m-rf": Cost(jobs=2, fixed=0.24, by_inputs=4.2e-4),
-    "extra-trees": Cost(jobs=2, fixed=0.13, by_inputs=2.6e-4, by_rows=0.006),
+    "m-rf": Cost(jobs=2, fixed=0.37, by_inputs=2.4e-4),
+    "extra-trees": Cost(jobs=2, fixed=0.25, by_inputs=1.7e-4, by_rows=0.006),
     "m-mean": Cost(jobs=1, fixed=0.0),
     "class-krr": Cost(jobs=1, fixed=0.06, by_rows=0.04),
     "class-krr-cost": Cost(jobs=1, fixed=0.06, by_rows=0.04),
