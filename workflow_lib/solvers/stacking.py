@@ -120,12 +120,10 @@ def combined(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarr
 def _first_of_equal(heldout: Sequence[np.ndarray]) -> list[int]:
     """Return the members that predict the same as none before them; which of equal ones has a
     weight would be decided by rounding."""
-    seen: set[bytes] = set()
-    return [
-        member
-        for member, predictions in enumerate(heldout)
-        if (key := np.ascontiguousarray(predictions).tobytes()) not in seen and not seen.add(key)
-    ]
+    first: dict[bytes, int] = {}
+    for member, predictions in enumerate(heldout):
+        first.setdefault(np.ascontiguousarray(predictions).tobytes(), member)
+    return list(first.values())
 
 
 def _scale_of_observed(outputs: np.ndarray) -> np.ndarray:

@@ -7,12 +7,11 @@ New rows take the place of the test rows: their Gram matrix against the training
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
+from workflow_lib.fitting.prepared_inputs import PreparedRows, rbf_gamma
 from workflow_lib.inputs.column_origins import column_origins
 from workflow_lib.inputs.preparation import InputPreparation, fit_preparation
 from workflow_lib.inputs.term_scores import fit_terms, inner_products, terms_from_tree
@@ -200,6 +199,17 @@ Directions = Callable[[], Mapping[str, np.ndarray]]
 """A function that returns the entries of `workflow_lib.fitting.fit_data.FitData.directions`."""
 
 
+class _PreparedOnce(PreparedRows):
+    """Rows that are prepared once, although every kernel of a stack asks for them."""
+
+    _kept: tuple | None = None
+
+    def refit_rows(self, weak_size: int = 0):
+        if self._kept is None or self._kept[0] != weak_size:
+            self._kept = weak_size, super().refit_rows(weak_size)
+        return self._kept[1]
+
+
 class NewRows:
     """New rows of numbers; each method is that of `workflow_lib.fitting.fit_data.RowsOfTest`."""
 
@@ -220,9 +230,7 @@ class NewRows:
             "items": tree.get("items", {}),
         }
         self._kernel = tree["kernel"]
-        self._prepared = prepared_inputs(features, np.zeros(size, dtype=int), size)
-        # All kernels of a stack ask for the same rows.
-        self._prepared.refit_rows = lru_cache(maxsize=1)(self._prepared.refit_rows)
+        self._prepared = _PreparedOnce(features, np.zeros(size, dtype=int), size)
 
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """Return the Gram matrix (m, n + w) against the training rows, then the weak ones."""
