@@ -96,7 +96,9 @@ def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequen
     for axis in figure.axes:
         for handle, text in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(text, handle)
-    write_title(figure, f"{title}\n{count_of(len(splits), 'split')}; test rows of all splits")
+    n_rows = len(np.unique(parts["rows"]))
+    basis = f"{count_of(len(splits), 'split')}, {count_of(n_rows, 'distinct test row')}"
+    write_title(figure, f"{title}\n{basis}")
     figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=2)
     return describe(figure, f"{title}. {'. '.join(words)}.")
 
