@@ -169,7 +169,7 @@ def test_training_sizes_grow_up_to_the_whole_pool(pool):
 
 def test_sizes_of_a_learning_curve_are_apart():
     assert training_sizes(51) == [10, 20, 51]
-    assert training_sizes(64) == [10, 20, 50, 64]
+    assert training_sizes(64) == [20, 50, 64]
 
 
 def test_at_least_five_rows_are_test_rows():

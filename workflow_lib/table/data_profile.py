@@ -51,8 +51,9 @@ OTHER_COLUMNS = ("row_name", "group", "time", "same_group", "classes")
 USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Numbers of training rows of a learning curve, in steps of about a factor of two."""
 
-MAX_SIZES = 4
-"""Largest number of sizes of a learning curve below its largest size."""
+MAX_SIZES = 2
+"""Largest number of sizes of a learning curve below its largest size: its end shows whether more
+rows would help, and every size costs a fit of each method in each split."""
 
 MAX_SHARE = 0.8
 """Upper bound of the other sizes, as a share of the largest: closer sizes give little new
