@@ -585,6 +585,16 @@ def test_the_splits_of_a_job_are_those_of_the_run():
     assert run["splits_per_job"] == run_costs.SPLITS_PER_JOB
 
 
+def test_a_job_handles_all_splits_of_quick_methods(proposed, monkeypatch):
+    quick = proposed()
+    assert quick.splits_per_job == quick.n_splits == 10
+    monkeypatch.setitem(run_costs.COSTS, "m-rf", run_costs.Cost(jobs=1, fixed=2.0))
+    slow = proposed(splits="10")
+    assert slow.splits_per_job == run_costs.SPLITS_PER_JOB
+    written = yaml.safe_load(experiment_text(slow))
+    assert written["splits_per_job"] == run_costs.SPLITS_PER_JOB
+
+
 def test_more_of_anything_takes_longer():
     base = run_costs.split_seconds(["m-rf", "m-krr"], [20, 50], 10)
     for methods, sizes, n_inputs in (

@@ -37,7 +37,7 @@ class Proposal:
         ``scale``, ``kernel`` and ``lagged_values`` of the inputs.
     outputs_scale : str
     test_size : int or float
-    n_splits : int
+    n_splits, splits_per_job : int
     minutes : float
         Approximate duration of `answer`.
     training_sizes, weak_sizes, unpaired_sizes : list of int
@@ -68,6 +68,7 @@ class Proposal:
     outputs_scale: str = "standard"
     test_size: int | float = TEST_SHARE
     n_splits: int = 1
+    splits_per_job: int = 1
     minutes: float = 0.0
     training_sizes: list[int] = field(default_factory=list)
     weak_sizes: list[int] = field(default_factory=list)

@@ -21,6 +21,7 @@ from workflow_lib.table.run_costs import (
     MAX_MINUTES,
     answer_minutes,
     split_seconds,
+    splits_per_job,
     splits_that_fit,
 )
 from workflow_lib.tabular.cell_texts import known_spelling
@@ -136,15 +137,17 @@ def choose_unpaired_sizes(
 
 
 def choose_splits(proposal: Proposal) -> None:
-    """Set the requested number of splits, or as many as fit into the time; needs the methods.
+    """Set the requested number of splits, or as many as fit into the time, and those of a job.
 
-    ``n_splits`` of the proposal is first the largest number, by the number of rows.
+    Needs the methods. ``n_splits`` of the proposal is first the largest number, by the number of
+    rows.
     """
     methods = [name for name, _ in proposal.methods]
     sizes = (methods, proposal.training_sizes, n_inputs(proposal))
     most = proposal.n_splits
     requested = proposal.request.get("splits")
     proposal.n_splits = requested or splits_that_fit(*sizes, most, MIN_SPLITS)
+    proposal.splits_per_job = splits_per_job(*sizes, proposal.n_splits)
     proposal.minutes = answer_minutes(*sizes, proposal.n_splits)
     if requested:
         return

@@ -119,8 +119,9 @@ OTHER_COST = Cost(jobs=2, fixed=0.3, by_rows=0.1)
 JOB_SECONDS = 0.6
 """CPU seconds of starting a job."""
 
-SPLITS_PER_JOB = 5
-"""Splits that a job handles, as in ``config/config.yaml``."""
+SPLITS_PER_JOB, MAX_JOB_SECONDS = 5, 30.0
+"""Splits that a job handles, as in ``config/config.yaml``; the CPU seconds up to which it handles
+all splits of a method: more jobs then cost more time than they save on a few cores."""
 
 SPLIT_JOBS = 2
 """Jobs of a split that do not belong to a method: the split itself, and its inputs."""
@@ -170,9 +171,18 @@ def answer_minutes(
     It includes another split, in which all rows are training rows, for the saved model.
     """
     jobs = SPLIT_JOBS + sum(cost.jobs for cost in _costs(methods))
-    starts = JOB_SECONDS * jobs * (math.ceil(n_splits / SPLITS_PER_JOB) + 1)
+    size = splits_per_job(methods, sizes, n_inputs, n_splits)
+    starts = JOB_SECONDS * jobs * (math.ceil(n_splits / size) + 1)
     seconds = SINGLE_SECONDS + starts + (n_splits + 1) * split_seconds(methods, sizes, n_inputs)
     return seconds / (60 * CORES * USED_SHARE)
+
+
+def splits_per_job(
+    methods: Sequence[str], sizes: Sequence[int], n_inputs: int, n_splits: int
+) -> int:
+    """Return how many splits a job handles: all, where that is quick for the slowest method."""
+    slowest = max(split_seconds([name], sizes, n_inputs) for name in methods)
+    return n_splits if n_splits * slowest <= MAX_JOB_SECONDS else SPLITS_PER_JOB
 
 
 def splits_that_fit(
