@@ -210,7 +210,6 @@ rule answer_figures:
         calibration="results/{experiment}/calibration.h5",
         dataset=stages.dataset_file,
     output:
-        **prediction_figure_files(),
         methods_svg=shown_result(
             "results/figures/{experiment}-answer-methods.svg", "answer_figures", "answer, methods"
         ),
@@ -232,12 +231,19 @@ rule answer_figures:
         curve_csv=shown_result(
             "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
         ),
-    params:
-        code=code(
-            "answer_figures.py",
-            "report.run_figures.answer",
-            *PREDICTION_FIGURES.modules.values(),
+        calibration_svg=shown_result(
+            "results/figures/{experiment}-answer-calibration.svg",
+            "answer_figures",
+            "answer, calibration",
         ),
+        calibration_png="results/figures/{experiment}-answer-calibration.png",
+        calibration_csv=shown_result(
+            "results/figures/{experiment}-answer-calibration.csv",
+            "answer_figures",
+            "answer, calibration",
+        ),
+    params:
+        code=code("answer_figures.py", "report.run_figures.answer"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
         methods=lambda wildcards: stages.method_fields(
             settings.methods_of(wildcards.experiment), "label", "color", "marker"

@@ -1,7 +1,6 @@
 """Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
 from workflow_lib.core.errors import nearest_name
-from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.core.values import CLASS_VECTORS, WITHOUT_BRACES
 from workflow_lib.run.requests import result_name
 
@@ -71,25 +70,7 @@ def answer_figure_files(experiment):
             suffix: f"results/figures/{experiment}-answer-{name}.{suffix}"
             for suffix in ("svg", "png", "csv")
         }
-        for name in ("methods", "outputs", "curve", *PREDICTION_FIGURES.paths)
-        + ("importance", "effects")
-    }
-
-
-def prediction_figure_files():
-    """Return the outputs of a rule that draws the figures of predictions, by name and suffix."""
-    return {
-        f"{name}_{suffix}": (
-            shown_result(
-                f"results/figures/{{experiment}}-answer-{name}.{suffix}",
-                "answer_figures",
-                f"answer, {name}",
-            )
-            if suffix != "png"
-            else f"results/figures/{{experiment}}-answer-{name}.png"
-        )
-        for name in PREDICTION_FIGURES.paths
-        for suffix in ("svg", "png", "csv")
+        for name in ("methods", "outputs", "curve", "calibration", "importance", "effects")
     }
 
 

@@ -22,11 +22,12 @@ from report_samples import (
 )
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.protocol.statistics import mean_and_deviation
+from workflow_lib.report.figure_words import in_words
 from workflow_lib.report.figures.predicted_true import OutputPanel, draw_panels
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import answer
+from workflow_lib.report.style import short_names
 from workflow_lib.table import leaderboard
 
 LONG = "concentration of cadmium in the upper twenty centimetres of soil"
@@ -104,7 +105,7 @@ def test_the_files_hold_what_is_drawn(tmp_path, numbers):
     calibration, dataset = write_calibration(tmp_path, names=["short", LONG])
     files = {
         name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
-        for name in ("methods", "outputs", "curve", *PREDICTION_FIGURES.paths)
+        for name in ("methods", "outputs", "curve", "calibration")
     }
     paths = tmp_path / "scores.csv", tmp_path / "answer.json", calibration, dataset
     answer.run(*paths, METHODS, "arrmse", files)
@@ -153,8 +154,12 @@ def test_the_learning_curve_has_the_winner_the_reference_and_no_other(numbers):
     assert {"OFER-GMM", "m-KRR"} <= set(names_of_lines(figure.axes[0]))
 
 
-def test_the_easiest_and_the_hardest_output_are_drawn_in_this_order(tmp_path, numbers):
-    calibration, dataset = write_calibration(tmp_path, n_outputs=5, names=[*"abcd", LONG])
+@each_case("n_outputs", [5, 8])
+def test_of_many_outputs_those_from_the_easiest_to_the_hardest_are_drawn(
+    n_outputs, tmp_path, numbers
+):
+    names = [*"abcdefg"[: n_outputs - 1], LONG]
+    calibration, dataset = write_calibration(tmp_path, n_outputs=n_outputs, names=names)
     tree, data = read_artifact(calibration, "calibration"), read_artifact(dataset, "dataset")
     figure, points = answer.draw_outputs(tree, data, numbers[1], calibration)
     errors = [
@@ -164,12 +169,17 @@ def test_the_easiest_and_the_hardest_output_are_drawn_in_this_order(tmp_path, nu
                 for k in range(3)
             ]
         )
-        for i in range(5)
+        for i in range(n_outputs)
     ]
-    names = [*"abcd", LONG]
-    expected = [names[int(np.argmin(errors))], names[int(np.argmax(errors))]]
-    assert list(dict.fromkeys(points["output"])) == expected
-    assert len(figure.axes) == 2
+    drawn = list(dict.fromkeys(points["output"]))
+    if n_outputs == 5:
+        assert drawn == names
+    else:
+        ordered = [names[place] for place in np.argsort(errors)]
+        assert (drawn[0], drawn[-1]) == (ordered[0], ordered[-1])
+        assert drawn == [name for name in ordered if name in drawn]
+    assert len(figure.axes) == len(drawn) == min(n_outputs, answer.MAX_OUTPUTS)
+    assert LONG in in_words(figure) or LONG not in drawn
 
 
 def test_classes_are_bars_from_the_easiest_to_the_hardest(accuracies):
@@ -271,3 +281,48 @@ def test_no_name_or_number_of_the_classes_is_crossed(name, n_classes):
     shown = {label.get_text() for label in figure.axes[0].get_yticklabels()}
     assert len(shown) == min(n_classes, answer.MAX_CLASSES)
     assert overlaps(figure) == []
+
+
+METALS = [f"concentration of {metal} in the upper twenty centimetres" for metal in ("lead", "tin")]
+
+
+@each_case(
+    "names",
+    [
+        [*METALS, METALS[0] + " of soil"],
+        [f"{'a' * 40}{'b' * n}{'a' * 40}" for n in (1, 2, 3)],
+        ["a" * n for n in (30, 31, 300)],
+        ["$" * 30, "$" * 31, "short", "short_"],
+    ],
+)
+def test_names_that_begin_and_end_alike_stay_different_in_figures(names):
+    for letters in (12, 18, 26):
+        short = short_names([*names, names[0]], letters)
+        assert len(set(short)) == len(names) and short[-1] == short[0]
+        assert max(len(name.replace(r"\$", "$")) for name in short) <= letters
+    assert all(metal in "".join(short_names(METALS, 26)) for metal in ("lead", "tin"))
+
+
+def test_every_figure_of_an_answer_names_what_it_shows(tmp_path, numbers):
+    data = write_calibration(tmp_path, n_outputs=2, names=METALS)
+    tree, dataset = read_artifact(data[0], "calibration"), read_artifact(data[1], "dataset")
+    points = answer.method_points(*numbers, "arrmse").replace({"label": {"m-KRR": METALS[0]}})
+    methods = answer.draw_methods(
+        points.replace({"label": {"OFER-GMM": METALS[1]}}), numbers[1], METHODS, "arrmse"
+    )
+    split = {"true_classes": np.arange(2), "predicted_classes": np.arange(2)}
+    of_classes = {"classes": {}, "names": {"classes": json.dumps(METALS)}}
+    outputs, _ = answer.draw_outputs(tree, dataset, numbers[1], "calibration.h5")
+    figures = [
+        methods,
+        answer.draw_outputs({"split-0": split}, of_classes, numbers[1], "calibration.h5")[0],
+        outputs,
+        answer.calibrated.draw(tree, METALS, "Method"),
+    ]
+    for figure in figures:
+        axes = figure.axes
+        shown = [axis.get_title(loc="left") or axis.get_title() for axis in axes]
+        shown += [label.get_text() for label in axes[0].get_yticklabels()]
+        text = " ".join("".join(shown).split())
+        assert "lead" in text and "tin" in text
+        assert all(name in in_words(figure) for name in METALS)

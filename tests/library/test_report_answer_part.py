@@ -272,7 +272,7 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
     assert "10 % narrower than those with one width for all rows" in text
     assert "hold all outputs of a row less often (50.0 % of the test rows)" in text
     assert (
-        "A joint box (joint=true for predict) covered 85.0 % of the test rows (lowest split "
+        "A joint box (key joint of predict) covered 85.0 % of the test rows (lowest split "
         "80.0 %, highest 90.0 %); from the least to the most novel third of the rows 70.0 %, "
         "80.0 % and 90.0 %, and from the third" in text
     )

@@ -129,7 +129,7 @@ def test_the_figure_has_a_column_for_each_regressor_and_equal_axes(paths, tmp_pa
     assert axes[0, 0].get_xlabel().startswith("lower in 3 of 3,")
     section = embedding_section(
         {name: read_scores(path) for name, path in paths.items()},
-        *(EXPERIMENTS, PAIRS, LABELS, files, tmp_path),
+        *(EXPERIMENTS, PAIRS, LABELS, files),
     )
     assert section.html.index("<img") < section.html.index("<li>")
     assert 'download="figure.csv"' in section.html

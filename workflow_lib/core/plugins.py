@@ -93,9 +93,6 @@ METHOD_KEYS = Plugins("method with keys", "methods/keys", "methods/keys")
 INPUT_STEPS = Plugins("step before a method", "methods/input_steps", "input_steps")
 READERS = Plugins("reader", "data/readers", "readers")
 FIGURES = Plugins("kind of figure", "report/figures", "figures", others=("base",))
-PREDICTION_FIGURES = Plugins(
-    "figure of predictions", "report/run_figures/of_predictions", "prediction_figures"
-)
 TABLE_KINDS = Plugins("kind of table", "report/table_kinds", "table_kinds", others=("base", "keys"))
 TABLE_KEYS = Plugins("kind of table with keys", "report/table_kinds/keys", "table_kinds/keys")
 OUTPUT_MODELS = Plugins(

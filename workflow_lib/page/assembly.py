@@ -40,6 +40,9 @@ from workflow_lib.table.verdict import (
     verdict,
 )
 
+ANSWERED = "predicted_true"
+"""The kind of figures that the answer on a user table repeats."""
+
 
 def run(
     output: str | Path,
@@ -100,7 +103,6 @@ def run(
         but the protocol and ``tex`` of the ranks; the page shows none of them without.
     """
     items = [item for path in contents for item in read_contents(path)]
-    folder = Path(output).parent
     scores = {name: read_scores(experiment["scores"]) for name, experiment in experiments.items()}
     records = {
         name: dataset_record(name, dataset["settings"], dataset["artifact"])
@@ -111,8 +113,9 @@ def run(
         settings = experiment["settings"]
         dataset = datasets[settings["dataset"]]
         if own := experiment.get("own"):
-            names = read_artifact(dataset["artifact"], "dataset")["names"]
-            experiment = experiment | {"settings": without_repeated(settings, names)}
+            # The answer has shown the predictions.
+            figures = [figure for figure in settings["figures"] if figure["kind"] != ANSWERED]
+            experiment = experiment | {"settings": {**settings, "figures": figures}}
         section, verdicts[name] = experiment_section(
             name,
             experiment,
@@ -134,10 +137,10 @@ def run(
             contents=items,
         )
         if own:
+            names = read_artifact(dataset["artifact"], "dataset")["names"]
             leading += answer_part(
                 name=name,
                 output_names=json.loads(names.get("classes", names["outputs"])),
-                folder=folder,
                 **own,
             )
     equivalence_checks = {
@@ -157,14 +160,14 @@ def run(
         following.append(gains_section(verdicts, equivalence_checks, methods, sections))
     if cross_dataset and not leading:
         unbeaten = [section["name"] for section in sections if section["unbeaten"]]
-        opening = opening_figures(scores, ranked, methods, cross_dataset, unbeaten, folder)
+        opening = opening_figures(scores, ranked, methods, cross_dataset, unbeaten)
         if pairs:
             files = cross_dataset["embedding-or-raw"]
-            following.insert(0, embedding_section(scores, ranked, pairs, methods, files, folder))
-        following.append(ranks_section(scores, ranked, methods, cross_dataset["ranks"], folder))
+            following.insert(0, embedding_section(scores, ranked, pairs, methods, files))
+        following.append(ranks_section(scores, ranked, methods, cross_dataset["ranks"]))
     if cross_dataset:
         files = cross_dataset["protocol"]
-        following.append(protocol_section(scores, protocol, n_folds, files, folder))
+        following.append(protocol_section(scores, protocol, n_folds, files))
     record = read_manifest(manifest)
     replaced = replaced_sentences(record["configuration"].get("replaced", {}))
     write_report(
@@ -180,18 +183,6 @@ def run(
         leading=leading,
         following=following,
     )
-
-
-def without_repeated(settings: Mapping, names: Mapping) -> dict:
-    """Return the settings of an experiment on a user table without the figure that its answer
-    repeats: predictions of up to two outputs, by the `names` of the dataset."""
-    is_repeated = "classes" not in names and len(json.loads(names["outputs"])) <= 2
-    figures = [
-        figure
-        for figure in settings["figures"]
-        if not (is_repeated and figure["kind"] == "predicted_true")
-    ]
-    return {**settings, "figures": figures}
 
 
 def experiment_section(

@@ -50,14 +50,13 @@ def opening_figures(
     methods: Mapping[str, Mapping],
     files: Mapping[str, Mapping[str, str | Path]],
     unbeaten: Sequence[str],
-    folder: str | Path,
 ) -> dict:
     """Return what opens the page: ``sentences``, ``findings`` and ``figures``.
 
     The two sentences say what came out and what to beware of; the findings are more. The figures
     are ``best``, ``headline`` and ``curves``, of which `files` holds ``svg``, ``png`` and ``csv``.
-    `experiments` and `methods` are those of `workflow_lib.report.run_figures.overview`, `unbeaten`
-    the experiments in which no method beats a guess, and `folder` is that of the page.
+    `experiments` and `methods` are those of `workflow_lib.report.run_figures.overview`, and
+    `unbeaten` the experiments in which no method beats a guess.
     """
     found = overview(scores, experiments, methods)
     words = {
@@ -69,7 +68,7 @@ def opening_figures(
         "sentences": [came_out(found), beware(found, unbeaten)],
         "findings": findings(found),
         "figures": {
-            name: figure_part(files[name], folder, alt=alt, caption=caption)
+            name: figure_part(files[name], alt=alt, caption=caption)
             for name, (alt, caption) in words.items()
         },
     }
@@ -80,13 +79,11 @@ def ranks_section(
     experiments: Mapping[str, Mapping],
     methods: Mapping[str, Mapping],
     files: Mapping[str, str | Path],
-    folder: str | Path,
 ) -> Section:
     """Return the section on how the methods rank over the datasets of the run.
 
     `experiments` and `methods` are those of `workflow_lib.report.run_figures.critical_difference`,
-    `files` the ``svg`` and ``png`` of its diagram and the ``csv`` and ``tex`` of its table, and
-    `folder` is that of the page.
+    and `files` the ``svg`` and ``png`` of its diagram and the ``csv`` and ``tex`` of its table.
     """
     ranking = rank_methods(scores, experiments, list(methods))
     sentences = rank_sentences(ranking, methods)
@@ -95,7 +92,7 @@ def ranks_section(
         "Ranks over datasets",
         "ranks.html",
         sentences=[*sentences, *data_sentences(ranking, methods)],
-        figure=figure_part(files, folder, alt=" ".join(sentences), caption=RANKS),
+        figure=figure_part(files, alt=" ".join(sentences), caption=RANKS),
         table=table_part({**files, "html": html_markup(ranks_layout(ranking, methods))}),
     )
 
@@ -106,13 +103,12 @@ def embedding_section(
     pairs: Mapping[str, Sequence],
     methods: Mapping[str, Mapping],
     files: Mapping[str, str | Path],
-    folder: str | Path,
 ) -> Section:
     """Return the section on whether the embedding helps each regressor, and whether weak rows do.
 
     `experiments` and `pairs` are those of
-    `workflow_lib.report.embedding_pairs.relative_differences`, `files` the ``svg``, ``png`` and
-    ``csv`` of its figure, and `folder` is that of the page.
+    `workflow_lib.report.embedding_pairs.relative_differences`, and `files` the ``svg``, ``png`` and
+    ``csv`` of its figure.
     """
     sentences = in_words(relative_differences(scores, experiments, pairs, methods))
     return section(
@@ -120,7 +116,7 @@ def embedding_section(
         "Embedding or raw outputs?",
         "embedding_or_raw.html",
         sentences=sentences,
-        figure=figure_part(files, folder, alt=" ".join(sentences), caption=EMBEDDING),
+        figure=figure_part(files, alt=" ".join(sentences), caption=EMBEDDING),
     )
 
 
@@ -129,14 +125,13 @@ def protocol_section(
     experiments: Mapping[str, Mapping],
     n_folds: int,
     files: Mapping[str, str | Path],
-    folder: str | Path,
 ) -> Section:
     """Return the section on how scores are obtained, as a figure.
 
-    `experiments` and `n_folds` are those of `workflow_lib.report.run_figures.protocol`, `files` the
-    ``svg`` and ``png`` of its figure, and `folder` is that of the page.
+    `experiments` and `n_folds` are those of `workflow_lib.report.run_figures.protocol`, and `files`
+    the ``svg`` and ``png`` of its figure.
     """
     numbers = [numbers_of(frame, experiments[name]) for name, frame in scores.items()]
     alt = protocol_in_words(numbers, n_folds)
-    figure = figure_part(files, folder, alt=alt, caption=PROTOCOL)
+    figure = figure_part(files, alt=alt, caption=PROTOCOL)
     return section("protocol", "Protocol", "protocol.html", figure=figure)

@@ -38,14 +38,13 @@ def write_report(
     opening, and those `following`, on all experiments, after it. Without an `author` there is no
     line of it.
     """
-    folder = Path(path).parent
     summary = section(
         "summary",
         "In brief",
         "opening.html",
         what_was_run=_what_was_run(sections, methods),
         **(opening or {"sentences": [], "findings": [], "figures": {}}),
-        pictures=_pictures_of_predictions(sections, folder),
+        pictures=_pictures_of_predictions(sections),
         counts=counts,
         experiments=sections,
     )
@@ -59,7 +58,7 @@ def write_report(
             "experiment.html",
             **experiment
             | {"tables": [table_part(table) for table in experiment["tables"]]}
-            | {"figures": [figure_part(figure, folder) for figure in experiment["figures"]]},
+            | {"figures": [figure_part(figure) for figure in experiment["figures"]]},
         )
         for experiment in sections
     ]
@@ -97,13 +96,13 @@ def _what_was_run(sections: Sequence[Mapping], methods: Mapping[str, Mapping]) -
     )
 
 
-def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[dict]:
+def _pictures_of_predictions(sections: Sequence[Mapping]) -> list[dict]:
     """Return the first figure of predictions of each kind of outputs, with its experiment."""
     found: dict[str, dict] = {}
     for section_of in sections:
         for figure in section_of["figures"]:
             if figure.get("predicts"):
-                part = {**figure_part(figure, folder), "experiment": section_of["name"]}
+                part = {**figure_part(figure), "experiment": section_of["name"]}
                 mark = " (a stand-in)" if section_of["stand_in_for"] else ""
                 found.setdefault(figure["predicts"], part | {"data": section_of["dataset"] + mark})
     return list(found.values())

@@ -47,11 +47,3 @@ def draw_arrow(
     """Draw an arrow from one place to another."""
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
     axis.annotate("", xy=end, xytext=begin, arrowprops=arrow | appearance)
-
-
-def shortened(text: str, letters: int) -> str:
-    """Return a text, the middle of one longer than `letters` left out: ends often differ."""
-    if len(text) <= letters:
-        return text
-    n_last = (letters - 1) // 2
-    return f"{text[: letters - 1 - n_last]}\u2026{text[len(text) - n_last :]}"

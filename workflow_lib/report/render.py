@@ -1,7 +1,6 @@
 """HTML from the templates of this package, with everything escaped that is not marked as HTML."""
 
 import base64
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -54,20 +53,15 @@ def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> Markup:
     return Markup("\n").join(table(each) for each in (layout, *below))
 
 
-def figure_part(figure: Mapping, folder: str | Path, **words: str) -> dict:
-    """Return what the templates show of a figure on a page in `folder`.
+def figure_part(figure: Mapping, **words: str) -> dict:
+    """Return what the templates show of a figure.
 
     `figure` and `words` hold ``svg`` (path) and ``caption``, and ``png`` and ``csv`` (paths) where
     they exist. A CSV without rows, that of a drawing, is not shown. To the ``alt`` that they hold,
-    the caption by default, the description in the SVG is added: it has the numbers. The PNG is not
-    read: ``png`` becomes its address from `folder`, as ``address`` is that of the SVG.
+    the caption by default, the description in the SVG is added: it has the numbers. Of the PNG only
+    the name is used: a script of the page makes one of the SVG.
     """
-    addresses = {
-        key: Path(os.path.relpath(figure[suffix], folder)).as_posix()
-        for key, suffix in (("address", "svg"), ("png", "png"))
-        if figure.get(suffix)
-    }
-    shown = {"png": None, "csv": None, **figure, **words, **addresses}
+    shown = {"png": None, "csv": None, **figure, **words}
     described = words_of(figure["svg"])
     shown["alt"] = " ".join(filter(None, [shown.get("alt", ""), described])) or shown["caption"]
     if shown["csv"] and Path(shown["csv"]).read_bytes().count(b"\n") < 2:

@@ -1,6 +1,7 @@
 """The style of the figures, and figures written so that the same data give the same bytes."""
 
 import io
+import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,6 +47,8 @@ BASE_COLOR = "#0072B2"
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 """Line styles of the rows of one method, as numbers of components or of weak rows, in order."""
 
+_END_OF_WORD = re.compile(r"[^\W_]{0,3}$")
+
 MAX_LINEAR_RATIO = 3.0
 """Largest ratio of the means drawn on a linear axis of errors."""
 
@@ -76,6 +79,35 @@ def plain_name(name: str) -> str:
     Underscores become spaces, as in the tables.
     """
     return name.replace("_", " ").replace("$", r"\$")
+
+
+def short_names(names: Sequence[str], letters: int) -> list[str]:
+    """Return names for a figure (`plain_name`), of at most so many letters; none become equal.
+
+    Of a longer one the middle is left out, as ends often differ. Where that leaves some equal, what
+    these share is left out after their first letters instead, up to the word in which they differ;
+    what is equal even then ends with its number.
+    """
+    short = {name: _without_middle(name, letters) for name in names}
+    n = letters // 4
+    for text in set(short.values()):
+        equal = [name for name in short if short[name] == text]
+        shared = os.path.commonprefix(equal)
+        begin = len(shared) - len(_END_OF_WORD.search(shared)[0])
+        for name in equal if len(equal) > 1 else ():
+            short[name] = f"{name[:n]}\u2026{_without_middle(name[begin:], letters - n - 1)}"
+    found, texts = {}, list(short.values())
+    for number, (name, text) in enumerate(short.items(), start=1):
+        end = f" ({number})" if texts.count(text) > 1 else ""
+        found[name] = plain_name(text[: letters - len(end)] + end)
+    return [found[name] for name in names]
+
+
+def _without_middle(text: str, letters: int) -> str:
+    if len(text) <= letters:
+        return text
+    n_last = (letters - 1) // 2
+    return f"{text[: letters - 1 - n_last]}\u2026{text[len(text) - n_last :]}"
 
 
 def scale_errors(axis, means: Sequence[float]) -> None:

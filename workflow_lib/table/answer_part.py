@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.protocol.importance_table import importance_frame, main_rows
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
@@ -31,6 +30,8 @@ from workflow_lib.report.labels import (
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.results import read_json
+from workflow_lib.report.run_figures import calibration as calibrated
+from workflow_lib.report.run_figures import reliability
 from workflow_lib.report.run_figures.effects import effects_of
 from workflow_lib.report.run_figures.importance import importance_in_words
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
@@ -70,7 +71,6 @@ def answer_part(
     calibration: str | Path | None = None,
     output_names: Sequence[str] = (),
     figures: Mapping[str, Mapping[str, str | Path]] | None = None,
-    folder: str | Path = ".",
     importance: str | Path | None = None,
 ) -> list[Section]:
     """Return the sections of the page: answer, leaderboard, intervals, data profile, what next.
@@ -80,31 +80,30 @@ def answer_part(
     section each where they are given, but not a calibration with neither outputs that are numbers
     nor sets of classes; facts that the profile lacks are left out. `output_names` are those of the
     classes where the outputs are classes; outputs without a name have numbers from 1. `figures` are
-    the files of the figures of the answer, and `folder` is that of the page. The "importance"
-    artifact has a section, too, and a figure where `figures` has its files; not where it says why
-    there is none.
+    the files of the figures of the answer. The "importance" artifact has a section, too, and a
+    figure where `figures` has its files; not where it says why there is none.
 
     Raises UserError if a file is missing or damaged.
     """
     content = read_json(answer)
-    shown = answer_figures(content, figures, folder) if figures else {}
-    inputs = [] if importance is None else _importance(importance, content, figures, folder, shown)
+    shown = answer_figures(content, figures) if figures else {}
+    inputs = [] if importance is None else _importance(importance, content, figures, shown)
     tree = {} if calibration is None else read_artifact(calibration, "calibration")
     outputs = outputs_layout(tree, output_names, content["label"])
     sections = [answer_section(content, shown, *outputs), leaderboard_section(content), *inputs]
-    if tree:
-        drawn = prediction_figures(figures or {}, folder)
-        if np.size(tree["half_widths"]):
-            sections.append(interval_section(tree, output_names, drawn))
-        elif "sets" in tree:
-            sections.append(set_section(tree, drawn))
+    if tree and np.size(tree["half_widths"]):
+        drawn = calibration_figure(figures or {}, calibrated.CAPTION)
+        sections.append(interval_section(tree, output_names, drawn))
+    elif "sets" in tree:
+        drawn = calibration_figure(figures or {}, reliability.CAPTION)
+        sections.append(set_section(tree, drawn))
     if data_profile is not None:
         sections.append(data_profile_section(read_json(data_profile)))
     return [*sections, next_section(content, name)]
 
 
 def answer_figures(
-    answer: Mapping, files: Mapping[str, Mapping[str, str | Path]], folder: str | Path
+    answer: Mapping, files: Mapping[str, Mapping[str, str | Path]]
 ) -> dict[str, dict]:
     """Return what the templates show of the figures of an answer, by name."""
     is_of_classes = QUANTITIES[answer["metric"]].is_accuracy
@@ -113,27 +112,19 @@ def answer_figures(
         "outputs": CLASSES if is_of_classes else OUTPUTS,
         "curve": CURVE,
     }
-    return {
-        name: figure_part(files[name], folder, caption=caption)
-        for name, caption in captions.items()
-    }
+    return {name: figure_part(files[name], caption=words) for name, words in captions.items()}
 
 
-def prediction_figures(
-    files: Mapping[str, Mapping[str, str | Path]], folder: str | Path
-) -> list[dict]:
-    """Return what the templates show of the figures of predictions that have numbers."""
-    parts = [
-        figure_part(files[name], folder, caption=PREDICTION_FIGURES.load(name).CAPTION)
-        | {"anchor": f"figure-answer-{name}"}
-        for name in PREDICTION_FIGURES.paths
-        if name in files
-    ]
-    return [part for part in parts if part["csv"]]
+def calibration_figure(files: Mapping[str, Mapping[str, str | Path]], caption: str) -> dict | None:
+    """Return what the templates show of the figure of the calibration; None without numbers."""
+    if "calibration" not in files:
+        return None
+    part = figure_part(files["calibration"], caption=caption)
+    return part if part["csv"] else None
 
 
 def _importance(
-    path: str | Path, answer: dict, figures: Mapping | None, folder: str | Path, shown: dict
+    path: str | Path, answer: dict, figures: Mapping | None, shown: dict
 ) -> list[Section]:
     """Return the section of the importance of inputs; add its sentence and its figure."""
     tree = read_artifact(path, "importance")
@@ -144,10 +135,10 @@ def _importance(
     answer["sentences"] = [headline, words, *others]
     if figures and "importance" in figures:
         files = figures["importance"]
-        shown["importance"] = figure_part(files, folder, caption=CAPTION)
+        shown["importance"] = figure_part(files, caption=CAPTION)
     effects = {}
     if "effects" in (figures or {}) and effects_of(tree):
-        effects = figure_part(figures["effects"], folder, caption=EFFECTS)
+        effects = figure_part(figures["effects"], caption=EFFECTS)
     return [importance_section(tree, str(path), effects)]
 
 
@@ -221,9 +212,9 @@ def leaderboard_section(answer: Mapping) -> Section:
 
 
 def interval_section(
-    calibration: Mapping, output_names: Sequence[str], figures: Sequence[Mapping] = ()
+    calibration: Mapping, output_names: Sequence[str], figure: Mapping | None = None
 ) -> Section:
-    """Return the intervals of predictions, their coverage of test outputs, and `figures`."""
+    """Return the intervals of predictions, their coverage of test outputs, and `figure`."""
     level = 100 * float(calibration["level"])
     widths = np.atleast_1d(calibration["half_widths"])
     coverage = np.atleast_2d(calibration["coverage"])
@@ -282,14 +273,14 @@ def interval_section(
         "How far predictions are off",
         "sentences_and_table.html",
         sentences=sentences,
-        figures=figures,
+        figure=figure,
         table=html_markup(layout),
         folded=_folded(len(rows)),
     )
 
 
-def set_section(calibration: Mapping, figures: Sequence[Mapping] = ()) -> Section:
-    """Return the sets of classes of predictions, their coverage of test rows, and `figures`."""
+def set_section(calibration: Mapping, figure: Mapping | None = None) -> Section:
+    """Return the sets of classes of predictions, their coverage of test rows, and `figure`."""
     level = 100 * float(calibration["level"])
     coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
     known = np.isfinite(coverage)
@@ -321,7 +312,7 @@ def set_section(calibration: Mapping, figures: Sequence[Mapping] = ()) -> Sectio
         "How certain a predicted class is",
         "sentences_and_table.html",
         sentences=sentences,
-        figures=figures,
+        figure=figure,
         table="",
         folded="",
     )
@@ -528,7 +519,7 @@ def _joint_sentences(calibration: Mapping, splits: Sequence[Mapping]) -> list[st
     )
     sentences = [
         f"Intervals of single outputs hold all outputs of a row less often{alone}. A joint box "
-        f"(joint=true for predict) covered {_mean_and_ends(coverage[:, 0], 'of the test rows')}; "
+        f"(key joint of predict) covered {_mean_and_ends(coverage[:, 0], 'of the test rows')}; "
         f"from the least to the most novel third of the rows {novelty}, and from the third with "
         f"the smallest to that with the largest boxes {width}."
     ]

@@ -90,8 +90,8 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
     if board.n_splits < USUAL_SPLITS:
         notes.append(
             f"{count_of(board.n_splits, 'split')} instead of {USUAL_SPLITS}, because of the time "
-            f"that they take or as requested: differences are less certain. n_splits in the file "
-            f"of the experiment sets their number."
+            f"that they take or as requested: differences are less certain. The key splits of a "
+            f"request sets their number, and n_splits where it has been written to a file."
         )
     if board.n_splits > 1:
         notes.append(

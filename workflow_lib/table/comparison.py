@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.table.in_process import Progress, TableRun, run_table
 from workflow_lib.table.table_request import COMMAND
 from workflow_lib.table.terminal_summary import headline_lines
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from workflow_lib.table.proposal import Proposal
     from workflow_lib.table.saved_model import SavedModel
 
-FIGURES = ("methods", "outputs", "curve", *PREDICTION_FIGURES.paths, "importance", "effects")
+FIGURES = ("methods", "outputs", "curve", "calibration", "importance", "effects")
 
 DIGITS = 3
 """Decimals of the errors that are shown."""
@@ -328,8 +327,6 @@ class Answer:
             calibration=self._run.file(f"{results}/calibration.h5"),
             output_names=self._names,
             figures=self._figures,
-            # Addresses of files that are not kept do not name where they were.
-            folder=self._run.folder,
             importance=self._importance_file,
         )
 

@@ -13,7 +13,7 @@ from workflow_lib.report.run_figures.importance import importance_in_words, sign
 from workflow_lib.report.table_markup import Block, Layout
 
 MAX_ROWS = 20
-"""Inputs of each output in the table; all are in the CSV."""
+"""Inputs of each output in the table."""
 
 MAX_FOLDED = 6
 """Outputs with a block of their own."""
@@ -57,8 +57,8 @@ def importance_section(tree: Mapping, location: str, effects: Mapping | None = N
     ]
     if len(outputs) > MAX_FOLDED or (frame.groupby("output").size() > MAX_ROWS).any():
         notes.append(
-            f"The first {MAX_ROWS} inputs of the first {MAX_FOLDED} outputs; all are in "
-            "importance.csv."
+            f"The first {MAX_ROWS} inputs of the first {MAX_FOLDED} outputs; `ofer explain` with "
+            "the saved model writes all."
         )
     heads = ["Increase of the error", "Error", "Permuted", "Adjusted p", "Columns"]
     layout = Layout("What permuting an input does to the error", "Input", heads, blocks, notes)

@@ -43,8 +43,8 @@ MAX_COMPARED, MAX_OUTPUTS = 300, 4
 _ENDINGS = (re.compile(r"[ _.\-/:#]+[^ _.\-/:#]*$"), re.compile(r"(?<=\d)[A-Za-z]$"))
 """What may follow the name of the sample in the name of a row: ``S01_2``, ``S01b``."""
 
-AGAIN = "(remove the two files that 'new' wrote, and run it again with this key)"
-"""What is to be done with `replicates_remedy` once `new` has run."""
+AGAIN = "(and ask again; `snakemake new` once the two files that it wrote are removed)"
+"""What is to be done with `replicates_remedy` once there is an answer."""
 
 
 class Column(NamedTuple):

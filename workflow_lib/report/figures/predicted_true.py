@@ -13,14 +13,15 @@ from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.protocol.output_errors import output_errors
 from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
-from workflow_lib.report.inches import shortened
-from workflow_lib.report.labels import MINUS, MISSING
+from workflow_lib.report.figure_words import describe
+from workflow_lib.report.labels import MINUS, MISSING, count_of
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     WIDTH,
     applied_style,
-    plain_name,
+    short_names,
+    width_of,
     wrapped,
     wrapped_title,
     write_title,
@@ -54,7 +55,7 @@ MAX_POINTS = 6000
 """Points of all panels together; of more those at even steps among the test rows of all splits."""
 
 PANELS_IN_A_LINE = 3
-MAX_NAME_LENGTH = 24
+NAME_LETTERS = 26
 
 FARTHEST = 0.5
 
@@ -196,21 +197,20 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        appearance = {"max_lines": 3, "placeholder": "\u2026"}
-        names = [
-            wrapped(plain_name(panel.name), width / n_columns - 0.7, 9, **appearance)
-            if n_lines == 1
-            else plain_name(shortened(panel.name, MAX_NAME_LENGTH))
-            for panel in panels
-        ]
+        names, room = short_names([p.name for p in panels], NAME_LETTERS), width / n_columns - 0.6
+        errors = [_errors_in_words(panel) for panel in panels]
+        if max(width_of(text, 9) for text in errors) > room:
+            errors = [text.replace(", ", ",\n") for text in errors]
+        headings = [f"{wrapped(n, room, 9)}\n{text}" for n, text in zip(names, errors, strict=True)]
         height = (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3
-        height += 0.16 * max(name.count("\n") for name in names)
+        height += 0.16 * n_lines * max(text.count("\n") - 1 for text in headings)
         height += 0.16 * max(wrapped_title(heading, width).count("\n") - 1, 0)
         figure = Figure(figsize=(width, height))
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
-        for index, (axis, panel, name) in enumerate(zip(axes, panels, names, strict=False)):
-            _draw_panel(axis, panel, name, level, MAX_POINTS // len(panels))
+        for index, (axis, panel, text) in enumerate(zip(axes, panels, headings, strict=False)):
+            _draw_panel(axis, panel, level, MAX_POINTS // len(panels))
+            axis.set_title(text, fontsize=9)
             if index % n_columns == 0:
                 axis.set_ylabel("predicted")
             if index + n_columns >= len(panels):
@@ -224,10 +224,11 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
         write_title(figure, heading)
         appearance = {"loc": "outside lower left", "ncols": 2, "markerscale": 1.6}
         figure.legend(list(handles.values()), list(handles), **appearance)
-    return figure
+    said = [f"{panel.name}: {_panel_in_words(panel)}" for panel in panels]
+    return describe(figure, ". ".join([heading.replace("\n", ". "), *said, ""]).strip())
 
 
-def _draw_panel(axis, panel: OutputPanel, name: str, level: float, most_points: int) -> None:
+def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> None:
     step = max(-(-len(panel.truth) // most_points), 1)
     truth, predicted = panel.truth[::step], panel.predicted[::step]
     limits = _limits(panel.truth, panel.predicted)
@@ -248,7 +249,6 @@ def _draw_panel(axis, panel: OutputPanel, name: str, level: float, most_points: 
     axis.set_ylim(limits)
     axis.set_box_aspect(1)
     axis.locator_params(nbins=4)
-    axis.set_title(f"{name}\n{_errors_in_words(panel)}", fontsize=9)
     axis.tick_params(labelsize=8)
 
 
@@ -263,3 +263,11 @@ def _errors_in_words(panel: OutputPanel) -> str:
         for value in (panel.relative_error, panel.r_squared)
     )
     return f"rel. error {error}, R\u00b2 {r_squared}"
+
+
+def _panel_in_words(panel: OutputPanel) -> str:
+    """Return the errors of an output, and how many test rows lie outside of their intervals."""
+    words = f"{_errors_in_words(panel)}, {count_of(len(panel.truth), 'test row')}"
+    if panel.band is None:
+        return words
+    return f"{words}, of which {panel.is_outside.sum()} outside of their interval"

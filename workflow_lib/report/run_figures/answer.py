@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.core.plugins import PREDICTION_FIGURES
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.figure_words import describe
 from workflow_lib.report.figures.confusion import confusion_shares
@@ -19,27 +18,28 @@ from workflow_lib.report.figures.predicted_true import (
     panel_points,
     shown_outputs,
 )
-from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import count_of, join_words, method_label
 from workflow_lib.report.lines import Line
 from workflow_lib.report.lines import draw_curve as draw_lines
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size, shown_means
 from workflow_lib.report.results import outside_studies, read_scores, write_frame
+from workflow_lib.report.run_figures import calibration as calibrated
+from workflow_lib.report.run_figures import reliability
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     applied_style,
     line_style,
-    plain_name,
     save_figure,
     scale_sizes,
+    short_names,
     write_title,
 )
 
 WIDTH = 5.2
 """Width in inches: two figures side by side fill a page."""
 
-MAX_METHODS, MAX_CLASSES = 12, 12
+MAX_METHODS, MAX_CLASSES, MAX_OUTPUTS = 12, 12, 6
 LABEL_LETTERS = 26
 
 BASELINE_NEAR = 2.0
@@ -66,9 +66,9 @@ def run(
     """Draw the figures of an answer, and write them and their numbers.
 
     The paths are those of the ``scores.csv``, the ``answer.json``, the "calibration" and the
-    "dataset" artifact; `files` hold ``methods``, ``outputs``, ``curve`` and the name of every
-    figure of predictions (`workflow_lib.report.run_figures.of_predictions`), each with ``svg``,
-    ``png`` and ``csv`` (paths).
+    "dataset" artifact; `files` hold ``methods``, ``outputs``, ``curve`` and ``calibration``, each
+    with ``svg``, ``png`` and ``csv`` (paths). The last shows the calibration of intervals, or of
+    the probabilities of classes.
     """
     frame, found = read_scores(scores), json.loads(Path(answer).read_text(encoding="utf-8"))
     tree, names = read_artifact(calibration, "calibration"), read_artifact(dataset, "dataset")
@@ -81,10 +81,9 @@ def run(
     for name, (figure, numbers) in drawn.items():
         save_figure(figure, files[name]["svg"], files[name]["png"])
         write_frame(files[name]["csv"], numbers)
-    names = json.loads(names["names"]["classes" if "classes" in names else "outputs"])
-    for name in PREDICTION_FIGURES.paths:
-        figure = PREDICTION_FIGURES.load(name).draw(tree, names, found["label"])
-        save_figure(figure, *(files[name][suffix] for suffix in ("svg", "png", "csv")))
+    module, kind = (reliability, "classes") if "classes" in names else (calibrated, "outputs")
+    figure = module.draw(tree, json.loads(names["names"][kind]), found["label"])
+    save_figure(figure, *(files["calibration"][suffix] for suffix in ("svg", "png", "csv")))
 
 
 def by_figure(paths: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -190,7 +189,7 @@ def draw_methods(
             where = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
             where |= {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
             axis.annotate(text, (1, index), (9, 0), weight="normal" if index else "bold", **where)
-        labels = [shortened(label, LABEL_LETTERS) for _, label in shown.index]
+        labels = short_names(shown.index.get_level_values("label"), LABEL_LETTERS)
         axis.set_yticks(range(len(shown)), labels)
         axis.get_yticklabels()[0].set_weight("bold")
         axis.set_ylim(len(shown) - 0.4, -0.6)
@@ -220,7 +219,8 @@ def _mark(axis, values: Iterable[float], height: float, *, marker: str, **appear
         (np.full(np.sum(values < low), low), "<"),
         (np.full(np.sum(values > high), high), ">"),
     )
-    for shown, mark in groups:
+    # A line without points would take room in the layout.
+    for shown, mark in (group for group in groups if len(group[0])):
         axis.plot(shown, [height] * len(shown), mark, clip_on=False, **appearance)
     return any(len(shown) for shown, _ in groups[1:])
 
@@ -256,18 +256,18 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
 def draw_outputs(calibration: Mapping, dataset: Mapping, answer: Mapping, location: str | Path):
     """Return the figure of the outputs and its numbers.
 
-    Predictions of the winner against the true values of the output with the lowest and of that
-    with the highest error, with intervals; of classes the share of the rows of each class for which
-    it is predicted.
+    Predictions of the winner against the true values of each output, with intervals; of more than
+    `MAX_OUTPUTS` those from the lowest to the highest error. Of classes the share of the rows of
+    each class for which it is predicted.
     """
     if "classes" in dataset:
         return _draw_classes(calibration, dataset, answer)
     panels = output_panels(calibration, dataset["names"], location)
     errors = [panel.relative_error for panel in panels]
-    shown = [panels[index] for index in sorted(shown_outputs(errors, 2), key=errors.__getitem__)]
+    shown = [panels[index] for index in shown_outputs(errors, MAX_OUTPUTS)]
     title = f"{answer['label']}: predicted against true"
-    if len(panels) > 1:
-        title += f"\nOutput with the lowest and with the highest error of {len(panels)}"
+    if len(shown) < len(panels):
+        title += f"\n{len(shown)} of {len(panels)} outputs, from the lowest to the highest error"
     figure = draw_panels(shown, calibration["level"], title, WIDTH)
     return figure, pd.concat([panel_points(panel) for panel in shown], ignore_index=True)
 
@@ -293,8 +293,7 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
         axis.barh(places, found["right_percent"], color=BASE_COLOR, height=0.6)
         appearance = {"color": ACCENT_COLOR, "alpha": 0.35, "height": 0.6}
         axis.barh(places, 100 - found["right_percent"], left=found["right_percent"], **appearance)
-        labels = [shortened(plain_name(name), LABEL_LETTERS) for name in found["class"]]
-        axis.set_yticks(places, labels)
+        axis.set_yticks(places, short_names(found["class"], LABEL_LETTERS))
         axis.set_ylim(len(found) - 0.4, -0.6)
         axis.set_xlim(0, 100)
         axis.grid(False, axis="y")

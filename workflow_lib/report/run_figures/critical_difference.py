@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workflow_lib.core.whole_files import write_text
-from workflow_lib.report.inches import INK, shortened
+from workflow_lib.report.inches import INK
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.rank_sentences import rank_sentences, ranks_layout
 from workflow_lib.report.ranks import MIN_TESTED_DATASETS, Ranking, rank_methods, write_ranks
@@ -17,8 +17,8 @@ from workflow_lib.report.style import (
     WIDTH,
     applied_style,
     line_style,
-    plain_name,
     save_figure,
+    short_names,
     write_title,
 )
 from workflow_lib.report.table_markup import latex_markup
@@ -76,10 +76,8 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
         axis.set_ylim(n_rows - 0.4, -1.5)
         axis.set_xlabel("average rank")
         axis.set_xticks(range(1, n_rows + 1))
-        labels = [
-            plain_name(shortened(method_label(method, methods), LABEL_LETTERS))
-            for method in ranking.methods
-        ]
+        labels = [method_label(method, methods) for method in ranking.methods]
+        labels = short_names(labels, LABEL_LETTERS)
         axis.set_yticks(range(n_rows), labels, fontsize=9)
         axis.tick_params(axis="y", length=0)
         where = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}

@@ -11,7 +11,6 @@ import pandas as pd
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.report.figure_words import describe
-from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import count_of, join_words
 from workflow_lib.report.results import write_frame
 from workflow_lib.report.style import (
@@ -19,6 +18,7 @@ from workflow_lib.report.style import (
     applied_style,
     plain_name,
     save_figure,
+    short_names,
     without_data,
     wrapped,
     write_title,
@@ -31,8 +31,8 @@ MAX_CURVES = 30
 
 COLUMNS = ("input", "column", "value", "output", "mean", "deviation", "n_splits")
 
-LEVEL_LETTERS = 12
-"""Of the name of a level; names of many levels stand on their side."""
+LEVEL_LETTERS, OUTPUT_LETTERS = 12, 18
+"""Of the name of a level and of an output; names of many levels stand on their side."""
 
 
 def run(importance: str | Path, files: Mapping[str, str | Path]) -> None:
@@ -87,8 +87,9 @@ def draw_effects(effects: list[Mapping]):
         width = WIDTH * max(len(effects), 2) / 3
         figure = Figure(figsize=(width, PANEL_HEIGHT + 1.1), layout="constrained")
         panels = figure.subplots(1, len(effects), squeeze=False)[0]
-        for panel, effect in zip(panels, effects):
-            _draw_panel(panel, effect, width / len(effects))
+        outputs = short_names([effect["output"] for effect in effects], OUTPUT_LETTERS)
+        for panel, effect, output in zip(panels, effects, outputs):
+            _draw_panel(panel, effect, output, width / len(effects))
         n_splits = len(effects[0]["means"])
         has_rows = any(len(effect["single_rows"]) for effect in effects)
         grey = "; grey: single test rows of the first split" if has_rows else ""
@@ -115,7 +116,7 @@ def effects_in_words(effects: list[Mapping]) -> str:
     return f"Mean predictions. {'; '.join(parts)}."
 
 
-def _draw_panel(axis, effect: Mapping, width: float) -> None:
+def _draw_panel(axis, effect: Mapping, output: str, width: float) -> None:
     values, means, labels = effect["values"], effect["means"], json.loads(effect["labels"])
     rows = effect["single_rows"][:MAX_CURVES]
     axis.plot(values, rows.T, color="#bdbdbd", linewidth=0.7, zorder=1)
@@ -124,7 +125,7 @@ def _draw_panel(axis, effect: Mapping, width: float) -> None:
     axis.plot(values, mean, color=BASE_COLOR, marker="o", markersize=4, zorder=3)
     if labels:
         axis.errorbar(values, mean, deviation, color=BASE_COLOR, fmt="none", capsize=3, zorder=3)
-        names = [shortened(plain_name(label), LEVEL_LETTERS) for label in labels]
+        names = short_names(labels, LEVEL_LETTERS)
         axis.set_xticks(values, names, rotation=0 if len(names) <= 3 else 90)
         axis.set_xlim(-0.5, len(values) - 0.5)
     else:
@@ -133,5 +134,5 @@ def _draw_panel(axis, effect: Mapping, width: float) -> None:
     name = effect["column"]
     together = "" if effect["input"] == name else f"\n(with all of {effect['input']})"
     axis.set_xlabel(wrapped(plain_name(name + together), width, 9), fontsize=9)
-    axis.set_ylabel(f"predicted {shortened(plain_name(effect['output']), 18)}", fontsize=9)
+    axis.set_ylabel(f"predicted {output}", fontsize=9)
     axis.tick_params(labelsize=8)

@@ -18,15 +18,14 @@ from workflow_lib.protocol.importance_table import (
     matters,
 )
 from workflow_lib.report.figure_words import describe
-from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import MINUS, count_of, format_error
 from workflow_lib.report.results import write_frame
 from workflow_lib.report.run_figures.answer import LABEL_LETTERS, WIDTH
 from workflow_lib.report.style import (
     BASE_COLOR,
     applied_style,
-    plain_name,
     save_figure,
+    short_names,
     without_data,
     write_title,
 )
@@ -88,8 +87,7 @@ def draw_importance(frame: pd.DataFrame, label: str, n_rows: int, n_train: int):
             where = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
             where |= {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
             axis.annotate(text, (1, place), (9, 0), **where)
-        names = [shortened(plain_name(name), LABEL_LETTERS) for name in shown["input"]]
-        axis.set_yticks(places, names)
+        axis.set_yticks(places, short_names(shown["input"], LABEL_LETTERS))
         axis.set_ylim(len(shown) - 0.4, -0.6)
         axis.axvline(0, color="#444444", linewidth=1)
         axis.grid(False, axis="y")
@@ -100,7 +98,7 @@ def draw_importance(frame: pd.DataFrame, label: str, n_rows: int, n_train: int):
         hollow = f"; hollow: not above zero (adjusted p \u2265 {RISK:g})"
         notes = f"{basis}{'' if matters(shown).all() or n_splits == 1 else hollow}"
         if len(frame) > len(shown):
-            notes += f"; {len(frame) - len(shown)} more in importance.csv"
+            notes += f"; the first {len(shown)} of {len(frame)} inputs"
         write_title(figure, f"Which inputs matter to {label} ({error})\n{notes}")
     return figure
 

@@ -164,8 +164,20 @@ function makeSavable(table, number) {
   place.parentNode.insertBefore(line, place.nextSibling);
 }
 
+// On a narrow page the head of its column is before each sentence, and numbers break before a sign.
+function prepareCells(table) {
+  (columnHeads(table) || []).forEach(function (head, column) {
+    table.querySelectorAll("tbody > tr > td:nth-child(" + (column + 1) + ")").forEach(
+      function (cell) {
+        cell.dataset.head = head.textContent;
+        cell.innerHTML = cell.innerHTML.replace(/ (?=[\u00b1(])(?![^<]*>)/g, " <wbr>");
+      });
+  });
+}
+
 document.querySelectorAll("main table").forEach(function (table, number) {
   if (!table.tHead || !table.tHead.rows.length) { return; }
+  prepareCells(table);
   makeSavable(table, number);
   makeSortable(table);
   makeFilter(table, number);
@@ -201,18 +213,22 @@ function openTarget() {
 openTarget();
 window.addEventListener("hashchange", openTarget);
 
-// Pictures are compressed in the page. Each is unpacked when the one before it is: the page can be
-// read at once, and all are there when it is printed.
+// Pictures and files are compressed in the page. Each is unpacked when the one before it is, pictures
+// first: the page can be read at once, and all pictures are there when it is printed.
 async function unpack() {
-  for (var picture of document.querySelectorAll("img[data-packed]")) {
-    var bytes = Uint8Array.from(atob(picture.dataset.packed), function (letter) {
+  var pictures = Array.from(document.querySelectorAll("img[data-packed]"));
+  for (var element of pictures.concat(Array.from(document.querySelectorAll("a[data-packed]")))) {
+    var bytes = Uint8Array.from(atob(element.dataset.packed), function (letter) {
       return letter.charCodeAt(0);
     });
     var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     var content = await new Response(stream).arrayBuffer();
-    picture.src = await address(new Blob([content], {type: "image/svg+xml"}));
-    picture.removeAttribute("data-packed");
-    offer(picture);
+    // A link has the type of its file.
+    var found = await address(new Blob([content], {type: element.type || "image/svg+xml"}));
+    element.removeAttribute("data-packed");
+    if (element.matches("a")) { element.href = found; continue; }
+    element.src = found;
+    offer(element);
   }
 }
 
@@ -230,6 +246,7 @@ function offer(picture) {
   var svg = figure.querySelector("a.svg"), png = figure.querySelector("a.png");
   if (svg) { svg.href = picture.src; }
   if (!png) { return; }
+  png.href = "#";
   png.addEventListener("click", function () {
     var canvas = document.createElement("canvas");
     canvas.width = PNG_SCALE * picture.naturalWidth;
@@ -255,6 +272,7 @@ if (pictures.length && window.HTMLDialogElement) {
   dialog.addEventListener("click", function () { dialog.close(); });
   pictures.forEach(function (link) {
     link.title = "Enlarge";
+    link.href = "#";
     link.addEventListener("click", function (event) {
       var picture = link.querySelector("img");
       event.preventDefault();

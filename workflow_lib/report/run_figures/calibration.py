@@ -15,7 +15,7 @@ from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     applied_style,
-    plain_name,
+    short_names,
     without_data,
     wrapped,
     write_title,
@@ -33,6 +33,7 @@ WIDTH = 7.8
 MAX_OUTPUTS, N_WORST = 12, 6
 """Outputs that are all drawn; of more, those with the highest relative errors."""
 
+NAME_LETTERS = 32
 LEVELS = np.arange(0.05, 0.96, 0.05)
 MAX_POINTS = 1500
 RISK = 0.01
@@ -70,19 +71,18 @@ def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequen
         for name in ("rows", "predicted", "truth", "levels_that_hold")
     }
     words = []
-    for place, output in enumerate(shown):
+    headings = short_names([names[output] for output in shown], NAME_LETTERS)
+    for place, (output, heading) in enumerate(zip(shown, headings, strict=True)):
         line, column = divmod(place, n_columns)
         known = ~np.isnan(parts["truth"][:, output])
         rows, predicted = parts["rows"][known], parts["predicted"][known, output]
         residuals = parts["truth"][known, output] - predicted
-        name = plain_name(names[output])
         upper, lower = axes[2 * line, column], axes[2 * line + 1, column]
-        appearance = {"max_lines": 2, "placeholder": "\u2026"}
-        heading = wrapped(name, width / n_columns - 0.6, 9, **appearance)
+        heading = wrapped(heading, width / n_columns - 0.6, 9)
         upper.set_title(heading, loc="left", fontsize=9)
         held = _draw_coverage(upper, rows, parts["levels_that_hold"][known, output])
         trend = _draw_residuals(lower, rows, predicted, residuals, MAX_POINTS // len(shown))
-        lower.set_title(trend or "no clear trend of the spread", loc="left", fontsize=8)
+        lower.set_title(trend or "spread: no clear trend", loc="left", fontsize=8)
         if not column:
             upper.set_ylabel("held (%)", fontsize=9)
             lower.set_ylabel("true \u2212 predicted", fontsize=9)
