@@ -1,9 +1,9 @@
-"""Run small experiments without downloads, and draw the thumbnails of docs/gallery.md.
+"""Run small experiments, and draw the thumbnails of docs/gallery.md.
 
     python docs/draw_gallery.py
 
-The results are in results/gallery. Kinds of figures whose data must be downloaded have no
-thumbnail.
+The results are in results/gallery. The data of some experiments are downloaded, or taken from a
+mirror (OFER_MIRROR).
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def run_table() -> dict[str, Path]:
         snakemake("new", "--config", *asked)
     snakemake("answer", "--config", f"name={TABLE}")
     figures = RUN / "results" / "figures"
-    kinds = ("answer-methods", "answer-curve", "answer-outputs", "answer-importance")
-    kinds += ("answer-effects", "predicted-true", "residuals-novelty")
+    kinds = ("answer-methods", "answer-curve", "answer-outputs", "answer-calibration")
+    kinds += ("answer-importance", "answer-effects", "predicted-true", "residuals-novelty")
     return {
         kind if kind.startswith("answer") else kind.replace("-", "_"): (
             figures / f"{TABLE}-{kind}.png"

@@ -2,8 +2,7 @@
 
 Without content it lists every kind of figure that an experiment may have, as the workflow finds
 them. Otherwise each line is one figure, ``name: what it shows``, and the argument is the command
-that makes them. The pictures are those of docs/draw_gallery.py; a kind whose data must be
-downloaded has none.
+that makes them. The pictures are those of docs/draw_gallery.py; a kind of your own may have none.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class FigureGallery(SphinxDirective):
         if Path(path).exists():
             card += nodes.image(uri=f"{FOLDER}/{name}.png", alt=shows)
         else:
-            card += nodes.paragraph(text="Its data must be downloaded.", classes=["gallery-none"])
+            card += nodes.paragraph(text="Not drawn yet.", classes=["gallery-none"])
         card += nodes.paragraph("", "", nodes.strong(text=name))
         shows = shows.replace("`", "")
         if not shows[1].isupper():  # not aRRMSE

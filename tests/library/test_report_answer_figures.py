@@ -21,9 +21,9 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.core.artifacts import read_artifact
+from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.protocol.statistics import mean_and_deviation
-from workflow_lib.report.figure_words import in_words
+from workflow_lib.report.figure_words import in_words, words_of
 from workflow_lib.report.figures.predicted_true import OutputPanel, draw_panels
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import answer
@@ -123,6 +123,25 @@ def test_the_files_hold_what_is_drawn(tmp_path, numbers):
     )
     assert sorted(tested["truth"]) == pytest.approx(sorted(truth[~np.isnan(truth)]))
     assert set(tested["output"]) == {"short", LONG}
+
+
+def test_the_calibration_of_classes_is_that_of_their_probabilities(tmp_path, accuracies):
+    random, numbers = np.random.default_rng(0), np.arange(40)
+    true, predicted = random.integers(0, 2, (2, 40))
+    split = {"rows": numbers, "certainty": random.uniform(0.5, 1, 40)}
+    split |= {"true_classes": true, "predicted_classes": predicted}
+    names = {"classes": json.dumps(["one", "two"])}
+    calibration, dataset = tmp_path / "calibration.h5", tmp_path / "dataset.h5"
+    write_artifact(calibration, {"split-0": split}, "calibration")
+    write_artifact(dataset, {"classes": {"labels": true}, "names": names}, "dataset")
+    files = {
+        name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
+        for name in ("methods", "outputs", "curve", "calibration")
+    }
+    paths = tmp_path / "scores.csv", tmp_path / "answer.json", calibration, dataset
+    answer.run(*paths, CLASS_METHODS, "accuracy", files)
+    assert "Right of rows at a predicted probability" in words_of(files["calibration"]["svg"])
+    assert len(pd.read_csv(files["calibration"]["csv"])) > 2
 
 
 def test_the_best_method_is_the_first_row_and_none_leaves_the_axis(numbers):

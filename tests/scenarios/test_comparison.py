@@ -102,6 +102,11 @@ def test_an_answer_is_shown_as_text_and_as_pages(answers, tmp_path):
     for anchor in ("answer", "leaderboard", "importance", "intervals", "data-profile"):
         assert f'id="{anchor}"' in page
     assert "snakemake" not in page and page.count("<img") >= 2
+    # It is the only file that is kept, and names no other.
+    assert not re.findall(r'href="(?!#)', page)
+    shown = re.sub(r'(?s)<script>.*?</script>|(src|data-packed|download)="[^"]*"', "", page)
+    assert not re.findall(r"results/|config/|[\w-]+\.(?:h5|json|yaml)", shown)
+    assert set(re.findall(r"[\w-]+\.csv", shown)) <= {f"{NAME}.csv"}
 
 
 def test_every_picture_of_a_table_is_described_with_its_numbers(answers, tmp_path):

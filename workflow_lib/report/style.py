@@ -90,7 +90,7 @@ def short_names(names: Sequence[str], letters: int) -> list[str]:
     """
     short = {name: _without_middle(name, letters) for name in names}
     n = letters // 4
-    for text in set(short.values()):
+    for text in dict.fromkeys(short.values()):
         equal = [name for name in short if short[name] == text]
         shared = os.path.commonprefix(equal)
         begin = len(shared) - len(_END_OF_WORD.search(shared)[0])

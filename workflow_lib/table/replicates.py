@@ -43,7 +43,7 @@ MAX_COMPARED, MAX_OUTPUTS = 300, 4
 _ENDINGS = (re.compile(r"[ _.\-/:#]+[^ _.\-/:#]*$"), re.compile(r"(?<=\d)[A-Za-z]$"))
 """What may follow the name of the sample in the name of a row: ``S01_2``, ``S01b``."""
 
-AGAIN = "(and ask again; `snakemake new` once the two files that it wrote are removed)"
+AGAIN = "(and ask again, once the settings that this request wrote, if any, are removed)"
 """What is to be done with `replicates_remedy` once there is an answer."""
 
 
