@@ -52,7 +52,7 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.loaded += [value or "" for name, value in attributes if name in LOADING_ATTRIBUTES]
         for name, value in attributes:
-            if name == "data-packed":
+            if tag == "img" and name == "data-packed":
                 self.pictures.append(zlib.decompress(base64.b64decode(value)))
             elif tag == "img" and name == "src":
                 self.pictures.append(base64.b64decode(value.partition(";base64,")[2]))
