@@ -40,6 +40,7 @@ include: "rules/preimages.smk"
 include: "rules/evaluation.smk"
 include: "rules/user_table.smk"
 include: "rules/report.smk"
+include: "rules/stored_digests.smk"
 
 
 rule all:

@@ -48,7 +48,10 @@ CONFIG = Path("config") if HAS_OWN_SETTINGS else Path(ROOT, "config")
 OWN_SETTINGS = "the config of the module" if IS_MODULE else "config/config.yaml"
 
 PREFIX = str(workflow.modifier.modify_path("results")).removesuffix("results")
-"""The folder, ending with a slash, in which a module puts its files; else empty."""
+"""The folder, ending with a slash, of a module's files or of copies from a storage; else empty."""
+
+IN_STORAGE = workflow.storage_settings.default_storage_provider is not None
+"""Whether Snakemake keeps all files in a storage, from which each job gets copies."""
 
 
 def with_prefix(paths):

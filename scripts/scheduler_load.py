@@ -2,9 +2,9 @@
 
 With a limit of the rate of jobs, which no option switches off, each round of the scheduler requests
 another one a second later. Each job that ends begins one more such chain, so that after a hundred
-jobs there are a hundred rounds a second, each of which stats the inputs of all jobs that are ready.
-Besides, Snakemake records the checksums of all inputs of a finished job for each of its outputs,
-and reads every input again each time.
+jobs there are a hundred rounds a second, each of which stats the inputs of all jobs that are ready,
+or requests their sizes from a storage. Besides, Snakemake records the checksums of all inputs of a
+finished job for each of its outputs, and reads every input again each time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from snakemake.io import _IOFile
@@ -19,10 +20,12 @@ from snakemake.scheduling.job_scheduler import JobScheduler
 
 
 def install() -> None:
-    """Change how Snakemake requests rounds and computes checksums, where it has these methods."""
+    """Change how Snakemake requests rounds, sizes and checksums, where it has these methods."""
     # Spelled so in Snakemake.
     if hasattr(JobScheduler, "_schedule_reevalutation"):
         JobScheduler._schedule_reevalutation = _request_round
+    if inspect.iscoroutinefunction(getattr(JobScheduler, "update_input_sizes", None)):
+        JobScheduler.update_input_sizes = _update_input_sizes
     if inspect.iscoroutinefunction(_IOFile.checksum):
         _IOFile.checksum = _kept(_IOFile.checksum)
 
@@ -43,6 +46,13 @@ def _request_round(self: JobScheduler, delay: float) -> None:
     # The end of a run does not wait for it.
     timer.daemon = True
     timer.start()
+
+
+async def _update_input_sizes(self: JobScheduler, jobs: Iterable[Any]) -> None:
+    """Ask once for the size of each input of the jobs that are ready, as it does not change."""
+    sizes = self._input_sizes
+    for path in {path for job in jobs for path in job.input}.difference(sizes):
+        sizes[path] = await path.size() if await path.exists() else None
 
 
 def _kept(original: Any) -> Any:
