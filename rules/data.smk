@@ -92,7 +92,7 @@ rule read:
         "results/datasets/{dataset}.h5",
     params:
         code=code("read.py", "data.read_stage", module_of_reader),
-        settings=lambda wildcards: stages.reading(wildcards.dataset),
+        settings=reading,
         feature_kinds=lambda wildcards: description_kinds(wildcards.dataset),
     log:
         "logs/read/{dataset}.log",

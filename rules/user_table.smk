@@ -306,7 +306,7 @@ rule saved_model:
 rule predict_rows:
     input:
         model="results/{experiment}/model.h5",
-        rows=lambda wildcards: settings.run.rows,
+        rows=new_rows,
     output:
         shown_result(
             f"results/{{experiment}}/predictions/{{rows}}.{settings.run.format}",

@@ -15,10 +15,17 @@ def refuse(location, found, expected, remedy):
     raise WorkflowError(str(UserError(location, found, expected, remedy)))
 
 
+def is_stored(path):
+    """Return whether a file that the user supplies is copied from the storage: it is not here."""
+    return IN_STORAGE and not Path(path).exists()
+
+
 def present_file(location, path):
     """Return the path of a file that the user supplies; refuse a missing file, and braces."""
     if set("{}") & set(str(path)):
         refuse(location, f"'{path}' holds a brace", *WITHOUT_BRACES)
+    if is_stored(path):
+        return str(path)
     if Path(path).is_file():
         return external_path(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
@@ -32,15 +39,30 @@ def present_file(location, path):
     )
 
 
-def own_files(dataset):
-    """Return the files of the user's own that a dataset is read from, the table first."""
+def own_paths(dataset):
+    """Return the paths of the user's own files that a dataset is read from, the table first, by key."""
     values = settings.datasets[dataset]
-    location = f"{settings.places['dataset'][dataset]}, key "
     named = {} if values.sources else values.options
     keys = {f"options.{key}": named.get(key) for key in ("file", "gram", "class_vectors")}
     tree = None if values.class_tree == CLASS_VECTORS else values.class_tree
     keys |= {"class_tree": tree, "class_costs": values.class_costs}
-    return [present_file(location + key, path) for key, path in keys.items() if path]
+    return {key: path for key, path in keys.items() if path}
+
+
+def own_files(dataset):
+    """Return the files of the user's own that a dataset is read from, the table first."""
+    location = f"{settings.places['dataset'][dataset]}, key "
+    return [present_file(location + key, path) for key, path in own_paths(dataset).items()]
+
+
+def reading(wildcards):
+    """Return the settings by which a dataset is read, with files of the storage as their copies."""
+    values = stages.reading(wildcards.dataset)
+    for key, path in own_paths(wildcards.dataset).items():
+        if is_stored(path):
+            group, _, name = key.rpartition(".")
+            (values[group] if group else values)[name] = with_prefix(path)
+    return values
 
 
 def user_supplied_tables(wildcards):
@@ -99,6 +121,11 @@ def row_files():
     return [result_name(settings.run.rows)] if settings.run.rows else []
 
 
+def new_rows(wildcards):
+    """Return the file of the new rows of this run."""
+    return present_file("snakemake predict, key rows", settings.run.rows)
+
+
 def refuse_without_name(command, is_named, then=""):
     """Refuse a command about a table of the user's own that names none, or another dataset.
 
@@ -139,7 +166,7 @@ def predictions_asked_for(wildcards):
             "the path of a table with the input columns",
             f"snakemake --cores 2 predict --config name={user_tables()[0]} rows=FILE",
         )
-    present_file("snakemake predict, key rows", settings.run.rows)
+    new_rows(wildcards)
     return [
         f"results/{experiment}/predictions/{rows}.{settings.run.format}"
         for experiment in user_tables()
@@ -180,11 +207,12 @@ def closing_lines():
     targets, lines = set(workflow.dag_settings.targets), []
     for experiment in user_tables():
         if "answer" in targets:
-            answer = f"results/{experiment}/answer.json"
-            lines += answer_lines(experiment, answer, f"{RUN_FOLDER}/report.html")
+            answer = with_prefix(f"results/{experiment}/answer.json")
+            lines += answer_lines(experiment, answer, with_prefix(f"{RUN_FOLDER}/report.html"))
         if "predict" in targets:
             for rows in row_files():
-                lines += terminal.log_lines(f"logs/predict_rows/{experiment}-{rows}.log")
+                log = with_prefix(f"logs/predict_rows/{experiment}-{rows}.log")
+                lines += terminal.log_lines(log)
     return lines
 
 

@@ -26,7 +26,7 @@ def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]
     return [
         *headline_lines(headline),
         f"Report: {report}",
-        f"Model: results/{name}/model.h5",
+        f"Model: {Path(answer).with_name('model.h5')}",
         HOLDS_ROWS,
         "To predict new rows, in a table with the same input columns:",
         f"  snakemake --cores 2 predict --config name={name} rows=new_rows.csv",
