@@ -145,14 +145,14 @@ def check_inputs(snakemake) -> None:
     All such inputs are named at once, so that a user need not fix one after the other.
     """
     from workflow_lib.core.errors import UserError
-    from workflow_lib.core.file_digests import check_digest, clear_place
+    from workflow_lib.core.file_digests import check_digest, clear_place, digest_path
 
     for path in snakemake.output:
         clear_place(path)
     faults = []
     for path in dict.fromkeys(snakemake.input):
         try:
-            check_digest(path)
+            check_digest(path, is_copy=str(digest_path(path)) in snakemake.input)
         except UserError as error:
             faults.append(error)
     for fault in faults[:-1]:

@@ -140,7 +140,9 @@ def install(workflow) -> bool:
         if default.name == "DefaultStreamHandler":
             logger.removeHandler(default)
             is_listed = bool(settings.printshellcmds)
-            logger.addHandler(TerminalHandler(default, settings.dryrun, is_listed))
+            handler = TerminalHandler(default, settings.dryrun, is_listed)
+            handler.places = places_of_copies(workflow)
+            logger.addHandler(handler)
             return True
     return False
 
@@ -165,6 +167,7 @@ class TerminalHandler(logging.Handler):
         self.default = default
         self.dry_run = dry_run
         self.lists_jobs = lists_jobs
+        self.places = "", ""
         self.planned: list[PlannedJob] = []
         self.started: dict[int, float] = {}
         self.titles: dict[int, str] = {}
@@ -255,7 +258,7 @@ class TerminalHandler(logging.Handler):
             f"{name}={value}" for name, value in record.wildcards.items()
         )
         if record.rule_name in RULES_WITH_SHOWN_LOG and record.log:
-            self.shown_logs[job] = record.log[0]
+            self.shown_logs[job] = local_path(record.log[0], *self.places)
         message = str(record.rule_msg or "").strip()
         self.titles[job] = message.splitlines()[0] if message else self.title(record)
         return ""
@@ -307,7 +310,8 @@ class TerminalHandler(logging.Handler):
         title = self.titles.get(job, record.rule_name)
         self.failed[job] = title
         cause = self.causes.pop(record.thread, "")
-        tail = next((lines for lines in map(readable_tail, record.log) if lines), [])
+        logs = [local_path(log, *self.places) for log in record.log]
+        tail = next((lines for lines in map(readable_tail, logs) if lines), [])
         text = [self.line(f"FAILED {title}", job)]
         is_explained = any(line.startswith("error: ") for line in tail)
         # The exit status 1 of a script says less than its message; any other status says more.
@@ -318,7 +322,7 @@ class TerminalHandler(logging.Handler):
         text.append(f"    rule       {record.rule_name}")
         if self.wildcards.get(job):
             text.append(f"    wildcards  {self.wildcards[job]}")
-        for log in record.log:
+        for log in logs:
             text.append(f"    full log   {log}")
         for name, value in record.aux.items():
             text.append(f"    {name:<10} {value}")
@@ -333,7 +337,7 @@ class TerminalHandler(logging.Handler):
         self.failed[group] = f"group {group}"
         text = [self.line(f"FAILED group {group} ({len(jobs)} jobs)", None)]
         for job in jobs:
-            for log in job["log"]:
+            for log in (local_path(log, *self.places) for log in job["log"]):
                 tail = readable_tail(log)
                 if any(line.startswith("error: ") for line in tail):
                     text += [*tail, f"    rule       {job['rule_name']}", f"    full log   {log}"]
@@ -412,6 +416,22 @@ class TerminalHandler(logging.Handler):
         given = f" ({self.n_submissions} submissions)" if self.n_submissions else ""
         end = f"{self.done} job{'s' * (self.done > 1)} finished in {spent}{given}"
         return "\n".join([end, *closing_lines()])
+
+
+def places_of_copies(workflow) -> tuple[str, str]:
+    """Return the address that files of a storage begin with, and the folder of their copies."""
+    prefix = workflow.storage_settings.default_storage_prefix
+    if not workflow.storage_settings.default_storage_provider or not prefix:
+        return "", ""
+    folder = str(workflow.modifier.modify_path("results")).removesuffix("results")
+    return f"{prefix.rstrip('/')}/", folder
+
+
+def local_path(path: str, address: str, folder: str) -> str:
+    """Return where a file is on this machine; of one in a storage, Snakemake states the address."""
+    if not address or not path.startswith(address):
+        return path
+    return folder + path.removeprefix(address).partition(" (")[0]
 
 
 def planned_job(record: logging.LogRecord) -> PlannedJob:

@@ -56,10 +56,11 @@ def clear_place(path: str | os.PathLike) -> None:
         digest_path(path).unlink()
 
 
-def check_digest(path: str | os.PathLike) -> None:
+def check_digest(path: str | os.PathLike, is_copy: bool = False) -> None:
     """Refuse a file that is not as its job wrote it.
 
-    A file without a digest is accepted: it is from the user, or from an earlier version.
+    A file without a digest is accepted: it is from the user, or from an earlier version. Of one
+    that `is_copy` of a file in a storage, the message says to remove that.
 
     Raises UserError when the file differs from its digest or is missing, or when one of the two
     cannot be read.
@@ -82,7 +83,7 @@ def check_digest(path: str | os.PathLike) -> None:
     if words[:1] != [found]:
         size = path.stat().st_size
         state = f"has {size} bytes and the SHA-256 {found[:12]}..." if size else "is empty"
-        raise _refused(path, f"the file differs from its digest: it {state}")
+        raise _refused(path, f"the file differs from its digest: it {state}", is_copy)
 
 
 def differing_files(folders: Iterable[str | os.PathLike]) -> list[str]:
@@ -125,14 +126,16 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _refused(path: Path, found: str) -> UserError:
+def _refused(path: Path, found: str, is_copy: bool = False) -> UserError:
     # Not Path.is_dir, which raises where a folder may not be entered.
-    remove = "rm -r" if os.path.isdir(path) else "rm"
+    remove = f"{'rm -r' if os.path.isdir(path) else 'rm'} {shlex.quote(str(path))}"
+    if is_copy:
+        remove = "remove the file of this path from the storage, of which this is a copy,"
     return UserError(
         location=str(path),
         found=found,
         expected=f"the file whose SHA-256 is in {digest_path(path)}",
-        remedy=f"{remove} {shlex.quote(str(path))} and {_AGAIN}",
+        remedy=f"{remove} and {_AGAIN}",
     )
 
 

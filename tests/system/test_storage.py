@@ -1,0 +1,208 @@
+"""Runs whose files are in a storage with the interface of S3, on this machine.
+
+Without the packages of the extras `storage` and `test` these tests are skipped, or fail if
+STORAGE_TESTS is "required".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import smoke
+from running_workflow import RunAtWork
+from small_run import edit_yaml, write_yaml
+
+from workflow_lib.core.file_digests import SUFFIX, digest_path
+from workflow_lib.table.saved_model import load_model
+
+SCORES = "results/measurements/scores.csv"
+SPLIT = "results/measurements/split-0/split.h5"
+FEATURES = "results/measurements/split-0/features.h5"
+PREDICTIONS = "results/measurements/split-0/m-krr/predictions.h5"
+SOURCE = "resources/measurements/measurements.csv"
+JOBS = 6
+"""From the source to the scores."""
+
+NAME = "blend"
+MODEL = f"results/{NAME}/model.h5"
+REQUESTS_PER_JOB = 150
+"""More than a run needs: about 100 where files exist, with three or four files of a job."""
+
+
+@pytest.fixture(scope="module")
+def store():
+    missing = [
+        name
+        for name in ("snakemake_storage_plugin_s3", "moto", "flask_cors")
+        if importlib.util.find_spec(name) is None
+    ]
+    if missing:
+        reason = f"not installed: {', '.join(missing)}"
+        required = os.environ.get("STORAGE_TESTS") == "required"
+        pytest.fail(reason) if required else pytest.skip(reason)
+    import object_store
+
+    with object_store.served() as store:
+        yield store
+
+
+def options(store, place: str, *more: str) -> list[str]:
+    prefix = f"s3://{store.bucket.name}/{place}"
+    return ["--profile", "profiles/s3", "--default-storage-prefix", prefix, *more]
+
+
+def run(folder: Path, store, place: str, *more: str):
+    return smoke.snakemake(folder, *options(store, place, *more), **store.variables())
+
+
+def planned(outcome) -> set[str]:
+    """Return the jobs that a dry run lists."""
+    assert outcome.status == 0, outcome.text
+    return set(re.findall(r"^ *Job \d+: (.+)$", outcome.text, re.MULTILINE))
+
+
+def assert_finished(store, place: str, expected: dict[str, str], folder: Path) -> None:
+    """Check that the results in the storage are those of a run without one, with their digests."""
+    found = store.contents(place)
+    made = {name for name in found if name.startswith(("results/measurements/", "resources/"))}
+    files = {name for name in made if not name.endswith(SUFFIX)}
+    assert {SCORES, SPLIT, FEATURES, PREDICTIONS, SOURCE} <= files
+    for name in files:
+        digest = hashlib.sha256(found[name]).hexdigest()
+        assert digest == expected[name], name
+        assert found[str(digest_path(name))].decode().split()[0] == digest
+    assert not (folder / "results").exists() and not (folder / "resources").exists()
+
+
+def test_a_run_and_what_is_lost_or_replaced(store, fresh, unrun, expected, tmp_path):
+    place = "run"
+    outcome = run(unrun, store, place, SCORES)
+    assert outcome.status == 0, outcome.text
+    assert f"{JOBS} jobs finished" in outcome.text
+    assert "Storing in storage" not in outcome.text
+    assert_finished(store, place, expected, unrun)
+    assert len(store.requests) < REQUESTS_PER_JOB * JOBS
+    # On another machine, which has nothing but what is in the storage, everything is there.
+    other = smoke.copy_of(fresh, tmp_path / "other")
+    outcome = run(other, store, place, SCORES)
+    assert outcome.status == 0 and "Nothing to be done" in outcome.text, outcome.text
+
+    # What was lost is made again, from copies of what it is made from.
+    for lost in (FEATURES, str(digest_path(SCORES))):
+        store.remove(f"{place}/{lost}")
+    outcome = run(other, store, place, SCORES, FEATURES)
+    assert outcome.status == 0, outcome.text
+    assert "features" in outcome.text and "split measurements" not in outcome.text
+    assert_finished(store, place, expected, other)
+
+    # What was replaced is refused, until it is removed.
+    content = store.contents(place)[SPLIT]
+    store.put(f"{place}/{SPLIT}", content[:-1] + bytes([content[-1] ^ 1]))
+    outcome = run(other, store, place, SCORES)
+    assert outcome.status == 1, outcome.text
+    assert f"{SPLIT}: the file differs from its digest" in outcome.text
+    assert "remove the file of this path from the storage" in outcome.text
+    assert "Traceback" not in outcome.text
+    store.remove(f"{place}/{SPLIT}")
+    outcome = run(other, store, place, SCORES)
+    assert outcome.status == 0, outcome.text
+    assert_finished(store, place, expected, other)
+
+
+@pytest.mark.fault("a storage that refuses a file")
+def test_an_upload_that_fails_leaves_no_result(store, unrun, expected, monkeypatch):
+    place = "refused"
+    monkeypatch.setattr(store, "fails", f"PUT .*/{place}/{FEATURES}")
+    outcome = run(unrun, store, place, "--storage-s3-retries", "1", SCORES)
+    assert outcome.status == 1, outcome.text
+    assert FEATURES not in store.contents(place)
+    monkeypatch.undo()
+    outcome = run(unrun, store, place, SCORES)
+    assert outcome.status == 0, outcome.text
+    assert_finished(store, place, expected, unrun)
+
+
+@pytest.mark.fault("kill -9 during an upload to a storage")
+def test_a_run_killed_during_an_upload_is_resumed(store, unrun, expected, monkeypatch):
+    place = "killed"
+    monkeypatch.setattr(store, "holds", f"PUT .*/{place}/{PREDICTIONS}")
+    words = options(store, place, SCORES)
+    with RunAtWork(unrun, *words, **store.variables()) as killed:
+        killed.wait_until(store.held.is_set)
+        killed.kill_both()
+    store.released.set()
+    monkeypatch.undo()
+    assert PREDICTIONS not in store.contents(place)
+    assert run(unrun, store, place, "--unlock", SCORES).status == 0
+    outcome = run(unrun, store, place, SCORES)
+    assert outcome.status == 0, outcome.text
+    assert_finished(store, place, expected, unrun)
+
+
+def write_own_table(folder: Path) -> None:
+    """Write a table of the user's own, its settings, and new rows."""
+    rows = [f"{row % 7},{row % 5},{row % 7 + 2 * (row % 5)}" for row in range(30)]
+    (folder / f"{NAME}.csv").write_text("\n".join(["heat,weight,strength", *rows]) + "\n")
+    (folder / "rows.csv").write_text("heat,weight\n3,4\n")
+    tables = folder / "config" / "tables"
+    write_yaml(
+        tables / "datasets" / f"{NAME}.yaml",
+        {
+            "title": NAME,
+            "description": "Made by the tests.",
+            "task": "regression",
+            "reader": "table",
+            "options": {"file": f"{NAME}.csv", "outputs": ["strength"]},
+            "inputs": {"scale": "standard", "kernel": "rbf"},
+            "outputs": {"scale": "standard"},
+            "sources": [],
+            "licence": "Own data",
+            "citation": "Own data",
+        },
+    )
+    write_yaml(
+        tables / "experiments" / f"{NAME}.yaml",
+        {
+            "title": NAME,
+            "dataset": NAME,
+            "split": "random",
+            "test_size": 6,
+            "training_sizes": [20],
+            "methods": ["m-krr"],
+            "tables": [],
+            "figures": [],
+        },
+    )
+
+
+def test_a_table_in_the_storage_and_edits(store, unrun, tmp_path):
+    place, own = "table", ("--config", f"name={NAME}")
+    write_own_table(unrun)
+    local = smoke.copy_of(unrun, tmp_path / "local")
+    for name in (f"{NAME}.csv", "rows.csv"):
+        store.put(f"{place}/{name}", (unrun / name).read_bytes())
+        (unrun / name).unlink()
+    predict = [*own, "rows=rows.csv", "--", "predict"]
+    for outcome in (run(unrun, store, place, *predict), smoke.snakemake(local, *predict)):
+        assert outcome.status == 0, outcome.text
+    found = store.contents(place)
+    of_table = {name for name in smoke.results(local) if name.startswith(f"results/{NAME}/")}
+    assert {MODEL, f"results/{NAME}/predictions/rows.csv"} <= of_table
+    for name in of_table:
+        assert found[name] == (local / name).read_bytes(), name
+    copy = unrun / ".snakemake" / "storage" / "s3" / store.bucket.name / place / MODEL
+    assert load_model(copy).predict(local / "rows.csv").to_frame().notna().all(axis=None)
+
+    dry = ["--dry-run", "--printshellcmds"]
+    for changes in ({"test_size": 8}, {"methods": ["m-krr", "m-mean"]}):
+        for folder in (unrun, local):
+            edit_yaml(folder / "config" / "tables" / "experiments" / f"{NAME}.yaml", **changes)
+        jobs = planned(smoke.snakemake(local, *dry, *predict))
+        assert jobs and planned(run(unrun, store, place, *dry, *predict)) == jobs
+    shutil.rmtree(local)
