@@ -40,10 +40,11 @@ class ObjectStore:
     def answer(self, environ, start_response):
         request = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
         self.requests.append(request)
-        if re.search(self.holds, request):
+        is_held = re.search(self.holds, request)
+        if is_held:
             self.held.set()
             self.released.wait(120)
-        if re.search(self.fails, request) or re.search(self.holds, request):
+        if is_held or re.search(self.fails, request):
             start_response("500 Internal Server Error", [("Content-Length", "0")])
             return [b""]
         return self.moto(environ, start_response)
