@@ -158,7 +158,11 @@ def write_own_table(folder: Path) -> None:
             "description": "Made by the tests.",
             "task": "regression",
             "reader": "table",
-            "options": {"file": f"{NAME}.csv", "outputs": ["strength"]},
+            "options": {
+                "file": f"{NAME}.csv",
+                "numbers": ["heat", "weight"],
+                "outputs": ["strength"],
+            },
             "inputs": {"scale": "standard", "kernel": "rbf"},
             "outputs": {"scale": "standard"},
             "sources": [],
