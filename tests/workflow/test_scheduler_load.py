@@ -6,6 +6,7 @@ import asyncio
 import os
 import runpy
 import threading
+from types import SimpleNamespace
 
 import pytest
 from small_run import ROOT
@@ -30,6 +31,8 @@ def file(tmp_path, monkeypatch):
     monkeypatch.setattr(_IOFile, "checksum", checksum)
     rounds = JobScheduler._schedule_reevalutation
     monkeypatch.setattr(JobScheduler, "_schedule_reevalutation", rounds)
+    sizes = JobScheduler.update_input_sizes
+    monkeypatch.setattr(JobScheduler, "update_input_sizes", sizes)
     runpy.run_path(str(ROOT / "scripts" / "scheduler_load.py"))["install"]()
     path = File(tmp_path / "input")
     return path, reads, lambda *options: asyncio.run(_IOFile.checksum(path, *options))
@@ -57,3 +60,22 @@ def test_rounds_that_are_requested_together_are_one(file):
     # The round that has begun requests the next.
     scheduler.request(0.05)
     assert scheduler._open_jobs.acquire(timeout=5)
+
+
+def test_the_size_of_an_input_is_requested_once(file):
+    asked = []
+
+    class Input(str):
+        async def exists(self):
+            asked.append(str(self))
+            return self != "missing"
+
+        async def size(self):
+            return len(self)
+
+    scheduler = SimpleNamespace(_input_sizes={})
+    for names in (["a", "missing"], ["a", "bc"]):
+        jobs = [SimpleNamespace(input=[Input(name)]) for name in names]
+        asyncio.run(JobScheduler.update_input_sizes(scheduler, jobs))
+    assert scheduler._input_sizes == {"a": 1, "missing": None, "bc": 2}
+    assert sorted(asked) == ["a", "bc", "missing"]
