@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_most, compared, each
 from benchmarks.problems import N_INPUTS, N_OUTPUTS, smooth_problem
-from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge
+from workflow_lib.solvers.feature_ridge import FeatureRidge
 from workflow_lib.solvers.landmarks import LandmarkFeatures, choose_landmarks
 from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 
@@ -51,14 +51,14 @@ def random(n_features: int) -> RandomFeatures:
 
 def fitted(features, X: np.ndarray, Y: np.ndarray) -> tuple:
     """Return the features, and weights and intercepts of ridge regression on them."""
-    ridge = FeatureRidge(FeatureBlocks(features, X), np.full(len(X), -1))
+    ridge = FeatureRidge(features, X, np.full(len(X), -1))
     return features, *ridge.refit(Y, ALPHA)
 
 
 def error(fit: tuple, X: np.ndarray, Y: np.ndarray) -> float:
     """Return the mean squared error of a fit on other rows."""
     features, weights, intercepts = fit
-    return float(((features.transform(X) @ weights + intercepts - Y) ** 2).mean())
+    return float(((features.values(X) @ weights + intercepts - Y) ** 2).mean())
 
 
 def fits(n: int, n_landmarks: int) -> list[dict[str, str]]:

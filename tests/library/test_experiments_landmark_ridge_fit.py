@@ -12,6 +12,7 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.stored_rows import StoredRows
 from workflow_lib.fitting import fit_data
 from workflow_lib.items.group_names import fold_group
+from workflow_lib.solvers.landmarks import LandmarkFeatures
 
 ALL_ROWS = {"max_gram_rows": 10, "n_landmarks": 100, "seed": 3}
 METHODS = {
@@ -122,6 +123,20 @@ def test_held_out_rows_are_never_used_for_fitting(tmp_path):
     np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
     assert np.abs(before[folds != 0] - after[folds != 0]).max() > 1.0
     assert fold_group(0) in first.tree("features")["n-30"]
+
+
+@pytest.mark.parametrize(("kind", "passes"), [(None, 3), ("gaussian_mixture", 6)])
+def test_rows_are_read_once_for_each_width_and_once_for_heldout_outputs(
+    tmp_path, monkeypatch, kind, passes
+):
+    """The projection of OFER takes a second pass for each width, and its refit one."""
+    n_read, values = [], LandmarkFeatures.values
+    monkeypatch.setattr(
+        LandmarkFeatures, "values", lambda self, X: n_read.append(len(X)) or values(self, X)
+    )
+    options = {"kind": kind, "widths": [0.5, 1.0]}
+    stages(tmp_path, ALL_ROWS | {"n_landmarks": 5}, **options).all()
+    assert sum(n_read) == passes * 30
 
 
 def test_weak_rows_are_refused(tmp_path):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from each_case import each_case
 
-from workflow_lib.solvers import feature_ridge
-from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge, SeparateFeatureRidges
+from workflow_lib.solvers import feature_ridge, landmarks
+from workflow_lib.solvers.feature_ridge import FeatureRidge, SeparateFeatureRidges
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.heldout import SharedGram
 from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
@@ -48,7 +48,19 @@ def targets_of(folds, different_sizes=False):
 
 def streamed(X, folds, center=True, block_rows=8, features=None):
     features = features or LinearFeatures(X.shape[1])
-    return FeatureRidge(FeatureBlocks(features, X, block_rows), folds, center)
+    return FeatureRidge(features, X, folds, center, block_rows)
+
+
+def predict(ridge, targets, alphas=ALPHAS):
+    """Return, for each fold, the predictions (n_penalties, n_fold, d) of its held-out rows."""
+    solutions = ridge.solve(targets, alphas)
+    result = [
+        np.empty((len(alphas), len(rows), intercepts.shape[1]))
+        for rows, intercepts in zip(ridge.heldout, solutions.intercepts, strict=True)
+    ]
+    for fold, rows, predicted in ridge.predictions(solutions):
+        result[fold][:, np.searchsorted(ridge.heldout[fold], rows)] = predicted
+    return result
 
 
 def assert_equal(ours, theirs, **tolerance):
@@ -64,7 +76,7 @@ def test_features_equal_the_gram_matrix_of_features(name, center, n_landmarks):
     features = LandmarkFeatures(X[:n_landmarks], "rbf", 0.3)
     targets = targets_of(folds, different_sizes=True)
     Z = features.transform(X)
-    ours = streamed(X, folds, center, features=features).predict(targets, ALPHAS)
+    ours = predict(streamed(X, folds, center, features=features), targets)
     known = [np.nan_to_num(target) for target in targets]
     expected = explicit_refits(Z @ Z.T, folds, known, center)
     assert_equal(ours, expected, atol=1e-9)
@@ -92,7 +104,7 @@ def test_all_rows_as_landmarks_give_the_exact_kernel_solution(center):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)
     features = LandmarkFeatures(X, "rbf", 0.3)
-    ours = streamed(X, folds, center, features=features).predict(targets, ALPHAS)
+    ours = predict(streamed(X, folds, center, features=features), targets)
     expected = explicit_refits(gram_matrix(X, None, "rbf", 0.3), folds, targets, center)
     assert_equal(ours, expected, atol=1e-7)
 
@@ -101,7 +113,7 @@ def test_all_rows_as_landmarks_give_the_exact_kernel_solution(center):
 def test_linear_features_give_the_exact_linear_solution(center):
     folds, X = FOLDS["uneven"], inputs()
     targets = targets_of(folds)
-    ours = streamed(X, folds, center).predict(targets, ALPHAS)
+    ours = predict(streamed(X, folds, center), targets)
     assert_equal(ours, explicit_refits(X @ X.T, folds, targets, center), atol=1e-10)
 
 
@@ -110,29 +122,38 @@ def test_linear_features_give_the_exact_linear_solution(center):
 def test_the_size_of_blocks_changes_nothing(block_rows, numbers, monkeypatch):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)
-    expected = streamed(X, folds, block_rows=8).predict(targets, ALPHAS)
+    expected = predict(streamed(X, folds, block_rows=8), targets)
     monkeypatch.setattr(feature_ridge, "BLOCK_NUMBERS", numbers)
-    ours = streamed(X, folds, block_rows=block_rows).predict(targets, ALPHAS)
+    ours = predict(streamed(X, folds, block_rows=block_rows), targets)
     assert_equal(ours, expected, atol=1e-11)
 
 
-def test_targets_shared_by_all_folds_equal_copies():
-    folds, X = FOLDS["uneven"], inputs()
-    target = np.random.default_rng(2).normal(size=(N_ROWS, 3))
-    shared = streamed(X, folds).predict([target] * 4, ALPHAS)
-    copies = streamed(X, folds).predict([target.copy() for _ in range(4)], ALPHAS)
-    assert_equal(shared, copies, atol=1e-12)
+@each_case("name", FOLDS)
+@each_case("center", [True, False])
+@each_case("n_landmarks", [6, 25])
+def test_errors_of_shared_targets_are_those_of_the_predictions(name, center, n_landmarks):
+    folds, X = FOLDS[name], inputs()
+    target = 3.0 * np.random.default_rng(2).normal(size=(N_ROWS, 3)) + 5.0
+    features = LandmarkFeatures(X[:n_landmarks], "rbf", 0.3)
+    ridge = streamed(X, folds, center, features=features)
+    of_each = [target.copy() for _ in range(folds.max() + 1)]
+    predictions = predict(ridge, of_each)
+    assert_equal(predict(ridge, target), predictions, atol=1e-10)
+    expected = [
+        ((of_fold - target[rows]) ** 2).sum(axis=1)
+        for of_fold, rows in zip(predictions, ridge.heldout, strict=True)
+    ]
+    assert_equal(ridge.solve(target, ALPHAS).squared_errors, expected, rtol=1e-9, atol=1e-9)
+    assert ridge.solve(of_each, ALPHAS).squared_errors is None
 
 
 @pytest.mark.parametrize("same", [True, False])
 def test_targets_may_be_computed_by_block(same):
     folds, X = FOLDS["balanced"], inputs()
-    targets = [np.random.default_rng(3).normal(size=(N_ROWS, 2))] * 4 if same else targets_of(folds)
-    functions = [target.__getitem__ for target in targets]
-    if same:
-        functions = functions[:1] * 4
-    ours = streamed(X, folds).predict(functions, ALPHAS)
-    assert_equal(ours, streamed(X, folds).predict(targets, ALPHAS), atol=0)
+    targets = np.random.default_rng(3).normal(size=(N_ROWS, 2)) if same else targets_of(folds)
+    functions = targets.__getitem__ if same else [target.__getitem__ for target in targets]
+    ours = predict(streamed(X, folds), functions, ALPHAS)
+    assert_equal(ours, predict(streamed(X, folds), targets), atol=0)
 
 
 def test_targets_and_features_are_left_unchanged():
@@ -140,7 +161,7 @@ def test_targets_and_features_are_left_unchanged():
     targets = targets_of(folds)
     before = [X.copy(), *(target.copy() for target in targets)]
     ridge = streamed(X, folds)
-    ridge.predict(targets, ALPHAS)
+    predict(ridge, targets)
     ridge.refit(np.ones((N_ROWS, 1)), 0.1)
     for array, copy in zip([X, *targets], before, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -153,13 +174,13 @@ def test_streamed_predictions_visit_every_row_once(name, monkeypatch):
     targets = targets_of(folds)
     ridge = streamed(X, folds)
     visited, collected = [], np.empty((len(ALPHAS), N_ROWS, 3))
-    for fold, rows, predictions in ridge.predictions(ridge.prepare(targets), ALPHAS):
+    for fold, rows, predictions in ridge.predictions(ridge.solve(targets, ALPHAS)):
         assert (folds[rows] == fold).all()
         assert len(rows) <= 2
         visited.extend(rows)
         collected[:, rows] = predictions
     assert sorted(visited) == list(range(N_ROWS))
-    expected = streamed(X, folds).predict(targets, ALPHAS)
+    expected = predict(streamed(X, folds), targets)
     assert_equal([collected[:, rows] for rows in ridge.heldout], expected, atol=1e-12)
 
 
@@ -168,8 +189,8 @@ def test_each_column_may_have_its_penalty(center):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)
     grid = [1e-3, 0.3, np.inf]
-    by_alpha = streamed(X, folds, center).predict(targets, grid)
-    by_column = streamed(X, folds, center).predict(targets, [np.array(grid)])
+    by_alpha = predict(streamed(X, folds, center), targets, grid)
+    by_column = predict(streamed(X, folds, center), targets, [np.array(grid)])
     for expected, ours in zip(by_alpha, by_column, strict=True):
         np.testing.assert_allclose(ours[0], np.einsum("jnj->nj", expected), atol=1e-12)
 
@@ -185,7 +206,7 @@ def test_refit_equals_kernel_ridge_regression_on_all_rows(center, alpha):
     weights, intercept = ridge.refit(T, alpha)
     dual, expected = fit_dual_coefficients(Z @ Z.T, T, labelled_ridge(N_ROWS, alpha), center)
     np.testing.assert_allclose(
-        Z_other @ weights + intercept, Z_other @ Z.T @ dual + expected, atol=1e-9
+        features.values(other) @ weights + intercept, Z_other @ Z.T @ dual + expected, atol=1e-9
     )
 
 
@@ -207,25 +228,61 @@ def test_an_offset_of_the_features_costs_no_digits():
     targets = targets_of(folds)
     far = X + 2.0**20
     X = far - 2.0**20
-    ours = streamed(far, folds).predict(targets, ALPHAS)
-    assert_equal(ours, streamed(X, folds).predict(targets, ALPHAS), atol=1e-8)
+    ours = predict(streamed(far, folds), targets)
+    assert_equal(ours, predict(streamed(X, folds), targets), atol=1e-8)
 
 
-def test_features_are_read_twice_for_predictions_and_once_for_a_refit():
-    class Counted:
-        n_passes = 0
+class CountedRows:
+    """Inputs that count how often they are read."""
 
-        def __iter__(self):
-            self.n_passes += 1
-            return iter(FeatureBlocks(LinearFeatures(4), inputs(), 8))
+    n_passes = 0
 
-    blocks = Counted()
-    ridge = FeatureRidge(blocks, FOLDS["balanced"])
-    started = blocks.n_passes
-    ridge.predict(targets_of(FOLDS["balanced"]), ALPHAS)
-    assert blocks.n_passes - started == 2
-    ridge.refit(inputs(seed=1), 0.1)
-    assert blocks.n_passes - started == 3
+    def __len__(self):
+        return N_ROWS
+
+    def __getitem__(self, rows):
+        self.n_passes += rows.start == 0
+        return inputs()[rows]
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+def test_rows_are_read_once_for_the_sums_and_once_for_predictions(center, shared):
+    X, T = CountedRows(), np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
+    features = LandmarkFeatures(inputs()[:9], "rbf", 0.3)
+    ridge = streamed(X, FOLDS["balanced"], center, features=features)
+    solutions = ridge.solve(T if shared else targets_of(FOLDS["balanced"]), ALPHAS)
+    assert X.n_passes == 1
+    list(ridge.predictions(solutions))
+    assert X.n_passes == 2
+    # A refit after the solution reads rows only for targets that are not known.
+    expected = streamed(inputs(), np.full(N_ROWS, -1), center, features=features).refit(T, 0.1)
+    for passes in (2 if shared else 3, 2 if shared else 3):
+        assert_equal(ridge.refit(T, 0.1), expected, atol=1e-10)
+        assert X.n_passes == passes
+
+
+@pytest.mark.parametrize("width", [1.0, 5.0])
+def test_sums_of_kernel_values_serve_as_well_as_those_of_features(width, monkeypatch):
+    """Where k(L, L) is well conditioned; elsewhere they are not used, since they would not."""
+    generator = np.random.default_rng(0)
+    X, folds = generator.normal(size=(400, 6)), np.arange(400) % 4
+    T = np.sin(X[:, :2]) + 0.1 * generator.normal(size=(400, 2))
+    gamma = 1.0 / (12.0 * width**2)
+    features = LandmarkFeatures(X[:60], "rbf", gamma)
+    assert (features.factor is not None) == (width == 1.0)
+    ours = predict(streamed(X, folds, features=features), T, [1e-9, 1e-3])
+    with monkeypatch.context() as patch:
+        patch.setattr(landmarks, "MAX_CONDITION", 0.0)
+        plain = LandmarkFeatures(X[:60], "rbf", gamma)
+    assert plain.factor is None
+    assert_equal(ours, predict(streamed(X, folds, features=plain), T, [1e-9, 1e-3]), atol=1e-8)
+    with monkeypatch.context() as patch:
+        patch.setattr(landmarks, "MAX_CONDITION", np.inf)
+        forced = LandmarkFeatures(X[:60], "rbf", gamma)
+    found = predict(streamed(X, folds, features=forced), T, [1e-9, 1e-3])
+    difference = max(np.abs(a - b).max() for a, b in zip(found, ours, strict=True))
+    assert (difference > 1e-6) == (width == 5.0)
 
 
 def test_memory_does_not_grow_with_the_rows():
@@ -239,9 +296,9 @@ def test_memory_does_not_grow_with_the_rows():
             return X[rows] ** 2
 
         tracemalloc.start()
-        prepared = ridge.prepare([targets] * 5)
+        solutions = ridge.solve(targets, [0.1, 1.0])
         errors = 0.0
-        for _, rows, predictions in ridge.predictions(prepared, [0.1, 1.0]):
+        for _, rows, predictions in ridge.predictions(solutions):
             errors += ((predictions - X[rows] ** 2) ** 2).sum()
         result = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -261,7 +318,7 @@ def test_more_landmarks_predict_more_like_the_exact_kernel(method):
     for n_landmarks in (5, 20, 80):
         rows = choose_landmarks(X, n_landmarks, "rbf", 0.5, method, np.random.default_rng(1))
         ridge = streamed(X, folds, features=LandmarkFeatures(rows, "rbf", 0.5))
-        ours = ridge.predict([T] * 4, [1e-5])
+        ours = predict(ridge, T, [1e-5])
         differences.append(np.linalg.norm(np.hstack(ours) - np.hstack(exact)))
     assert differences[0] > 2 * differences[1] > 4 * differences[2]
 
@@ -269,28 +326,31 @@ def test_more_landmarks_predict_more_like_the_exact_kernel(method):
 def test_tiny_ridges_are_warned_about():
     folds = FOLDS["balanced"]
     with pytest.warns(RuntimeWarning, match="its scores are not reliable"):
-        streamed(inputs(), folds).predict(targets_of(folds), [1e-16])
+        predict(streamed(inputs(), folds), targets_of(folds), [1e-16])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        streamed(inputs(), folds).predict(targets_of(folds), [1e-4])
+        predict(streamed(inputs(), folds), targets_of(folds), [1e-4])
 
 
 @pytest.mark.parametrize("center", [True, False])
 def test_rows_that_no_fold_holds_out_always_train(center):
     X, folds = inputs(), FOLDS["balanced"]
     target = np.random.default_rng(1).normal(size=(N_ROWS, 3))
-    separate = SeparateFeatureRidges(
-        [FeatureBlocks(LinearFeatures(4), X, 8) for _ in range(4)], folds, center
-    )
-    prepared = separate.prepare([target] * 4)
-    expected = streamed(X, folds, center).predict([target] * 4, ALPHAS)
+    ridges = [streamed(X, np.where(folds == fold, 0, -1), center) for fold in range(4)]
+    separate = SeparateFeatureRidges(ridges)
+    solutions = separate.solve(target, ALPHAS)
+    together = streamed(X, folds, center)
+    expected = predict(together, target)
+    errors = together.solve(target, ALPHAS).squared_errors
+    assert_equal(solutions.squared_errors, errors, rtol=1e-9)
+    assert_equal(separate.solve([target] * 4, ALPHAS).weights, solutions.weights, rtol=1e-9)
     seen = np.zeros(N_ROWS, dtype=int)
-    for fold, rows, predictions in separate.predictions(prepared, ALPHAS):
-        places = np.searchsorted(separate.heldout[fold], rows)
+    for fold, rows, predictions in separate.predictions(solutions):
+        places = np.searchsorted(together.heldout[fold], rows)
         np.testing.assert_allclose(predictions, expected[fold][:, places], rtol=1e-9)
         seen[rows] += 1
     assert (seen == 1).all()
-    never = FeatureRidge(FeatureBlocks(LinearFeatures(4), X, 8), np.full(N_ROWS, -1), center)
+    never = streamed(X, np.full(N_ROWS, -1), center)
     for found, other in zip(
         never.refit(target, 0.1), streamed(X, folds, center).refit(target, 0.1), strict=True
     ):
@@ -299,16 +359,11 @@ def test_rows_that_no_fold_holds_out_always_train(center):
 
 def test_what_cannot_be_done_is_refused():
     X, folds = inputs(), FOLDS["balanced"]
-    blocks = FeatureBlocks(LinearFeatures(4), X, 8)
-    with pytest.raises(ValueError, match="blocks must start anew for every pass"):
-        FeatureRidge(iter(blocks), folds)
     with pytest.raises(ValueError, match="must not be below -1"):
-        FeatureRidge(blocks, folds - 2)
+        streamed(X, folds - 2)
+    with pytest.raises(ValueError, match="X has 42 rows; fold numbers are given for 43"):
+        streamed(X[:-1], folds)
     with pytest.raises(ValueError, match="targets must be given for 4 folds; found 3"):
-        FeatureRidge(blocks, folds).prepare([X] * 3)
+        streamed(X, folds).solve([X] * 3, ALPHAS)
     with pytest.raises(ValueError, match="A fold holds out all rows"):
-        FeatureRidge(blocks, np.zeros(N_ROWS, dtype=int)).prepare([X])
-    for rows in (slice(0, -1), slice(0, -4)):
-        short = FeatureBlocks(LinearFeatures(4), X[rows], 8)
-        with pytest.raises(ValueError, match=rf"blocks hold {len(X[rows])} rows; there are 43"):
-            FeatureRidge(short, folds).prepare([X] * 4)
+        streamed(X, np.zeros(N_ROWS, dtype=int)).solve(X, ALPHAS)

@@ -70,13 +70,15 @@ def test_linear_features_are_the_inputs():
     np.testing.assert_array_equal(Z, X)
 
 
-def test_a_known_projection_gives_the_same_features():
+@pytest.mark.parametrize("gamma", [0.01, 30.0])
+def test_values_and_dual_weights_give_the_products_of_the_features(gamma):
     X = inputs()
-    first = LandmarkFeatures(X[:20], "rbf", 1.0)
-    second = LandmarkFeatures(first.landmarks, "rbf", 1.0, first.projection)
-    turned = LandmarkFeatures(first.landmarks, "rbf", 1.0, -first.projection)
-    np.testing.assert_array_equal(first.transform(X), second.transform(X))
-    np.testing.assert_array_equal(first.transform(X), -turned.transform(X))
+    features = LandmarkFeatures(X[:20], "rbf", gamma)
+    assert (features.factor is None) == (gamma == 0.01)
+    weights = np.random.default_rng(1).normal(size=(features.n_features, 3))
+    np.testing.assert_allclose(
+        features.values(X) @ features.dual(weights), features.transform(X) @ weights, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,4 +1,4 @@
-"""A fitted ridge regression on features of landmarks, on random ones, or on the inputs."""
+"""A fitted ridge regression on landmarks, on random features, or on the inputs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
-from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures
+from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.random_features import RandomFeatures
 
 
 class FittedFeatureRidge(Fitted):
-    """Predictions z(x) W + b from features z.
+    """Predictions v(x) W + b from values v of features.
 
     Parameters
     ----------
     arrays : mapping
-        ``weights`` (k, m) and ``intercept`` (m,); ``landmarks`` and ``projection`` of
-        `workflow_lib.solvers.landmarks.LandmarkFeatures`, or ``directions`` of
-        `workflow_lib.solvers.random_features.RandomFeatures`, or none of these where the inputs
-        are the features.
+        ``weights`` (k, m) and ``intercept`` (m,); ``landmarks``, whose kernel values are v, or
+        ``directions`` of `workflow_lib.solvers.random_features.RandomFeatures`, or none of these
+        where the inputs are the features.
     kernel : InputKernel
     details : mapping, optional
         More entries of an item.
@@ -32,7 +31,7 @@ class FittedFeatureRidge(Fitted):
     # All training rows at once are more than memory is meant to hold.
     has_training_error = False
 
-    ARRAYS = ("weights", "intercept", "landmarks", "projection", "directions")
+    ARRAYS = ("weights", "intercept", "landmarks", "directions")
 
     def __init__(
         self,
@@ -47,14 +46,12 @@ class FittedFeatureRidge(Fitted):
         arrays, X = self._arrays, rows.test_rows()
         n_columns = X.shape[1]
         gamma = kernel_gamma(*self._kernel, n_columns)
-        features = LinearFeatures(n_columns)
+        values = X
         if "directions" in arrays:
-            features = RandomFeatures(arrays["directions"], gamma)
+            values = RandomFeatures(arrays["directions"], gamma).transform(X)
         if "landmarks" in arrays:
-            features = LandmarkFeatures(
-                arrays["landmarks"], self._kernel.name, gamma, arrays["projection"]
-            )
-        return features.transform(X) @ arrays["weights"] + arrays["intercept"]
+            values = gram_matrix(X, arrays["landmarks"], self._kernel.name, gamma)
+        return values @ arrays["weights"] + arrays["intercept"]
 
     def entries(self):
         return self._arrays | self._details

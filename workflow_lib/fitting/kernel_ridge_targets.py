@@ -50,7 +50,7 @@ class KernelRidgeTargets:
         self.outputs = data.outputs
         # Without weight they are left out, so that their number does not change the system.
         self.weak_size = 0 if data.spec.weak_weight == 0 else data.spec.weak_size
-        self._scaled_outputs: list[np.ndarray] = []
+        self._known_outputs = [self.outputs]
 
     def by_count(self) -> dict[int | None, list[FoldTargets]]:
         """Return the targets of every fold, for every component count that the rows allow."""
@@ -64,7 +64,7 @@ class KernelRidgeTargets:
         """Return the embedding and the targets (n, m) of all training rows."""
         split, size = self._split, self._data.size
         if split.embeddings is None:
-            outputs = self._data.targets()
+            outputs = self._same_array(self._data.targets())
             return IdentityEmbedding(outputs.shape[1]), outputs
         return embedding_of(split, size, count, None), split.embedded(size, count, None)
 
@@ -109,7 +109,7 @@ class KernelRidgeTargets:
     def _targets_of(self, count: int | None, fold: int) -> FoldTargets:
         split, size, known = self._split, self._data.size, self._data.folds != fold
         if split.embeddings is None:
-            outputs = self._data.targets(fold)
+            outputs = self._same_array(self._data.targets(fold))
             if not (self.weak_size and self._weak_outputs):
                 return FoldTargets(None, None, outputs)
             return FoldTargets(None, outputs, None, self.of_weak_rows(count, fold))
@@ -122,10 +122,10 @@ class KernelRidgeTargets:
 
     def _same_array(self, outputs: np.ndarray) -> np.ndarray:
         """Return the same array for equal outputs, so that they share their regression."""
-        for known in self._scaled_outputs:
+        for known in self._known_outputs:
             if np.array_equal(known, outputs):
                 return known
-        self._scaled_outputs.append(outputs)
+        self._known_outputs.append(outputs)
         return outputs
 
     @cached_property

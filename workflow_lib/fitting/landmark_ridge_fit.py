@@ -25,7 +25,7 @@ from workflow_lib.fitting.selection import Choice, best_point, grid_points, is_b
 from workflow_lib.fitting.validation_curves import ValidationCurves
 from workflow_lib.items.group_names import fold_group
 from workflow_lib.measures.metrics import reference_errors, relative_error
-from workflow_lib.solvers.feature_ridge import FeatureBlocks, FeatureRidge, SeparateFeatureRidges
+from workflow_lib.solvers.feature_ridge import FeatureRidge, SeparateFeatureRidges
 from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
 from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 
@@ -74,6 +74,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
             )
         self._n_landmarks, self._seed, self._is_random = n_landmarks, seed, is_random
         self._drawn: dict[int | None, np.ndarray] = {}
+        self._solvers: dict[InputKernel, FeatureRidge | SeparateFeatureRidges] = {}
         self._is_always_primal = all(map(self._is_primal, self._kernel_grid.names))
         what = (
             "the inputs themselves"
@@ -100,7 +101,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
     def _select(self, alphas: Grid) -> dict[int | None, Choice]:
         """As `KernelRidgeFit._select`."""
         grid = self._grid
-        return select_each_streamed(
+        choices, solvers = select_each_streamed(
             self._targets.outputs,
             self._inputs.folds,
             Lazily({kernel: self._solver_of(kernel) for kernel in alphas}),
@@ -111,22 +112,25 @@ class LandmarkRidgeFit(KernelRidgeFit):
             grid.metric,
             self._curves,
         )
+        self._solvers |= solvers
+        return choices
 
     def fitted(self, choice: Choice) -> FittedFeatureRidge:
         """As `KernelRidgeFit.fitted`."""
-        features = self._features(None, choice.kernel)
-        blocks = FeatureBlocks(features, self._inputs.rows_as_prepared_by(None))
         embedding, targets = self._targets.of_all_rows(choice.n_components)
         alphas = np.empty(targets.shape[1])
         for name, columns in embedding.blocks.items():
             is_leading = self._targets.is_leading(name)
             alphas[columns] = choice.alpha_leading if is_leading else choice.alpha_rest
-        # Nothing is held out; one fold number for all rows would hold out all of them.
-        ridge = FeatureRidge(blocks, np.full(len(targets), -1), self._grid.center)
+        ridge = self._solvers.get(choice.kernel)
+        if not isinstance(ridge, FeatureRidge):
+            # Nothing is held out; one fold number for all rows would hold out all of them.
+            ridge = self._ridge(None, choice.kernel, np.full(len(targets), -1))
         weights, intercept = ridge.refit(targets, alphas)
         arrays = {"weights": weights, "intercept": intercept}
+        features = ridge.features
         if isinstance(features, LandmarkFeatures):
-            arrays |= {"landmarks": features.landmarks, "projection": features.projection}
+            arrays |= {"landmarks": features.landmarks}
         elif isinstance(features, RandomFeatures):
             arrays |= {"directions": features.directions}
         return FittedFeatureRidge(arrays, choice.kernel)
@@ -135,15 +139,19 @@ class LandmarkRidgeFit(KernelRidgeFit):
         return lambda: self._solver(kernel)
 
     def _solver(self, kernel) -> FeatureRidge | SeparateFeatureRidges:
-        inputs, center = self._inputs, self._grid.center
-        if not inputs.learns:
-            return FeatureRidge(self._blocks(None, kernel), inputs.folds, center)
-        by_fold = [self._blocks(fold, kernel) for fold in range(inputs.folds.max() + 1)]
-        return SeparateFeatureRidges(by_fold, inputs.folds, center)
+        folds = self._inputs.folds
+        if not self._inputs.learns:
+            return self._ridge(None, kernel, folds)
+        return SeparateFeatureRidges(
+            [
+                self._ridge(fold, kernel, np.where(folds == fold, 0, -1))
+                for fold in range(folds.max() + 1)
+            ]
+        )
 
-    def _blocks(self, fold, kernel) -> FeatureBlocks:
-        features = self._features(fold, kernel)
-        return FeatureBlocks(features, self._inputs.rows_as_prepared_by(fold))
+    def _ridge(self, fold, kernel, folds) -> FeatureRidge:
+        rows = self._inputs.rows_as_prepared_by(fold)
+        return FeatureRidge(self._features(fold, kernel), rows, folds, self._grid.center)
 
     def _features(
         self, fold: int | None, kernel: InputKernel
@@ -188,18 +196,20 @@ class _Chosen:
 def select_each_streamed(
     outputs: np.ndarray,
     folds: np.ndarray,
-    solvers_by_kernel: Mapping[InputKernel, object],
+    solvers_by_kernel: Mapping[InputKernel, FeatureRidge | SeparateFeatureRidges],
     targets: Mapping[int | None, Sequence[FoldTargets]],
     alphas_by_kernel: Mapping[InputKernel, Sequence[float]],
     penalty: str,
     projections: Sequence[bool],
     metric: str = "arrmse",
     curves: ValidationCurves | None = None,
-) -> dict[int | None, Choice]:
-    """Return the best grid point of every component count; there are no weak rows.
+) -> tuple[dict[int | None, Choice], dict]:
+    """Return the best grid point of every component count, and the solvers of their kernels.
 
-    Rows come in blocks: errors are sums over rows, so the predictions of a block are counted and
-    forgotten. What the chosen grid points predict for the training rows is computed in a last pass.
+    There are no weak rows. Errors are sums over rows: those of the outputs themselves follow from
+    the sums of their features, others are added up from the predictions of blocks of rows, which
+    are forgotten. What the chosen grid points predict for the training rows is computed in a last
+    pass.
 
     Parameters
     ----------
@@ -208,10 +218,15 @@ def select_each_streamed(
         As in `workflow_lib.fitting.selection.select_each`.
     """
     reference = reference_errors(outputs, folds)
+    columns = TargetColumns(targets, has_weak_rows=False)
+    regressed = _regressed(columns)
     best: dict[int | None, Choice] = {}
+    kept: dict[InputKernel, tuple] = {}
     for kernel, solver in solvers_by_kernel.items():
         alphas = alphas_by_kernel[kernel]
-        errors = _errors(outputs, solver, targets, alphas, penalty, projections)
+        solutions = solver.solve(regressed, alphas)
+        kept[kernel] = solver, solutions
+        errors = _errors(outputs, solver, solutions, columns, targets, penalty, projections)
         for (count, projected), of_points in errors.items():
             points = grid_points(alphas, [np.nan], penalty, targets[count][0].pi_block is not None)
             scores = relative_error(of_points, reference, metric)
@@ -220,24 +235,42 @@ def select_each_streamed(
                 curves.add(kernel, count, alphas, [np.nan], scores)
             if count not in best or is_better(choice, best[count]):
                 best[count] = choice
-    for kernel in dict.fromkeys(choice.kernel for choice in best.values()):
+        chosen = {choice.kernel for choice in best.values()}
+        kept = {kernel: known for kernel, known in kept.items() if kernel in chosen}
+    for kernel, (solver, solutions) in kept.items():
         chosen = {count: choice for count, choice in best.items() if choice.kernel == kernel}
-        predicted = _heldout_outputs(outputs, solvers_by_kernel[kernel], targets, chosen)
+        alphas = list(alphas_by_kernel[kernel])
+        predicted = _heldout_outputs(outputs, solver, solutions, alphas, columns, targets, chosen)
         for count, choice in chosen.items():
             best[count] = replace(choice, heldout_outputs=predicted[count])
-    return best
+    return best, {kernel: solver for kernel, (solver, _) in kept.items()}
 
 
-def _errors(outputs, solver, targets, alphas, penalty, projections):
+def _regressed(columns: TargetColumns):
+    """Return functions of a slice of rows that give the targets of each fold, without a copy of
+    all; or the targets alone where all folds have the same array."""
+    blocks = columns.labelled_blocks()
+    if all(len(of_fold) == 1 and of_fold[0] is blocks[0][0] for of_fold in blocks):
+        return blocks[0][0]
+    return [_side_by_side(of_fold) for of_fold in blocks]
+
+
+def _side_by_side(blocks):
+    return lambda rows: np.hstack([block[rows] for block in blocks])
+
+
+def _errors(outputs, solver, solutions, columns, targets, penalty, projections):
     """Return the squared errors (grid points, d) by component count and projection."""
     errors = {(count, projected): 0.0 for count in targets for projected in projections}
-    for fold, rows, predicted in _predictions(solver, targets, alphas):
+    if all(block.mean_block is outputs for by_fold in targets.values() for block in by_fold):
+        return dict.fromkeys(errors, sum(solutions.squared_errors))
+    for fold, rows, predicted in solver.predictions(solutions):
         shared: dict = {}
         for count, projected in errors:
             errors[count, projected] += squared_errors(
                 outputs[rows],
                 targets[count][fold],
-                predicted[count],
+                columns.split(count, fold, predicted),
                 projected,
                 penalty,
                 solver.center,
@@ -246,40 +279,27 @@ def _errors(outputs, solver, targets, alphas, penalty, projections):
     return errors
 
 
-def _heldout_outputs(outputs, solver, targets, chosen):
+def _heldout_outputs(outputs, solver, solutions, alphas, columns, targets, chosen):
     """Return the outputs (n, d) that each choice predicts for the training rows."""
-    alphas = sorted(
+    indices = sorted(
         {
-            value
+            alphas.index(value)
             for choice in chosen.values()
             for value in (choice.alpha_leading, choice.alpha_rest)
             if value == value
         }
     )
     result = {count: np.empty(outputs.shape) for count in chosen}
-    subset = {count: targets[count] for count in chosen}
-    for fold, rows, predicted in _predictions(solver, subset, alphas):
+    for fold, rows, predicted in solver.predictions(solutions.of_penalties(indices)):
         for count, choice in chosen.items():
-            index = alphas.index(choice.alpha_rest)
+            index = indices.index(alphas.index(choice.alpha_rest))
             if targets[count][fold].pi_block is not None:
-                index += len(alphas) * alphas.index(choice.alpha_leading)
+                index += len(indices) * indices.index(alphas.index(choice.alpha_leading))
             result[count][rows] = decoded_at(
-                targets[count][fold], predicted[count], index, choice.projected, "per_block"
+                targets[count][fold],
+                columns.split(count, fold, predicted),
+                index,
+                choice.projected,
+                "per_block",
             )
     return result
-
-
-def _predictions(solver, targets, alphas):
-    """Yield (fold, rows, what is predicted of every component count) in blocks of rows."""
-    columns = TargetColumns(targets, has_weak_rows=False)
-    blocks = columns.labelled_blocks()
-    by_fold = [_side_by_side(of_fold) for of_fold in blocks]
-    if all(len(of_fold) == 1 and of_fold[0] is blocks[0][0] for of_fold in blocks):
-        by_fold = [by_fold[0]] * len(by_fold)
-    for fold, rows, predicted in solver.predictions(solver.prepare(by_fold), alphas):
-        yield fold, rows, {count: columns.split(count, fold, predicted) for count in targets}
-
-
-def _side_by_side(blocks):
-    """Return a function of a slice of rows that gives their targets, without a copy of all."""
-    return lambda rows: np.hstack([block[rows] for block in blocks])

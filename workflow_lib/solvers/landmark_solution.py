@@ -6,9 +6,9 @@ eq. (13) of the OFER paper among these functions,
     lambda_0 tr(A' k(L, L) A) + 1/(2 l) sum_i ||t_i - A' k(L, x_i) - b||^2,
 
 which is the exact solution for the approximate Gram matrix k(X, L) k(L, L)^+ k(L, X) (Nystrom;
-Williams & Seeger 2001; Rudi, Camoriano & Rosasco 2015). A = P W with the weights W of the features
-k(x, L) P of `workflow_lib.solvers.landmarks.LandmarkFeatures`. A linear kernel on few columns
-needs no approximation: with the unit vectors as L, k(x, L) is x itself.
+Williams & Seeger 2001; Rudi, Camoriano & Rosasco 2015), by ridge regression on the features of
+`workflow_lib.solvers.landmarks.LandmarkFeatures`. A linear kernel on few columns needs no
+approximation: with the unit vectors as L, k(x, L) is x itself.
 """
 
 import warnings
@@ -18,7 +18,7 @@ import numpy as np
 
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.parameters import random_generator
-from workflow_lib.solvers.feature_ridge import BLOCK_NUMBERS, FeatureBlocks, FeatureRidge, Targets
+from workflow_lib.solvers.feature_ridge import BLOCK_NUMBERS, FeatureRidge, Targets
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
 
@@ -97,12 +97,9 @@ class LandmarkSolutionMixin:
             )
             features = LandmarkFeatures(self.landmarks_, self.kernel, self.gamma)
         # Nothing is held out; one fold number for all rows would hold out all of them.
-        ridge = FeatureRidge(FeatureBlocks(features, X), np.full(n_rows, -1), self.center)
-        weights, self.intercept_ = ridge.refit(targets, alpha)
-        if self.landmarks_ is None:
-            self.X_fit_, self.dual_coef_ = np.eye(n_columns), weights
-        else:
-            self.X_fit_, self.dual_coef_ = self.landmarks_, features.projection @ weights
+        ridge = FeatureRidge(features, X, np.full(n_rows, -1), self.center)
+        self.dual_coef_, self.intercept_ = ridge.refit(targets, alpha)
+        self.X_fit_ = np.eye(n_columns) if self.landmarks_ is None else self.landmarks_
         # Kernel values and predictions of a block take 16 MB at most.
         self._block_rows = max(1, BLOCK_NUMBERS // max(self.dual_coef_.shape))
 

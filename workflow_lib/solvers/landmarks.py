@@ -13,6 +13,7 @@ ridge regression restricted to functions sum_j a_j k(., landmark_j) (Rudi, Camor
 
 import numpy as np
 from scipy.linalg import cho_factor, eigh, solve_triangular
+from scipy.linalg.lapack import dpocon, dpotrf
 
 from workflow_lib.solvers.gram import gram_matrix
 
@@ -20,6 +21,10 @@ METHODS = ("uniform", "k_means", "leverage")
 
 # Under this fraction of the largest eigenvalue of k(L, L), rounding would be most of a feature.
 MIN_RELATIVE_EIGENVALUE = 1e-10
+
+# Up to this condition number (in the 1-norm) sums of kernel values serve as well as those of
+# features, see `workflow_lib.solvers.feature_sums`.
+MAX_CONDITION = 1e7
 
 # Rows that k-means and leverage scores use, in multiples of the number of landmarks: the cost
 # is then that of the landmarks squared, whatever the number of rows.
@@ -117,8 +122,39 @@ def leverage_scores(
     return np.maximum(scores, floor)
 
 
-class LandmarkFeatures:
-    """The features Z = k(X, L) U diag(s)^(-1/2) of landmarks L, with k(L, L) = U diag(s) U'.
+class Features:
+    """What regressions on features use of them; here, of features that are nothing but features.
+
+    Attributes
+    ----------
+    n_features : int
+    factor : array (m, m) or None
+        Lower triangular F, where sums over rows are better taken of other values v (n, m), of which
+        F^-1 v are the features.
+    """
+
+    n_features: int
+    factor: np.ndarray | None = None
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Return the features (n, r) of the rows of `X` (n, q)."""
+        raise NotImplementedError
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        """Return values (n, m) of the rows of `X` (n, q) whose linear functions the features are,
+        and which take less time."""
+        return self.transform(X)
+
+    def dual(self, weights: np.ndarray) -> np.ndarray:
+        """Return A (m, d) with transform(X) @ weights = values(X) @ A for `weights` (r, d)."""
+        return weights
+
+
+class LandmarkFeatures(Features):
+    """Features Z with Z Z' = k(X, L) k(L, L)^+ k(L, X) of landmarks L, whose values are k(X, L).
+
+    Where k(L, L) = F F' is well conditioned, they are Z = k(X, L) F^-T, otherwise
+    Z = k(X, L) U diag(s)^(-1/2) with k(L, L) = U diag(s) U'.
 
     Raises ValueError if the kernel is unknown, precomputed, or zero on all landmarks.
 
@@ -129,47 +165,62 @@ class LandmarkFeatures:
     kernel : {"rbf", "linear", "tanimoto"}
     gamma : float or None, default=None
         As in `workflow_lib.solvers.gram.gram_matrix`.
-    projection : array (m, r) or None, default=None
-        U diag(s)^(-1/2) where it is known already. Another linear algebra library may turn the
-        columns, so weights of the features belong with the projection they were learned for.
 
     Attributes
     ----------
-    projection : array (m, r)
-        Only eigenvalues above 1e-10 of the largest are kept: those below are mostly rounding,
-        which the square root would blow up. What is left out of Z Z' is as small.
+    factor : array (m, m) or None
+        F; None where the condition number of k(L, L) is estimated to be more than 1e7 in the
+        1-norm, which is ten times or more that of the eigenvalues.
     n_features : int
-        r.
+        m with F. Otherwise r, the number of eigenvalues above 1e-10 of the largest: those below are
+        mostly rounding, which the square root would blow up. What is left out of Z Z' is as small.
     """
 
-    def __init__(
-        self,
-        landmarks: np.ndarray,
-        kernel: str,
-        gamma: float | None = None,
-        projection: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, landmarks: np.ndarray, kernel: str, gamma: float | None = None) -> None:
         _check_kernel(kernel)
         self.landmarks = np.asarray(landmarks, dtype=np.float64)
         self.kernel = kernel
         self.gamma = gamma
-        self.projection = self._projection() if projection is None else projection
-        self.n_features = self.projection.shape[1]
-
-    def _projection(self) -> np.ndarray:
-        K = gram_matrix(self.landmarks, None, self.kernel, self.gamma)
-        eigenvalues, eigenvectors = eigh(K, driver="evd")
-        if not eigenvalues[-1] > 0:
-            raise ValueError("The kernel is zero on all landmarks; choose other landmarks.")
-        kept = eigenvalues > MIN_RELATIVE_EIGENVALUE * eigenvalues[-1]
-        return eigenvectors[:, kept] / np.sqrt(eigenvalues[kept])
+        K = gram_matrix(self.landmarks, None, kernel, gamma)
+        self.factor, self.n_features = _well_conditioned_factor(K), len(K)
+        if self.factor is None:
+            self._projection = _projection(K)
+            self.n_features = self._projection.shape[1]
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Return the features (n, r) of the rows of `X` (n, q)."""
-        return gram_matrix(X, self.landmarks, self.kernel, self.gamma) @ self.projection
+        values = self.values(X)
+        if self.factor is None:
+            return values @ self._projection
+        return solve_triangular(self.factor, values.T, lower=True, check_finite=False).T
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        return gram_matrix(X, self.landmarks, self.kernel, self.gamma)
+
+    def dual(self, weights: np.ndarray) -> np.ndarray:
+        if self.factor is None:
+            return self._projection @ weights
+        return solve_triangular(self.factor, weights, lower=True, trans=1, check_finite=False)
 
 
-class LinearFeatures:
+def _well_conditioned_factor(K: np.ndarray) -> np.ndarray | None:
+    """Return the lower Cholesky factor of a matrix, or None for an ill conditioned one."""
+    factor, fault = dpotrf(K, lower=True)
+    if fault:
+        return None
+    reciprocal, _ = dpocon(factor, np.abs(K).sum(axis=0).max(), uplo="L")
+    return factor if reciprocal * MAX_CONDITION >= 1.0 else None
+
+
+def _projection(K: np.ndarray) -> np.ndarray:
+    """Return U diag(s)^(-1/2) (m, r) of the eigenvalues that are kept."""
+    eigenvalues, eigenvectors = eigh(K, driver="evd")
+    if not eigenvalues[-1] > 0:
+        raise ValueError("The kernel is zero on all landmarks; choose other landmarks.")
+    kept = eigenvalues > MIN_RELATIVE_EIGENVALUE * eigenvalues[-1]
+    return eigenvectors[:, kept] / np.sqrt(eigenvalues[kept])
+
+
+class LinearFeatures(Features):
     """The features Z = X, exact for the linear kernel and cheaper where columns are few.
 
     Parameters
@@ -182,7 +233,6 @@ class LinearFeatures:
         self.n_features = n_features
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Return the rows of `X` (n, q) as float64."""
         return np.asarray(X, dtype=np.float64)
 
 

@@ -11,6 +11,8 @@ there are columns, with the lengths of independent ones, have a smaller error (Y
 
 import numpy as np
 
+from workflow_lib.solvers.landmarks import Features
+
 
 def orthogonal_directions(
     n_directions: int, n_columns: int, generator: np.random.Generator
@@ -34,7 +36,7 @@ def orthogonal_directions(
     return directions * np.sqrt(generator.chisquare(n_columns, size=n_directions))[:, None]
 
 
-class RandomFeatures:
+class RandomFeatures(Features):
     """The features Z of frequencies W = sqrt(2 gamma) D.
 
     Parameters
