@@ -307,7 +307,7 @@ def test_memory_does_not_grow_with_the_rows():
     assert peak(20_000) < 1.2 * peak(1_000)
 
 
-@pytest.mark.parametrize("method", ["uniform", "k_means", "leverage"])
+@pytest.mark.parametrize("method", landmarks.METHODS)
 def test_more_landmarks_predict_more_like_the_exact_kernel(method):
     generator = np.random.default_rng(0)
     X = generator.uniform(-1.0, 1.0, size=(400, 3))

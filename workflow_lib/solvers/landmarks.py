@@ -12,12 +12,12 @@ ridge regression restricted to functions sum_j a_j k(., landmark_j) (Rudi, Camor
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, eigh, solve_triangular
+from scipy.linalg import cho_factor, cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrf
 
 from workflow_lib.solvers.gram import gram_matrix
 
-METHODS = ("uniform", "k_means", "leverage")
+METHODS = ("uniform", "k_means", "leverage", "pivoted")
 
 # Under this fraction of the largest eigenvalue of k(L, L), rounding would be most of a feature.
 MIN_RELATIVE_EIGENVALUE = 1e-10
@@ -26,9 +26,12 @@ MIN_RELATIVE_EIGENVALUE = 1e-10
 # features, see `workflow_lib.solvers.feature_sums`.
 MAX_CONDITION = 1e7
 
-# Rows that k-means and leverage scores use, in multiples of the number of landmarks: the cost
+# Rows that all methods but the uniform one use, in multiples of the number of landmarks: the cost
 # is then that of the landmarks squared, whatever the number of rows.
 CANDIDATES_PER_LANDMARK = 20
+
+# Rows that are proposed at a time, in multiples of the number of landmarks.
+PROPOSALS_PER_LANDMARK = 0.1
 
 # Lloyd's iterations: landmarks need not be the best clusters, only well spread.
 LLOYD_ITERATIONS = 10
@@ -57,12 +60,13 @@ def choose_landmarks(
     n_landmarks : int
         m, at least 1. All rows are the landmarks where there are no more than m.
     kernel, gamma
-        As in `workflow_lib.solvers.gram.gram_matrix`; only ``leverage`` uses them.
-    method : {"uniform", "k_means", "leverage"}
+        As in `workflow_lib.solvers.gram.gram_matrix`; ``leverage`` and ``pivoted`` use them.
+    method : {"uniform", "k_means", "leverage", "pivoted"}
         ``uniform``: rows drawn without replacement. ``k_means``: the centres of Lloyd's algorithm
         started from such rows (Zhang, Tsang & Kwok 2008), which are not rows themselves.
         ``leverage``: rows drawn without replacement in proportion to their approximate ridge
-        leverage scores (Rudi et al. 2015; Musco & Musco 2017). The last two use 20 m rows at
+        leverage scores (Rudi et al. 2015; Musco & Musco 2017). ``pivoted``: rows of
+        `pivoted_rows`; fewer where these already span the others. The last three use 20 m rows at
         most, drawn uniformly. Prefer ``k_means``: it comes closest to the exact solution, while
         leverage scores, made for the worst row, are often no better than ``uniform``.
     generator : numpy.random.Generator
@@ -79,6 +83,8 @@ def choose_landmarks(
     candidates = _sample(X, CANDIDATES_PER_LANDMARK * n_landmarks, generator)
     if method == "k_means":
         return _k_means(candidates, n_landmarks, generator)
+    if method == "pivoted":
+        return candidates[np.sort(pivoted_rows(candidates, n_landmarks, kernel, gamma, generator))]
     scores = leverage_scores(candidates, _sample(candidates, n_landmarks, generator), kernel, gamma)
     chosen = generator.choice(
         len(candidates), n_landmarks, replace=False, p=scores / scores.sum(), shuffle=False
@@ -120,6 +126,46 @@ def leverage_scores(
         scores[rows] = _squared_norms(X[rows], kernel) - (explained**2).sum(axis=0)
     # Rounding can leave nothing of a row that the sketch explains.
     return np.maximum(scores, floor)
+
+
+def pivoted_rows(
+    X: np.ndarray, n_rows: int, kernel: str, gamma: float | None, generator: np.random.Generator
+) -> np.ndarray:
+    """Return the numbers of rows of `X` (n, q), by a randomly pivoted Cholesky factorisation.
+
+    Each row is drawn in proportion to the diagonal of the Gram matrix less its Nystrom
+    approximation by the rows before (Chen, Epperly, Tropp & Webber 2023). Blocks of proposals, of
+    which those are refused that the block itself has made less likely, have the same law
+    (Epperly, Tropp & Webber 2024). There are fewer than `n_rows` where nothing is left.
+    """
+    first = _squared_norms(X, kernel)
+    residual, chosen = first.copy(), []
+    factor = np.empty((n_rows, len(X)))
+    # Of a row that is left with less, rounding would be most.
+    least = MIN_RELATIVE_EIGENVALUE * first.max()
+    while len(chosen) < n_rows and residual.any():
+        known = factor[: len(chosen)]
+        size = max(1, int(PROPOSALS_PER_LANDMARK * n_rows))
+        proposed = generator.choice(len(X), size, p=residual / residual.sum())
+        left = gram_matrix(X[proposed], None, kernel, gamma)
+        left -= known[:, proposed].T @ known[:, proposed]
+        accepted = []
+        for place, row in enumerate(proposed):
+            if left[place, place] > max(least / 2, generator.random() * residual[row]):
+                accepted.append(row)
+                left -= np.outer(left[place], left[place] / left[place, place])
+        accepted = accepted[: n_rows - len(chosen)]
+        if not accepted:
+            continue
+        across = gram_matrix(X[accepted], X, kernel, gamma) - known[:, accepted].T @ known
+        lower = cholesky(across[:, accepted], lower=True)
+        solved = solve_triangular(lower, across, lower=True, check_finite=False)
+        factor[len(chosen) : len(chosen) + len(accepted)] = solved
+        residual -= (solved**2).sum(axis=0)
+        residual[accepted] = 0.0
+        residual[residual < least] = 0.0
+        chosen += accepted
+    return np.array(chosen)
 
 
 class Features:
