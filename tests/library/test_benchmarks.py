@@ -103,6 +103,13 @@ def test_points_that_only_one_side_scored_are_a_fault():
         selection.largest_difference({(None, 1.0, 0.1): 0.5}, {(None, 1.0, 0.2): 0.5})
 
 
+def test_a_selection_on_landmarks_predicts_better_than_the_mean():
+    problem = smooth_problem(300)
+    X, Y = problem.inputs, problem.outputs
+    fit = random_features.selected(X[:200], Y[:200], X[:50], random_features.WIDTHS)
+    assert random_features.error(fit, X[200:], Y[200:]) < 0.9 * Y[200:].var(axis=0).mean()
+
+
 def test_the_error_of_random_features_falls_towards_that_of_all_landmarks():
     problem = smooth_problem(300)
     train, test = (
