@@ -1,5 +1,7 @@
 """Selection and fit on landmarks: with all rows as landmarks, the exact solution."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from each_case import each_case, in_turn
@@ -11,7 +13,12 @@ from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.stored_rows import StoredRows
 from workflow_lib.fitting import fit_data
+from workflow_lib.fitting.fitted_features import FittedFeatureRidge
+from workflow_lib.fitting.fitted_ridge import kernel_arrays
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.prepared_inputs import kernel_gamma
 from workflow_lib.items.group_names import fold_group
+from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.landmarks import LandmarkFeatures
 
 ALL_ROWS = {"max_gram_rows": 10, "n_landmarks": 100, "seed": 3}
@@ -200,3 +207,23 @@ def test_damaged_inputs_are_refused_where_they_are_streamed(tmp_path):
     made.path("features").write_bytes(content)
     with pytest.raises(UserError, match="altered or damaged on the disk"):
         made.regress()
+
+
+def test_a_model_saved_with_weights_of_features_predicts_as_it_did():
+    generator = np.random.default_rng(0)
+    landmarks, X = generator.normal(size=(12, 3)), generator.normal(size=(5, 3))
+    projection, weights = generator.normal(size=(12, 7)), generator.normal(size=(7, 2))
+    kernel = InputKernel("rbf", 0.7)
+    arrays = {
+        "weights": weights,
+        "intercept": np.array([1.0, -2.0]),
+        "landmarks": landmarks,
+        "projection": projection,
+        **kernel_arrays(kernel),
+    }
+    model = FittedFeatureRidge.from_arrays(arrays)
+    again = FittedFeatureRidge.from_arrays(model.to_arrays())
+    features = gram_matrix(X, landmarks, "rbf", kernel_gamma(*kernel, 3)) @ projection
+    for each in (model, again):
+        predicted = each.predict(SimpleNamespace(test_rows=lambda: X))
+        np.testing.assert_allclose(predicted, features @ weights + [1.0, -2.0], rtol=1e-10)

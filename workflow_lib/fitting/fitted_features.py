@@ -61,4 +61,8 @@ class FittedFeatureRidge(Fitted):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> FittedFeatureRidge:
-        return cls(arrays, kernel_in(arrays)[0])
+        kernel = kernel_in(arrays)[0]
+        if "projection" in arrays:
+            # Former saved models hold weights of features, which are kernel values times these.
+            arrays = {**arrays, "weights": arrays["projection"] @ arrays["weights"]}
+        return cls(arrays, kernel)

@@ -12,7 +12,7 @@ for each target (W.B multiplies elements and sums over columns), so that no row 
 Where the values are those k = k(x, L) of a kernel at landmarks L, features z = F^-1 k with
 k(L, L) = F F' need no product for each row: their sums are F^-1 A F^-T and F^-1 B. But rounding of
 A is then divided by the small eigenvalues of k(L, L), and predictions lose about as many digits as
-its condition number has: with 1e5 they keep eight. `LandmarkFeatures.factor` is None beyond.
+its condition number has; `LandmarkFeatures.factor` is None where that is too large.
 """
 
 from __future__ import annotations
