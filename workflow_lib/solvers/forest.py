@@ -14,7 +14,7 @@ FORESTS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegr
 """Random forests (Breiman, Machine Learning 2001), and extremely randomised trees, which learn from
 all rows and draw the thresholds (Geurts, Ernst and Wehenkel, Machine Learning 2006)."""
 
-FOLD_SHARE = 0.15
+FOLD_SHARE = 0.1
 """Share of the trees that the forests of the folds have. Held-out rows choose between settings and
 weigh the forest in a stack, for which the noise of fewer trees is small; the fit has all trees."""
 
