@@ -10,8 +10,8 @@ from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import average_relative_error, reference_errors
 from workflow_lib.solvers.forest import FORESTS
 
-N_TREES, FOLD_TREES = 10, 2
-"""Trees of a fit, and fifteen per cent of them, rounded up, of the forests of the folds."""
+N_TREES, FOLD_TREES = 12, 2
+"""Trees of a fit, and ten per cent of them, rounded up, of the forests of the folds."""
 
 
 def error_of(X, Y, folds, max_features, seed):
@@ -30,7 +30,9 @@ def error_of(X, Y, folds, max_features, seed):
 def test_predictions_and_choice_equal_those_of_scikit_learn(tmp_path, n_outputs):
     X, Y = regression_data(70)
     Y = Y[:, :n_outputs]
-    stages = Stages(tmp_path, X, Y, scale="standard").forest(max_features=(0.3, 1.0))
+    stages = Stages(tmp_path, X, Y, scale="standard").forest(
+        max_features=(0.3, 1.0), n_trees=N_TREES
+    )
     split = stages.tree("split")
     for size in (20, 30):
         rows = split["train"][:size]
@@ -77,7 +79,9 @@ def test_training_rows_are_predicted_without_their_fold(tmp_path, kind):
 def test_missing_outputs_take_the_mean_of_the_current_training_rows(tmp_path):
     X, Y = regression_data(70)
     Y = with_missing(Y)
-    stages = Stages(tmp_path, X, Y, scale="standard").forest(max_features=(0.3, 1.0))
+    stages = Stages(tmp_path, X, Y, scale="standard").forest(
+        max_features=(0.3, 1.0), n_trees=N_TREES
+    )
     split = stages.tree("split")
     for size in (20, 30):
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
