@@ -1,7 +1,6 @@
 """The wheel holds all that a comparison needs, without the checkout and without Snakemake."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -9,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from built_wheel import built_wheel
 from test_user_table import blend
 
 ROOT = Path(__file__).parents[2]
@@ -27,16 +27,7 @@ sys.exit(main({arguments!r}))
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files of the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    for name in ("workflow_lib", "config"):
-        unused = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=unused)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", folder, source], check=True)
-    (wheel,) = folder.glob("*.whl")
+    wheel = built_wheel(folder)
     assert wheel.stat().st_size < 2 * 2**20
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder / "installed")
