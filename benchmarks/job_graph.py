@@ -72,8 +72,11 @@ def main() -> None:
         each = f"{1000 * seconds / n_jobs:.1f}", f"{kilobytes / n_jobs:.0f}"
         print("|", " | ".join(cells + each), "|", flush=True)
         return
+    sizes = [int(size) for size in sys.argv[1:]] or list(STUDIES)
+    if unknown := set(sizes) - set(STUDIES):
+        raise SystemExit(f"error: no study has about {unknown} jobs; there are {list(STUDIES)}")
     print("| jobs | CPU s | memory, GB | ms a job | kB a job |\n|---|---|---|---|---|", flush=True)
-    for size in map(int, sys.argv[1:] or STUDIES):
+    for size in sizes:
         one = [sys.executable, "-m", "benchmarks.job_graph", "--one", *map(str, STUDIES[size])]
         subprocess.run(one, cwd=ROOT, check=True)
 

@@ -152,10 +152,10 @@ def pivoted_rows(
         left = gram_matrix(X[proposed], None, kernel, gamma)
         left -= known[:, proposed].T @ known[:, proposed]
         accepted = []
-        for place, row in enumerate(proposed):
-            if left[place, place] > max(least / 2, generator.random() * residual[row]):
+        for index, row in enumerate(proposed):
+            if left[index, index] > max(least / 2, generator.random() * residual[row]):
                 accepted.append(row)
-                left -= np.outer(left[place], left[place] / left[place, place])
+                left -= np.outer(left[index], left[index] / left[index, index])
         accepted = accepted[: n_rows - len(chosen)]
         if not accepted:
             continue
