@@ -190,6 +190,15 @@ def test_a_constant_gram_matrix_predicts_the_mean():
             np.testing.assert_allclose(ours[0], np.tile(mean, (len(rows), 1)), rtol=1e-12)
 
 
+def test_a_fold_with_a_single_training_row_predicts_its_target():
+    grams = [(np.array([[2.0]]), np.array([[1.0]]))] * 2
+    targets = np.array([[1.0], [5.0]])
+    solver = SeparateGrams(grams, np.array([0, 1]))
+    first, second = solver.predict([targets] * 2, [1e-3, 1.0])
+    assert (first == 5.0).all()
+    assert (second == 1.0).all()
+
+
 def test_weak_rows_without_weight_change_nothing():
     folds = FOLDS["balanced"]
     X, X_weak = inputs(), inputs(N_WEAK, seed=3)

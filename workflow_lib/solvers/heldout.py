@@ -108,10 +108,12 @@ class Decomposition:
 
     def check_ridge(self, ridge: float) -> None:
         """Warn when a ridge is too small for trustworthy held-out predictions."""
-        if ridge < MIN_RELATIVE_RIDGE * self.eigenvalues[-1]:
+        # A single row leaves no eigenvalue when it is centred.
+        largest = self.eigenvalues.max(initial=0.0)
+        if ridge < MIN_RELATIVE_RIDGE * largest:
             warnings.warn(
                 f"The ridge {ridge:.2g} is under {MIN_RELATIVE_RIDGE:g} of the largest "
-                f"eigenvalue {self.eigenvalues[-1]:.2g}; its scores are not reliable. "
+                f"eigenvalue {largest:.2g}; its scores are not reliable. "
                 "Leave such penalties out of the grid.",
                 RuntimeWarning,
                 stacklevel=3,
