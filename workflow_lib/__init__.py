@@ -21,6 +21,8 @@ _HOMES = {
     "KernelRidgeRegressorCV": "workflow_lib.estimators.cross_validated",
     "KernelRidgeClassifierCV": "workflow_lib.estimators.cross_validated",
     "OutputFisherRegressorCV": "workflow_lib.estimators.cross_validated",
+    "LandmarkRegressorCV": "workflow_lib.estimators.landmark_regressor",
+    "open_columns": "workflow_lib.tabular.stored_columns",
     "StackRegressor": "workflow_lib.estimators.stacks",
     "StackClassifier": "workflow_lib.estimators.stacks",
     "UserError": "workflow_lib.core.errors",

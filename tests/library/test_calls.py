@@ -24,6 +24,7 @@ from workflow_lib import (
     KernelRidgeClassifierCV,
     KernelRidgeRegressor,
     KernelRidgeRegressorCV,
+    LandmarkRegressorCV,
     OnlineGaussianMixtureModel,
     OutputFisherRegressor,
     OutputFisherRegressorCV,
@@ -59,6 +60,7 @@ CASES = {
     "ofer": (OFER, X, ("fit", "predict", "predict_embedding")),
     "kernel ridge, chosen": (KernelRidgeRegressorCV(**GRID), X, ("fit", "predict", "score")),
     "ofer, chosen": (OutputFisherRegressorCV(2, n_init=1, **GRID), X, ("fit", "predict")),
+    "landmarks": (LandmarkRegressorCV(**GRID), X, ("fit", "predict", "score")),
     "stack": (StackRegressor(["ridge"]), X, ("fit", "predict", "transform")),
     "classes, chosen": (KernelRidgeClassifierCV(**GRID), X, ("fit", "predict")),
     "stack of classes": (StackClassifier(["class-krr"]), X, ("fit", "predict", "predict_proba")),
@@ -67,7 +69,7 @@ CASES = {
 """Name -> an estimator, the items that it takes, and the methods that take them."""
 
 REGRESSORS = ("kernel ridge", "iokr", "ofer")
-CHOSEN = ("kernel ridge, chosen", "ofer, chosen", "stack")
+CHOSEN = ("kernel ridge, chosen", "ofer, chosen", "landmarks", "stack")
 OF_CLASSES = ("classes, chosen", "stack of classes")
 CLASSIFIERS = {name: labels for module in OF_PAPERS for name, labels in module.CLASSIFIERS.items()}
 CLASSIFIERS |= dict.fromkeys(OF_CLASSES, LABELS)
@@ -328,4 +330,5 @@ def test_every_public_class_is_called_here():
         "UserError",
         "compare",
         "load_model",
+        "open_columns",
     }

@@ -19,6 +19,7 @@ from workflow_lib import (
     KernelRidgeClassifierCV,
     KernelRidgeRegressor,
     KernelRidgeRegressorCV,
+    LandmarkRegressorCV,
     OnlineGaussianMixtureModel,
     OutputFisherRegressor,
     OutputFisherRegressorCV,
@@ -60,6 +61,8 @@ OF_METHODS = [
     KernelRidgeRegressorCV(**GRID),
     KernelRidgeClassifierCV(**GRID),
     OutputFisherRegressorCV([2], n_init=1, **GRID),
+    LandmarkRegressorCV(n_landmarks=40, **GRID),
+    LandmarkRegressorCV(2, n_landmarks=40, **GRID),
     StackRegressor(["ridge"]),
     StackClassifier(["class-krr"]),
 ]
@@ -290,6 +293,7 @@ def test_every_public_class_is_checked():
         "UserError",
         "compare",
         "load_model",
+        "open_columns",
     }
 
 

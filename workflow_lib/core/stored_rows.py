@@ -47,6 +47,8 @@ class StoredRows:
     ndim, size : int
     """
 
+    are_stored = True
+
     def __init__(self, dataset: h5py.Dataset, damaged: Callable[[str, str], Exception]) -> None:
         if not dataset.shape:
             raise ValueError(f"'{dataset.name}' has no rows; its shape is {dataset.shape}.")
@@ -186,6 +188,8 @@ class StackedRows:
         Of equal shape but for the number of rows.
     """
 
+    are_stored = True
+
     def __init__(self, *parts) -> None:
         self._parts = parts
         self._ends = np.cumsum([len(part) for part in parts])
@@ -208,11 +212,12 @@ class StackedRows:
 def are_stored(rows) -> bool:
     """Return whether rows stay in their file until they are sliced.
 
-    Such are datasets of h5py, arrays that numpy maps from a file, `StoredRows` and `StackedRows`.
+    Such are datasets of h5py, arrays that numpy maps from a file, `StoredRows`, `StackedRows` and
+    `workflow_lib.tabular.stored_columns.StoredColumns`.
     """
     if isinstance(rows, np.ndarray):
         return isinstance(rows, np.memmap)
-    return isinstance(rows, (h5py.Dataset, StoredRows, StackedRows))
+    return isinstance(rows, h5py.Dataset) or getattr(rows, "are_stored", False)
 
 
 def _state_of(descriptor: int) -> tuple[int, int]:
