@@ -26,6 +26,7 @@ include: "rules/splits.smk"
 include: "rules/inputs/sources.smk"
 include: "rules/inputs/steps.smk"
 include: "rules/inputs/user_tables.smk"
+include: "rules/inputs/many_rows.smk"
 include: "rules/inputs/tables_and_figures.smk"
 include: "rules/inputs/report.smk"
 include: "rules/inputs/snakemake_report.smk"
@@ -39,6 +40,7 @@ include: "rules/regression.smk"
 include: "rules/preimages.smk"
 include: "rules/evaluation.smk"
 include: "rules/user_table.smk"
+include: "rules/many_rows.smk"
 include: "rules/report.smk"
 include: "rules/stored_digests.smk"
 
@@ -78,6 +80,14 @@ rule answer:
     localrule: True
     message:
         "answer"
+
+
+rule learn:
+    input:
+        learned_model,
+    localrule: True
+    message:
+        "learn"
 
 
 rule predict:

@@ -201,10 +201,13 @@ def modules_of_saved_methods(wildcards):
 
 
 def closing_lines():
-    """Return the lines that end `answer` and `predict` on the terminal."""
+    """Return the lines that end `answer`, `learn` and `predict` on the terminal."""
     from workflow_lib.table.terminal_summary import answer_lines
 
     targets, lines = set(workflow.dag_settings.targets), []
+    if "learn" in targets:
+        for table in learned_tables():
+            lines += terminal.log_lines(with_prefix(f"logs/learned_model/{table}.log"))
     for experiment in user_tables():
         if "answer" in targets:
             answer = with_prefix(f"results/{experiment}/answer.json")

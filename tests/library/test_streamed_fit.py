@@ -51,6 +51,16 @@ class Rows:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
+def test_predictions_of_test_rows_have_the_errors_that_are_stated(name):
+    plan = StreamPlan.made(X, Y, SETTINGS[name])
+    method, solutions, _ = fitted(plan)
+    inputs, outputs, predicted = plan.test_predictions(solutions, method.point, X, Y, N_ROWS)
+    assert (inputs == X[SETTINGS[name].folds(N_ROWS) == 3]).all()
+    errors = np.sqrt(((outputs - predicted) ** 2).mean(axis=0))
+    np.testing.assert_allclose(errors, method.test_errors, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
 def test_blocks_do_not_change_the_result(name):
     plan = StreamPlan.made(X, Y, SETTINGS[name])
     methods = [

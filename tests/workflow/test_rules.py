@@ -76,6 +76,7 @@ NEEDS_NETWORK = {"introductions"}
 WITHOUT_OUTPUT = {"new"}
 # They run only on request.
 ON_REQUEST = {"new", "answer_figures", "importance_figures", "predict_rows"}
+ON_REQUEST |= {"row_plan", "row_sums", "added_sums", "solved_sums", "row_errors", "learned_model"}
 # They show methods that the small run does not have.
 OF_OTHER_METHODS = {"embedding_or_raw", "queue_costs"}
 
@@ -83,7 +84,9 @@ OF_OTHER_METHODS = {"embedding_or_raw", "queue_costs"}
 def test_all_rules_are_found():
     text = "\n".join(path.read_text() for path in RULE_FILES)
     assert len(re.findall(r"^\s*(?:rule|checkpoint)\b", text, flags=re.MULTILINE)) == len(RULES)
-    assert set(RULES) - set(RULES_WITH_JOBS) == {"all", "prepare", "answer", "predict"}
+    assert set(RULES) - set(RULES_WITH_JOBS) == {
+        *("all", "prepare", "answer", "predict", "learn"),
+    }
 
 
 @pytest.mark.parametrize("name", sorted(RULES_WITH_JOBS))

@@ -31,7 +31,7 @@ from workflow_lib.core.errors import ArgumentError
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
 from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns, embedded_targets
-from workflow_lib.fitting.grid_errors import squared_errors
+from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid
 from workflow_lib.fitting.landmark_ridge_fit import LANDMARK_METHOD
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
@@ -61,6 +61,8 @@ MIXTURE_ROWS = 1024
 
 FORM, COVARIANCE_BLOCK, PREIMAGE = "reduced", "constrained", "projected"
 """Of the embedding."""
+
+IS_PROJECTED = PREIMAGE == "projected"
 
 _ARRAYS = ("origin", "target_origin", "curve", "sample")
 """Arrays of a plan that are stored under their names."""
@@ -124,7 +126,8 @@ class Solutions:
     """
 
     weights: dict[str, np.ndarray]
-    """By fold, the test rows last: array (m, n_penalties, d) of the values of features."""
+    """By fold, the test rows last: array (m, n_penalties, d) of the values of features. Without a
+    mixture those without the test rows alone."""
 
     intercepts: dict[str, np.ndarray]
     """Array (n_penalties, d) by fold."""
@@ -160,6 +163,9 @@ class StreamedMethod:
 
     n_rows: int
     """Rows of the last fit."""
+
+    point: int
+    """The number of the chosen grid point."""
 
 
 @dataclass
@@ -360,6 +366,7 @@ class StreamPlan:
             if of_models:
                 training = training.of_targets(of_models[fold])
                 weights, intercepts = training.ridge(alphas, settings.center)
+            if of_models or fold == settings.n_folds:
                 dual = features.dual(weights)
                 found.weights[str(fold)] = dual.reshape(len(dual), *intercepts.shape)
                 found.intercepts[str(fold)] = intercepts
@@ -376,16 +383,15 @@ class StreamPlan:
         for folds, inputs, outputs in self._row_blocks(X, Y, rows):
             values = self.features.values(inputs)
             for fold in np.unique(folds):
-                known, intercepts = folds == fold, solutions.intercepts[str(fold)]
-                weights = solutions.weights[str(fold)].reshape(-1, intercepts.size)
-                predicted = (values[known] @ weights).reshape(-1, *intercepts.shape) + intercepts
+                known = folds == fold
+                predicted = self._grid_predictions(solutions, fold, values[known])
                 targets = self._fold_targets(fold, outputs[known])
                 columns = TargetColumns({None: [targets]}, has_weak_rows=False)
                 total[fold] += squared_errors(
                     outputs[known],
                     targets,
-                    columns.split(None, 0, predicted.transpose(1, 0, 2)),
-                    PREIMAGE == "projected",
+                    columns.split(None, 0, predicted),
+                    IS_PROJECTED,
                     "per_block",
                     settings.center,
                 )
@@ -430,7 +436,44 @@ class StreamPlan:
             float(relative_error(test, of_mean_in_test, settings.metric)),
             np.sqrt(test / solutions.n_test) if solutions.n_test else np.full(len(test), np.nan),
             total.n_rows,
+            index,
         )
+
+    def test_predictions(
+        self, solutions: Solutions, point: int, X, Y, n_rows: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the inputs (b, q), outputs (b, d) and predictions (b, d) of the first test rows
+        with all outputs, by the fit without them.
+
+        Parameters
+        ----------
+        solutions : Solutions
+        point : int
+            Of `StreamedMethod`.
+        X, Y
+        n_rows : int
+            How many, at most.
+        """
+        tests = np.flatnonzero(self.settings.folds(self.n_rows) == self.settings.n_folds)[:n_rows]
+        inputs, outputs = _rows_of(X, tests, "X"), _rows_of(Y, tests, "Y")
+        known = ~np.isnan(outputs).any(axis=1)
+        inputs, outputs = inputs[known], outputs[known]
+        if not known.any():
+            return inputs, outputs, outputs
+        values = self.features.values(self.preparation.apply(inputs))
+        predicted = self._grid_predictions(solutions, self.settings.n_folds, values)
+        if not self.models:
+            return inputs, outputs, predicted[point]
+        targets = self._fold_targets(self.settings.n_folds, outputs)
+        columns = TargetColumns({None: [targets]}, has_weak_rows=False).split(None, 0, predicted)
+        return inputs, outputs, decoded_at(targets, columns, point, IS_PROJECTED, "per_block")
+
+    def _grid_predictions(self, solutions: Solutions, fold: int, values: np.ndarray) -> np.ndarray:
+        """Return what is predicted without a fold from values (b, m), (n_penalties, b, d)."""
+        intercepts = solutions.intercepts[str(fold)]
+        weights = solutions.weights[str(fold)].reshape(-1, intercepts.size)
+        predicted = (values @ weights).reshape(-1, *intercepts.shape) + intercepts
+        return predicted.transpose(1, 0, 2)
 
     def _row_blocks(self, X, Y, rows: range) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the folds (b,), prepared inputs (b, k) and outputs (b, d) of blocks of rows."""

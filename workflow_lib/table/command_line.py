@@ -2,6 +2,7 @@
 
 ofer check table.csv --outputs y1,y2
 ofer run table.csv --outputs y1,y2
+ofer learn table.parquet --outputs y1,y2
 ofer predict table-model.h5 new_rows.csv
 ofer explain table-model.h5 new_rows.csv
 """
@@ -73,6 +74,18 @@ def run(options: argparse.Namespace) -> None:
     print(f"To predict new rows:\n  ofer predict {model} new_rows.csv")
 
 
+def learn(options: argparse.Namespace) -> None:
+    """Fit to a table with more rows than memory holds, and write the model."""
+    from workflow_lib.table import many_rows
+
+    keys = ("outputs", "inputs", "exclude", "components", "landmarks")
+    request = {key: getattr(options, key) for key in keys if getattr(options, key) is not None}
+    model = Path(options.to or f"{Path(options.table).stem}-model.h5")
+    model.parent.mkdir(parents=True, exist_ok=True)
+    summary = many_rows.learn(options.table, request, model, options.seed)
+    print("\n".join(many_rows.summary_lines(summary, model)))
+
+
 def predict(options: argparse.Namespace) -> None:
     """Write the predictions for new rows."""
     from workflow_lib.table import table_predictions_stage
@@ -122,6 +135,17 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--seed", type=int, default=1, help="of random draws (default: 1)")
     running.add_argument("--jobs", type=int, default=-1, help="processes (default: processors)")
     running.add_argument("--to", default=".", help="folder of both files (default: this one)")
+
+    learning = commands.add_parser("learn", help="fit to a table of more rows than memory holds")
+    learning.set_defaults(command=learn)
+    learning.add_argument("table", help="Parquet or HDF5, of columns of numbers")
+    learning.add_argument("--outputs", required=True, help="columns to predict, or patterns")
+    learning.add_argument("--inputs", help="columns to predict from (default: all others)")
+    learning.add_argument("--exclude", help="columns that are not used")
+    learning.add_argument("--components", help="of a mixture of the outputs (default: none)")
+    learning.add_argument("--landmarks", help="of the kernel (default: 1000)")
+    learning.add_argument("--seed", type=int, default=1, help="of random draws (default: 1)")
+    learning.add_argument("--to", help="the model (default: TABLE-model.h5)")
 
     predicting = commands.add_parser("predict", help="predict the outputs of new rows")
     predicting.set_defaults(command=predict)

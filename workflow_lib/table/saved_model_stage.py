@@ -45,7 +45,7 @@ _CHOSEN = ("training_size", "n_components", "projected")
 
 _PACKAGES = ("numpy", "scipy", "h5py", "scikit-learn")
 
-_READING = ("row_name", "missing_values", "delimiter", "sheet", "number_formats")
+READING = ("row_name", "missing_values", "delimiter", "sheet", "number_formats")
 
 # Test rows whose predictions the saved model must reproduce: all of up to 4000 rows, because matrix
 # products of the same shape are equal to the last bit; of more rows the first 200.
@@ -128,7 +128,7 @@ def run(
     tree |= {
         "title": title,
         "dataset_digest": artifact_digest(dataset),
-        "versions": json.dumps(_versions(), sort_keys=True),
+        "versions": json.dumps(software_versions(), sort_keys=True),
         "reading": json.dumps(_reading(source.data, options or {})),
     }
     if answered.get("mean") is not None:
@@ -411,11 +411,11 @@ def _names(source: Source, n_weak: int) -> dict[str, str]:
 
 def _reading(data: Mapping, options: Mapping) -> dict:
     """Return how tables of new rows are read; bags are named by their column."""
-    reading = {name: options.get(name) for name in _READING}
+    reading = {name: options.get(name) for name in READING}
     return reading | ({"row_name": data["bag_columns"]["bag"]} if "bag_columns" in data else {})
 
 
-def _versions() -> dict[str, str]:
+def software_versions() -> dict[str, str]:
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

@@ -129,7 +129,7 @@ class _Columns:
                 f"{self.location}, column '{others[0]}'",
                 f"values of the type {self.kinds[others[0]]}",
                 "numbers, which alone can be read in blocks",
-                f"leave the column out by exclude={','.join(others)}, or write it as numbers",
+                f"leave out {listed(others)} (by exclude), or write the column as numbers",
             )
         return StoredColumns(self, names)
 
