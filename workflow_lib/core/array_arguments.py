@@ -10,7 +10,7 @@ import numpy as np
 
 
 def masked_as_nan(values):
-    """Return `values` with NaN in the place of masked numbers; also of those in a list of arrays.
+    """Return `values` with NaN instead of masked numbers; also of those in a list of arrays.
 
     What is not masked is returned as it is.
     """
@@ -85,7 +85,7 @@ def check_ignored(y, n_rows: int, estimator) -> None:
     if y is not None and (np.ndim(y) == 0 or len(y) != n_rows):
         raise ValueError(
             f"{type(estimator).__name__} ignores y, which must be None or have a value for each of "
-            f"{n_rows} items; found the shape {np.shape(y)}. In the place of lengths, pass a "
+            f"{n_rows} items; found the shape {np.shape(y)}. Instead of lengths, pass a "
             "list of the sequences: [x[:10], x[10:25], ...], of letters [x[:10, 0], ...]."
         )
 

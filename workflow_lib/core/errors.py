@@ -14,7 +14,7 @@ class UserError(Exception):
 
     Parameters
     ----------
-    place : str
+    location : str
         The file, key or row at fault, for example ``config/config.yaml, key seed``.
     found : str
         What is there.
@@ -61,7 +61,7 @@ def readable(text: str) -> str:
     )
 
 
-def key_place(location: str, key: str) -> str:
+def key_location(location: str, key: str) -> str:
     """Return how messages name a key: after a file, or within a block of keys of a file."""
     return f"{location}.{key}" if ", key " in location else f"{location}, key {key}"
 

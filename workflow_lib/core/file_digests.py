@@ -43,7 +43,7 @@ def record_digest(path: str | os.PathLike) -> None:
     write_text(digest_path(path), f"{_digest(Path(path))}  {Path(path).name}\n")
 
 
-def clear_place(path: str | os.PathLike) -> None:
+def clear_leftovers(path: str | os.PathLike) -> None:
     """Remove what earlier jobs left next to a file that is about to be written.
 
     These are partly written files of killed jobs, and the digest of the earlier file: if the job

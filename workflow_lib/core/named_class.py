@@ -320,18 +320,18 @@ def _fault(path: str, reason: str, remedy: str) -> tuple[str, str, str]:
 
 def _found(module: str) -> tuple[str, ModuleSpec | None]:
     """Return the first part of a dotted module that does not exist, "" if all do, and its spec."""
-    name, spec, places = "", None, None
+    name, spec, locations = "", None, None
     for part in module.split("."):
         is_below, name = bool(name), f"{name}.{part}" if name else part
-        if is_below and places is None:
+        if is_below and locations is None:
             return name, None
         finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
-        specs = (find(name, places) for find in finders if find)
+        specs = (find(name, locations) for find in finders if find)
         spec = next((each for each in specs if each is not None), None)
-        # Python imports no module in the place of which there is None.
+        # Python imports no module for which `sys.modules` holds None.
         if spec is None or sys.modules.get(name, spec) is None:
             return name, None
-        places = spec.submodule_search_locations
+        locations = spec.submodule_search_locations
     return "", spec
 
 

@@ -6,7 +6,7 @@ import hashlib
 
 
 def derive_seed(main_seed: int, *axes: str | int) -> int:
-    """Return the seed of one place in the experiment, an integer in [0, 2**32).
+    """Return the seed of one point in the experiment, an integer in [0, 2**32).
 
     The seed is the first four bytes of the SHA-256 of the main seed and the names of the axes,
     for example ``derive_seed(2018, "split", "edm", 3)``. It depends on nothing else, so that

@@ -13,8 +13,8 @@ import numpy as np
 # Bytes of one block of rows (16 MB).
 BLOCK_BYTES = 2**24
 
-# Bytes between two requested rows that are read and dropped (64 KB): seeking another place in the
-# file costs as much.
+# Bytes between two requested rows that are read and dropped (64 KB): seeking another offset
+# costs as much.
 READ_THROUGH_BYTES = 2**16
 
 

@@ -66,7 +66,7 @@ def acquire(
         (`workflow_lib.core.archive_members.members_digest`), regardless of the archive's
         compression and other contents.
     destination : path
-        Place of the file; written whole or not at all. An interrupted download leaves its bytes
+        Location of the file; written whole or not at all. An interrupted download leaves its bytes
         in ``{destination}.part``, from where the next attempt continues; that of an archive with
         ``members`` starts again, since the server may repack it for each request.
     mirrors : sequence of paths, default=()

@@ -81,10 +81,10 @@ def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) 
             found.append((labels[0] if labels else "", own[0], values))
     # The order of the rows of a bag has no meaning.
     keys = (b"".join(sorted(map(row_key, values))) for _, _, values in found)
-    places, excluded[REPEATED], excluded[COPIED_CLASSES] = without_copies(
+    indices, excluded[REPEATED], excluded[COPIED_CLASSES] = without_copies(
         (index, key, found[index][0]) for index, key in enumerate(keys)
     )
-    kept = [found[index] for index in places]
+    kept = [found[index] for index in indices]
     if not kept:
         raise UserError(
             location=f"{table.location}, column '{bag}'",

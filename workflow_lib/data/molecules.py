@@ -139,7 +139,7 @@ def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list
     return counts, names, np.unique(states, return_inverse=True)[1].astype(np.int64)
 
 
-def molecule_graphs(smiles: Sequence[str], places: Sequence[str] = ()) -> list[Graph]:
+def molecule_graphs(smiles: Sequence[str], locations: Sequence[str] = ()) -> list[Graph]:
     """Return the graph of the atoms and bonds of each molecule.
 
     The label of an atom is twice its atomic number, and one more where it is aromatic: what SMILES
@@ -153,7 +153,7 @@ def molecule_graphs(smiles: Sequence[str], places: Sequence[str] = ()) -> list[G
     Parameters
     ----------
     smiles : sequence of n str
-    places : sequence of n str, default=()
+    locations : sequence of n str, default=()
         Where each of them stands, as errors name it; by default its number.
     """
     chem, log = _rdkit()[:2]
@@ -163,7 +163,7 @@ def molecule_graphs(smiles: Sequence[str], places: Sequence[str] = ()) -> list[G
             molecule = chem.MolFromSmiles(text)
             if molecule is None or molecule.GetNumAtoms() == 0:
                 raise UserError(
-                    location=places[row] if places else f"molecule {row + 1}",
+                    location=locations[row] if locations else f"molecule {row + 1}",
                     found=f"'{text}' is no SMILES of a molecule",
                     expected="a SMILES that RDKit can parse, with at least one atom",
                     remedy="correct the SMILES, or leave the molecule out",

@@ -23,7 +23,7 @@ from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_module
 from workflow_lib.inputs.spectra import NONE, prepared_spectra, spectra_of
 from workflow_lib.items.kinds.letters import letter_rows
 from workflow_lib.items.word_counts import words_of
-from workflow_lib.tabular.cell_texts import known_places
+from workflow_lib.tabular.cell_texts import known_indices
 from workflow_lib.tabular.table_file import Table
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ class Levels:
         """The text of each level, "" for that of missing values, which is the last."""
         return (*self.texts, *([""] * self.missing))
 
-    def places(self, texts: np.ndarray) -> np.ndarray:
-        """Return the place (n,) in `all_texts` of each text, -1 for those that are no level.
+    def indices(self, texts: np.ndarray) -> np.ndarray:
+        """Return the index (n,) in `all_texts` of each text, -1 for those that are no level.
 
         1 and 1.0 are the same level, as are TRUE and True: see
-        `workflow_lib.tabular.cell_texts.known_places`.
+        `workflow_lib.tabular.cell_texts.known_indices`.
         """
-        return known_places(texts, self.all_texts)
+        return known_indices(texts, self.all_texts)
 
     @property
     def n_columns(self) -> int:
@@ -97,7 +97,7 @@ class EncodedRows:
         Values of a row that did not occur in the fitted table, such as ``colour: 'mauve' was never
         seen``; "" without such values.
     texts : mapping from str to array (n,) of str
-        The texts of the columns whose codes the folds learn, in the place of inputs.
+        The texts of the columns whose codes the folds learn, instead of inputs.
     items : list of n items, or None
         Those that are not in `inputs`, such as bags of rows of numbers.
     """
@@ -417,11 +417,11 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
     """Return 1 in the column of the level of each row, and note values without a column."""
     indicators = np.zeros((len(texts), levels.n_columns))
-    places = levels.places(texts)
-    for row in np.flatnonzero(places < 0):
+    indices = levels.indices(texts)
+    for row in np.flatnonzero(indices < 0):
         notes[row].append(_never_seen(name, texts[row]))
-    known = np.flatnonzero(places >= 0)
-    indicators[known, places[known]] = 1.0
+    known = np.flatnonzero(indices >= 0)
+    indicators[known, indices[known]] = 1.0
     return indicators
 
 
@@ -429,12 +429,12 @@ def _same_texts(
     texts: np.ndarray, name: str, levels: Levels, encoder: str, notes: list[list[str]]
 ) -> np.ndarray:
     """Return texts with those of their levels, and note the others where a code needs a level."""
-    places = levels.places(texts)
+    indices = levels.indices(texts)
     if encoder_module(encoder).Encoder.needs_level:
-        for row in np.flatnonzero(places < 0):
+        for row in np.flatnonzero(indices < 0):
             notes[row].append(_never_seen(name, texts[row]))
-    known = np.array([*levels.all_texts, ""], dtype=object)[places]
-    return np.where(places >= 0, known, texts)
+    known = np.array([*levels.all_texts, ""], dtype=object)[indices]
+    return np.where(indices >= 0, known, texts)
 
 
 def _never_seen(name: str, text: str) -> str:

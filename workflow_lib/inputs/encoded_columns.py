@@ -21,7 +21,7 @@ class TrainingColumn(NamedTuple):
     """All texts of the column."""
 
     codes: np.ndarray
-    """Int array (n,): the text of each training row of the fold, as its place in `levels`."""
+    """Int array (n,): the text of each training row of the fold, as its index in `levels`."""
 
     others: np.ndarray
     """Int array (w,): those of the weak rows, whose outputs are not known."""
@@ -82,10 +82,10 @@ class EncodedColumns:
         """Return the codes (m, k) of other rows, given the texts (m,) of every column."""
         parts = []
         for name, (_, encoder) in self._encoders.items():
-            different, places = np.unique(
+            different, indices = np.unique(
                 np.asarray(texts[name], dtype=object), return_inverse=True
             )
-            parts.append(encoder.apply(different)[places])
+            parts.append(encoder.apply(different)[indices])
         return np.hstack(parts)
 
     def tree(self) -> dict:

@@ -293,7 +293,7 @@ class FisherVectors:
         return max(1, NUMBERS_AT_ONCE // self.n_features)
 
     def _blocks(self, members) -> Iterator[slice]:
-        """Yield the places of consecutive sets that are described together."""
+        """Yield the indices of consecutive sets that are described together."""
         begin = n_rows = 0
         for end, own in enumerate(members):
             if end > begin and (end - begin == self._most_sets or n_rows + len(own) > ROWS_AT_ONCE):

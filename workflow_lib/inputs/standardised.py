@@ -19,7 +19,7 @@ class Standardised(ParameterMixin):
     estimator_type = None
 
     needs_all_columns = True
-    """Also inputs that are constant: the place of a letter or of a count matters."""
+    """Also inputs that are constant: the position of a letter or of a count matters."""
 
     @abstractmethod
     def columns(self, rows: np.ndarray) -> np.ndarray:

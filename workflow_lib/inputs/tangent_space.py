@@ -59,7 +59,7 @@ class TangentSpace(TransformerMixin, BaseEstimator):
     safe_to_load = True
 
     needs_all_columns = True
-    """Also those that are constant: the place of a column counts."""
+    """Also those that are constant: the position of a column counts."""
 
     def __init__(
         self,

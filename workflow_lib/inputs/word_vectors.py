@@ -136,19 +136,19 @@ def _text_rows(
             line = line.removeprefix(codecs.BOM_UTF8)
         if not line:
             continue
-        line_place = f"{location}, line {number}"
+        line_location = f"{location}, line {number}"
         if dimension is None:
-            dimension = _first_dimension(line, line_place)
+            dimension = _first_dimension(line, line_location)
         word, *texts = line.rsplit(b" ", dimension)
         if len(texts) < dimension or _ends_with_number(word):
             raise wrong_source(
-                line_place,
+                line_location,
                 f"numbers: {line.count(b' ')}",
                 f"{dimension} numbers after the word, as in the lines before",
             )
-        name = utf8_text(word, line_place, "save the file again as UTF-8", has_lines=False)
+        name = utf8_text(word, line_location, "save the file again as UTF-8", has_lines=False)
         if wanted is None or name in wanted:
-            yield name, _numbers(texts, line_place)
+            yield name, _numbers(texts, line_location)
         else:
             yield name, dimension
 

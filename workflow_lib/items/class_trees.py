@@ -59,11 +59,11 @@ def tree_of_edges(edges: Sequence[Sequence[str]], classes: Sequence[str]) -> Cla
         checks it.
     classes : sequence of K str
     """
-    places = {node: index for index, node in enumerate(nodes_of_edges(edges, classes))}
-    parents = np.full(len(places), ROOT)
+    indices = {node: index for index, node in enumerate(nodes_of_edges(edges, classes))}
+    parents = np.full(len(indices), ROOT)
     for parent, child in edges:
-        parents[places[child]] = places[parent]
-    lengths = np.ones(len(places))
+        parents[indices[child]] = indices[parent]
+    lengths = np.ones(len(indices))
     lengths[-1] = 0.0
     return ClassTree(_members(parents, len(classes)), parents, lengths)
 

@@ -218,7 +218,7 @@ def pillow() -> tuple[Any, Any]:
 def _images(
     path: Path, left_out_classes: Sequence[str], members: str | None = None
 ) -> dict[ImageEntry, _Member]:
-    """Return the places of the images of all classes; refuse unsafe and ambiguous collections."""
+    """Return the images of all classes; refuse unsafe and ambiguous collections."""
     found: dict[ImageEntry, _Member] = {}
     folders: dict[str, str] = {}
     for member, _ in _members(path):
@@ -229,7 +229,7 @@ def _images(
         class_name = printable_name(location.parent.name)
         if name is None or class_name in left_out_classes:
             continue
-        _check_place(path, member)
+        _check_location(path, member)
         folder = f"{member.archive}/{location.parent}".lstrip("/")
         # Two spellings of the same class would otherwise become two classes.
         key = " ".join(class_name.casefold().replace("_", " ").split())
@@ -259,7 +259,7 @@ def _is_passed_over(location: PurePosixPath) -> bool:
     )
 
 
-def _check_place(path: Path, member: _Member) -> None:
+def _check_location(path: Path, member: _Member) -> None:
     location = PurePosixPath(member.path)
     if location.is_absolute() or ".." in location.parts:
         fault, expected = "is outside of the collection", "images below the collection only"

@@ -58,5 +58,5 @@ def recalls(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
     own = scores[np.arange(len(labels)), labels][:, None]
     n_above = (scores > own).sum(axis=1)[:, None]
     n_equal = (scores == own).sum(axis=1)[:, None]
-    places = np.arange(1, scores.shape[1] + 1) - n_above
-    return np.clip(places / n_equal, 0.0, 1.0).mean(axis=0)
+    positions = np.arange(1, scores.shape[1] + 1) - n_above
+    return np.clip(positions / n_equal, 0.0, 1.0).mean(axis=0)

@@ -113,7 +113,7 @@ class LearnedMixture(NamedTuple):
 class JointTargets(KernelRidgeTargets):
     """The targets of one fit, under joint mixtures of each fold's training rows.
 
-    They are those of `KernelRidgeTargets` with the memberships of the joint mixture in the place
+    They are those of `KernelRidgeTargets` with the memberships of the joint mixture instead
     of the posterior probabilities of the components.
 
     Parameters

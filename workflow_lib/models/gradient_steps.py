@@ -29,7 +29,7 @@ class GradientSteps:
     - ``adagrad``: r g / sqrt(sum of all g^2 so far) (Duchi, Hazan & Singer 2011);
     - ``rmsprop``: r g / sqrt(running mean of g^2) (Tieleman & Hinton 2012);
     - ``nesterov``: v <- m v + r g and the step m v + r g, with the momentum m: Nesterov's gradient
-      at the place that is looked ahead to, in the variables of that place (Bengio,
+      at the point that is looked ahead to, in the variables of that point (Bengio,
       Boulanger-Lewandowski & Pascanu 2013, eq. (6) and (7)).
 
     Raises ValueError for another optimiser, or a rate that is not positive.

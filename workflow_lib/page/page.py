@@ -34,7 +34,7 @@ def write_report(
     and ``color`` of each method that ran, in order. `manifest` is that of
     `workflow_lib.report.manifest.run_manifest`, `opening` has the sentences and figures that open
     the page (`workflow_lib.page.cross_dataset.opening_figures`), and `counts` are sentences over
-    all experiments. The sections `leading`, the answer on a user table, stand in the place of the
+    all experiments. The sections `leading`, the answer on a user table, stand instead of the
     opening, and those `following`, on all experiments, after it. Without an `author` there is no
     line of it.
     """

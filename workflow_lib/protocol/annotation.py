@@ -106,10 +106,10 @@ def memberships_of_groups(
     weights : array (C,)
         pi, the weights of the mixture.
     """
-    known, places = np.unique(groups, return_inverse=True)
+    known, indices = np.unique(groups, return_inverse=True)
     sums = np.zeros((len(known), responsibilities.shape[1]))
-    np.add.at(sums, places, responsibilities)
-    means = sums / np.bincount(places)[:, None]
+    np.add.at(sums, indices, responsibilities)
+    means = sums / np.bincount(indices)[:, None]
     is_labelled = np.isin(weak_groups, known) & (weak_groups >= 0)
     memberships = np.tile(weights, (len(weak_groups), 1))
     memberships[is_labelled] = means[np.searchsorted(known, weak_groups[is_labelled])]

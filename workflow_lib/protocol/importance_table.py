@@ -59,8 +59,8 @@ def importance_frame(tree: Mapping, location: str) -> pandas.DataFrame:
         )
     inputs, columns = json.loads(tree["input_names"]), json.loads(tree["columns"])
     frames = []
-    for place, output in enumerate(json.loads(tree["outputs"])):
-        plain, permuted = tree["errors"][:, place], tree["permuted"][:, :, place]
+    for index, output in enumerate(json.loads(tree["outputs"])):
+        plain, permuted = tree["errors"][:, index], tree["permuted"][:, :, index]
         is_known = ~np.isnan(plain)
         plain, permuted = plain[is_known], permuted[is_known]
         increase = permuted - plain[:, None]
@@ -76,8 +76,8 @@ def importance_frame(tree: Mapping, location: str) -> pandas.DataFrame:
                 "deviation": deviation,
                 "error": plain.mean(),
                 "permuted_error": permuted.mean(axis=0),
-                "p_value": tree["p_value"][:, place],
-                "p_adjusted": tree["p_adjusted"][:, place],
+                "p_value": tree["p_value"][:, index],
+                "p_adjusted": tree["p_adjusted"][:, index],
                 "n_splits": len(plain),
             }
         )

@@ -37,7 +37,7 @@ def output_errors(splits: Sequence[Mapping], names: Sequence[str]) -> pandas.Dat
 
         Of an output with the truth y and the predictions f in n test rows of a split: ``rmse``,
         sqrt(sum (y - f)^2 / n), and ``rmse_of_training_mean``, which has the mean of the training
-        rows in place of f, both in the unit of the output; ``relative_error``, the ratio of the
+        rows in index of f, both in the unit of the output; ``relative_error``, the ratio of the
         two; and ``r_squared``, 1 - sum (y - f)^2 / sum (y - mean y)^2, as scikit-learn defines it.
         The last is not 1 - relative_error^2, because the mean is that of the test rows.
 
@@ -81,10 +81,10 @@ def _of_outputs(splits: Sequence[Mapping]) -> dict[str, np.ndarray]:
 def _squares_about_mean(truth: np.ndarray) -> np.ndarray:
     """Return the sums (d,) of squares about the means, exactly 0 of a constant column."""
     sums = np.zeros(truth.shape[1])
-    for place, column in enumerate(truth.T):
+    for index, column in enumerate(truth.T):
         known = column[~np.isnan(column)]
         if len(known) and np.ptp(known) > 0:
-            sums[place] = ((known - known.mean()) ** 2).sum()
+            sums[index] = ((known - known.mean()) ** 2).sum()
     return sums
 
 

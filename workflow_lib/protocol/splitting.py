@@ -732,10 +732,10 @@ def _swap_outputs(tree: dict, data: Mapping, share: float, seed: int) -> None:
         by_value: dict = {}
         rows = data["outputs"][train]
         codes = np.array([by_value.setdefault(row_key(row), len(by_value)) for row in rows])
-    places = swapped_rows(codes, tree["sizes"], share, seed)
-    tree["output_rows"] = train[places]
+    indices = swapped_rows(codes, tree["sizes"], share, seed)
+    tree["output_rows"] = train[indices]
     for size in tree["sizes"]:
-        n_wrong = int((codes[places] != codes)[:size].sum())
+        n_wrong = int((codes[indices] != codes)[:size].sum())
         print(f"training size {size}: {n_wrong} rows have a wrong output, {n_wrong / size:.1%}")
 
 

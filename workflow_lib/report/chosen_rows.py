@@ -42,7 +42,7 @@ def chosen_rows(
     return [int(row) for row in ordered[steps]]
 
 
-def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
+def error_rank(index: int, n_rows: int, decimals: int = 1) -> str:
     """Return where one of `n_rows` chosen rows lies between the lowest and the highest error."""
     share = index / (n_rows - 1) if n_rows > 1 else 0.0
     named = {0.0: "lowest error", 1.0: "highest error"}

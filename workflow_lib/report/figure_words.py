@@ -77,7 +77,7 @@ def _series_in_words(axis, series: str, kind: str, rows: pd.DataFrame) -> str:
     if not len(known):
         return f"{label}no values"
     if kind == "line":
-        values = [f"{height:.3g} at {_place(axis, place)}" for place, height in zip(x, y)]
+        values = [f"{height:.3g} at {_tick_label(axis, at)}" for at, height in zip(x, y)]
         if len(values) <= MAX_VALUES:
             return f"{label}{', '.join(values)}"
     between = f"{known.min():.3g} to {known.max():.3g}"
@@ -86,8 +86,8 @@ def _series_in_words(axis, series: str, kind: str, rows: pd.DataFrame) -> str:
     return f"{label}{count_of(len(known), kind)}, {between}"
 
 
-def _place(axis, x: float) -> str:
-    """Return a place on the horizontal axis: the tick that it belongs to, where these are fixed, as
+def _tick_label(axis, x: float) -> str:
+    """Return the tick that a position on the horizontal axis belongs to, where ticks are fixed, as
     the marks of several lines stand beside it."""
     from matplotlib.ticker import FixedFormatter, FixedLocator
 

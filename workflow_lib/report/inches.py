@@ -44,6 +44,6 @@ def draw_box(
 def draw_arrow(
     axis, begin: tuple[float, float], end: tuple[float, float], color: str, **appearance
 ) -> None:
-    """Draw an arrow from one place to another."""
+    """Draw an arrow from one point to another."""
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
     axis.annotate("", xy=end, xytext=begin, arrowprops=arrow | appearance)

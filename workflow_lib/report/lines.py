@@ -37,14 +37,14 @@ NAME_HEIGHT = 11.5
 
 @dataclass(frozen=True)
 class Line:
-    """Means with bars at places of the horizontal axis, (n,) each; a NaN interrupts the line.
+    """Means with bars at positions of the horizontal axis, (n,) each; a NaN interrupts the line.
 
     Of too many lines those with the smallest `value` have a color. `appearance` holds what
     matplotlib's lines take; a line without ``marker`` is one of comparison.
     """
 
     label: str
-    places: Sequence[float]
+    positions: Sequence[float]
     means: Sequence[float]
     bars: Sequence[float]
     appearance: Mapping[str, Any]
@@ -52,9 +52,9 @@ class Line:
 
     @property
     def last_point(self) -> tuple[float, float]:
-        """The place and the mean where the line ends."""
+        """The position and the mean where the line ends."""
         last = np.flatnonzero(~np.isnan(self.means))[-1]
-        return self.places[last], self.means[last]
+        return self.positions[last], self.means[last]
 
 
 def row_style(
@@ -137,16 +137,16 @@ def draw_curve(
 def method_lines(
     variants: Sequence[Variant],
     cells: Sequence[Mapping[Variant, tuple[float, float]]],
-    places: Callable[[float], Sequence[float]],
+    positions: Callable[[float], Sequence[float]],
     methods: Mapping[str, Mapping],
     sign: int | None = None,
     label: Callable[[Variant, Mapping[str, Mapping]], str] = variant_label,
 ) -> list[Line]:
     """Return the line of each row of a table that has a mean in some of the `cells`.
 
-    `cells` are means and deviations at each place. Lines are side by side: `places` returns those
-    of the line with this distance from the middle one. With a `sign`, that of better means, lines
-    whose last mean is best have a color where there are too many.
+    `cells` are means and deviations at each position. Lines are side by side: `positions` returns
+    those of the line with this distance from the middle one. With a `sign`, that of better means,
+    lines whose last mean is best have a color where there are too many.
     """
     lines = []
     for index, variant in enumerate(variants):
@@ -154,7 +154,7 @@ def method_lines(
         if all(math.isnan(mean) for mean in means):
             continue
         appearance = row_style(variant, variants, methods)
-        shifted = places(index - (len(variants) - 1) / 2)
+        shifted = positions(index - (len(variants) - 1) / 2)
         line = Line(label(variant, methods), shifted, means, bars, appearance)
         lines.append(line if sign is None else replace(line, value=sign * line.last_point[1]))
     return lines
@@ -263,14 +263,14 @@ def _draw_line(axis, line: Line, others: Collection[str]) -> bool:
     appearance = {**line.appearance, "label": line.label}
     if line.label in others or "marker" not in appearance:
         axis.plot(
-            line.places,
+            line.positions,
             line.means,
             **appearance | OTHER_LOOK if line.label in others else appearance,
         )
         return False
     appearance |= {"markeredgecolor": "white", "markeredgewidth": 0.6}
-    places, means, bars = np.array([line.places, line.means, np.nan_to_num(line.bars)])
-    axis.errorbar(places, means, yerr=bars, capsize=2, elinewidth=1.0, **appearance)
+    positions, means, bars = np.array([line.positions, line.means, np.nan_to_num(line.bars)])
+    axis.errorbar(positions, means, yerr=bars, capsize=2, elinewidth=1.0, **appearance)
     bottom, top = axis.get_ylim()
     cuts = ((means - bars < bottom, bottom, "v"), (means + bars > top, top, "^"))
     appearance = {
@@ -281,7 +281,9 @@ def _draw_line(axis, line: Line, others: Collection[str]) -> bool:
     }
     for is_beyond, edge, marker in cuts:
         if any(is_beyond):
-            axis.plot(places[is_beyond], means[is_beyond] * 0 + edge, marker=marker, **appearance)
+            axis.plot(
+                positions[is_beyond], means[is_beyond] * 0 + edge, marker=marker, **appearance
+            )
     return any(any(is_beyond) for is_beyond, *_ in cuts)
 
 
@@ -290,7 +292,7 @@ def _equal_lines(axis, lines: Sequence[Line]) -> list[list[Line]]:
     width = 1.8 * axis.figure.dpi / 72
     groups: list[tuple[np.ndarray, list[Line]]] = []
     for line in lines:
-        points = np.column_stack([line.places, line.means])
+        points = np.column_stack([line.positions, line.means])
         heights = axis.transData.transform(points)[:, 1]
         for first, group in groups:
             if first.shape == heights.shape and np.allclose(
@@ -343,8 +345,8 @@ def _name_ends(axis, groups: Sequence[Sequence[Line]]) -> None:
     # The middles of names without space between them; what is added must not decrease.
     stacked = np.cumsum(heights) - heights / 2
     added = isotonic_regression(ends[order] - stacked).x
-    places = stacked + np.clip(added, 0.0, max(1.05 - heights.sum(), 0.0))
-    for height, index in zip(places, order):
+    positions = stacked + np.clip(added, 0.0, max(1.05 - heights.sum(), 0.0))
+    for height, index in zip(positions, order):
         _write_name(axis, groups[index], names[index], height)
 
 

@@ -81,7 +81,7 @@ def read_manifest(path: str | Path) -> dict:
 
 
 def _without_folders(value: Any) -> Any:
-    """Return a configuration with the names of files in the place of their absolute paths."""
+    """Return a configuration with the names of files instead of their absolute paths."""
     if isinstance(value, Mapping):
         return {key: _without_folders(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

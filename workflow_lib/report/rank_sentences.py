@@ -10,7 +10,7 @@ from workflow_lib.report.ranks import (
     MIN_METHODS,
     MIN_TESTED_DATASETS,
     RISK,
-    Place,
+    RankedDataset,
     Ranking,
 )
 from workflow_lib.report.table_markup import Block, Layout
@@ -56,7 +56,7 @@ def data_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
     if ranking is None:
         return []
     per_class = " examples per class" if ranking.is_accuracy else ""
-    datasets = "; ".join(_place_in_words(place) for place in ranking.places)
+    datasets = "; ".join(_dataset_in_words(dataset) for dataset in ranking.datasets)
     sentences = [
         f"Datasets, with the training size n{per_class and f' in{per_class}'}: {datasets}."
     ]
@@ -93,19 +93,19 @@ def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Lay
         of_datasets = [f"{rank:g}" for rank in ranking.ranks[:, index]]
         average = f"{ranking.average_ranks[index]:.2f}"
         rows.append((method_label(method, methods), [average, *of_datasets]))
-    heads = ["Average", *(place.experiment for place in ranking.places)]
+    heads = ["Average", *(dataset.experiment for dataset in ranking.datasets)]
     return Layout(TITLE, "Method", heads, [Block("", rows)], _table_notes(ranking))
 
 
 def _table_notes(ranking: Ranking) -> list[str]:
     """Return the notes on the table: sizes, ties, and the kinds of data."""
     notes = [
-        f"At the largest training size of each of {count_of(len(ranking.places), 'dataset')}, by "
+        f"At the largest training size of each of {count_of(len(ranking.datasets), 'dataset')}, by "
         "the mean over its splits; equal means share their ranks."
     ]
     for what, named in (
-        ("stand-ins", [place.experiment for place in ranking.places if place.stand_in_for]),
-        ("simulated", [place.experiment for place in ranking.places if place.is_made]),
+        ("stand-ins", [dataset.experiment for dataset in ranking.datasets if dataset.stand_in_for]),
+        ("simulated", [dataset.experiment for dataset in ranking.datasets if dataset.is_made]),
     ):
         if named:
             notes.append(f"Data that are {what}: {', '.join(named)}.")
@@ -139,38 +139,38 @@ def _test_sentence(ranking: Ranking) -> str:
 
 def _against_reference(ranking: Ranking, methods: Mapping[str, Mapping]) -> list[str]:
     """Return how each OFER method ranks against the reference method; nothing without either."""
-    reference = QUANTITIES[ranking.places[0].metric].reference
+    reference = QUANTITIES[ranking.datasets[0].metric].reference
     subjects = [method for method in ranking.methods if method.startswith(("ofer", "wofer"))]
     if reference not in ranking.methods or not subjects:
         return []
-    reference_place = ranking.methods.index(reference)
+    reference_index = ranking.methods.index(reference)
     averages = ranking.average_ranks
     parts = []
     for method in subjects:
-        place = ranking.methods.index(method)
-        name = f"{method_label(method, methods)} ({averages[place]:.2f})"
-        if (ranking.ranks[:, place] == ranking.ranks[:, reference_place]).all():
+        index = ranking.methods.index(method)
+        name = f"{method_label(method, methods)} ({averages[index]:.2f})"
+        if (ranking.ranks[:, index] == ranking.ranks[:, reference_index]).all():
             parts.append(f"{name} is equal up to rounding on every dataset")
             continue
         where = "has the same rank"
-        if averages[place] != averages[reference_place]:
-            is_better = averages[place] < averages[reference_place]
+        if averages[index] != averages[reference_index]:
+            is_better = averages[index] < averages[reference_index]
             where = "ranks before it" if is_better else "ranks behind it"
-        is_joined = any({place, reference_place} <= set(group) for group in ranking.groups)
+        is_joined = any({index, reference_index} <= set(group) for group in ranking.groups)
         parts.append(f"{name} {where}, {'not ' if is_joined else ''}distinguishable")
     name = method_label(reference, methods)
-    return [f"Against {name} (average rank {averages[reference_place]:.2f}): {'; '.join(parts)}."]
+    return [f"Against {name} (average rank {averages[reference_index]:.2f}): {'; '.join(parts)}."]
 
 
-def _place_in_words(place: Place) -> str:
+def _dataset_in_words(dataset: RankedDataset) -> str:
     """Return a dataset with its training size, and that it is a stand-in or made."""
     # No line ends within the number.
-    marks = [f"n\u00a0=\u00a0{place.training_size}"]
-    if place.stand_in_for:
+    marks = [f"n\u00a0=\u00a0{dataset.training_size}"]
+    if dataset.stand_in_for:
         marks.append("a stand-in")
-    if place.is_made and "recipe" not in place.title:
+    if dataset.is_made and "recipe" not in dataset.title:
         marks.append("simulated")
-    return f"{place.title} ({', '.join(marks)})"
+    return f"{dataset.title} ({', '.join(marks)})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ RANK_COLUMNS += ["experiment", "training_size", "n_splits", "rank", "metric", "m
 
 
 @dataclass(frozen=True)
-class Place:
+class RankedDataset:
     """One dataset of the ranking: the experiment that represents it, and what is known of it.
 
     ``is_made`` says whether the data are simulated. ``errors`` are those of the methods at
@@ -65,7 +65,7 @@ class Place:
 class Ranking:
     """The ranks of k methods on N datasets.
 
-    ``places`` are the datasets in the order of the run, all with errors of numbers or all with
+    ``datasets`` are the datasets in the order of the run, all with errors of numbers or all with
     accuracies, and ``methods`` are by average rank, the best first, ties in the order of the run;
     ``ranks`` have the shape (N, k). ``critical_difference`` is Nemenyi's at the risk `RISK`, and
     ``groups`` hold the positions of methods that are not distinguishable. ``averaged`` are those of
@@ -75,7 +75,7 @@ class Ranking:
     and ``n_other_kind`` is the number of datasets with the other kind.
     """
 
-    places: list[Place]
+    datasets: list[RankedDataset]
     methods: tuple[str, ...]
     ranks: np.ndarray
     test: FriedmanTest
@@ -94,7 +94,7 @@ class Ranking:
     @property
     def is_accuracy(self) -> bool:
         """Whether the outputs are classes, so that error rates are ranked."""
-        return QUANTITIES[self.places[0].metric].is_accuracy
+        return QUANTITIES[self.datasets[0].metric].is_accuracy
 
     @property
     def has_differences(self) -> bool:
@@ -125,19 +125,19 @@ def rank_methods(
     Raises UserError if the scores of an experiment lack its metric.
     """
     kind, others = _kinds(scores, experiments)
-    places = {name: _place(name, scores[name], experiments[name]) for name in kind}
+    datasets = {name: _ranked_dataset(name, scores[name], experiments[name]) for name in kind}
     block = _largest_block(
-        {name: frozenset(place.errors) for name, place in places.items()},
+        {name: frozenset(dataset.errors) for name, dataset in datasets.items()},
         {name: experiments[name]["dataset"] for name in kind},
     )
     if block is None:
         return None
     methods, chosen = block
-    all_methods = sorted({method for place in places.values() for method in place.errors})
+    all_methods = sorted({method for dataset in datasets.values() for method in dataset.errors})
     order = [method for method in method_order if method in all_methods]
     order += [method for method in all_methods if method not in order]
     names = [method for method in order if method in methods]
-    errors = np.array([[places[name].errors[method] for method in names] for name in chosen])
+    errors = np.array([[datasets[name].errors[method] for method in names] for name in chosen])
     ranks, test = ranks_by_dataset(errors), friedman_test(errors)
     by_rank = np.argsort(ranks.mean(axis=0), kind="stable")
     ranks = ranks[:, by_rank]
@@ -148,15 +148,15 @@ def rank_methods(
     unranked: dict[str, str] = {}
     for name in kind:
         if experiments[name]["dataset"] not in ranked:
-            unranked.setdefault(experiments[name]["dataset"], places[name].title)
+            unranked.setdefault(experiments[name]["dataset"], datasets[name].title)
     return Ranking(
-        places=[places[name] for name in chosen],
+        datasets=[datasets[name] for name in chosen],
         methods=tuple(names[index] for index in by_rank),
         ranks=ranks,
         test=test,
         critical_difference=critical,
         groups=indistinguishable_groups(ranks.mean(axis=0), distance),
-        averaged=tuple(m for m in names if any(m in places[name].averaged for name in chosen)),
+        averaged=tuple(m for m in names if any(m in datasets[name].averaged for name in chosen)),
         left_out=tuple(method for method in order if method not in methods),
         unranked=tuple(unranked.values()),
         n_other_kind=len({experiments[name]["dataset"] for name in others}),
@@ -174,18 +174,18 @@ def write_ranks(path: str | Path, ranking: Ranking | None, methods: Mapping[str,
             "method": method,
             "label": method_label(method, methods),
             "average_rank": ranking.average_ranks[index],
-            "dataset": place.title,
-            "stand_in_for": place.stand_in_for,
-            "is_made": int(place.is_made),
-            "experiment": place.experiment,
-            "training_size": place.training_size,
-            "n_splits": place.n_splits,
+            "dataset": dataset.title,
+            "stand_in_for": dataset.stand_in_for,
+            "is_made": int(dataset.is_made),
+            "experiment": dataset.experiment,
+            "training_size": dataset.training_size,
+            "n_splits": dataset.n_splits,
             "rank": f"{ranks[index]:g}",
-            "metric": place.metric,
-            "mean_error": place.errors[method],
+            "metric": dataset.metric,
+            "mean_error": dataset.errors[method],
         }
         for index, method in enumerate(ranking.methods if ranking else ())
-        for place, ranks in zip(ranking.places, ranking.ranks, strict=True)
+        for dataset, ranks in zip(ranking.datasets, ranking.ranks, strict=True)
     ]
     write_frame(path, pd.DataFrame(rows, columns=RANK_COLUMNS))
 
@@ -203,8 +203,8 @@ def _kinds(scores: Mapping, experiments: Mapping[str, Mapping]) -> tuple[list[st
     return kinds[first], kinds[not first]
 
 
-def _place(name: str, scores: pd.DataFrame, settings: Mapping) -> Place:
-    """Return the place of an experiment."""
+def _ranked_dataset(name: str, scores: pd.DataFrame, settings: Mapping) -> RankedDataset:
+    """Return the dataset of an experiment with its mean errors."""
     metric = settings.get("metric") or "arrmse"
     alike = outside_studies(scores)
     errors = errors_of(alike[alike["weak_size"] == 0], metric)
@@ -222,7 +222,7 @@ def _place(name: str, scores: pd.DataFrame, settings: Mapping) -> Place:
     with_selected = shown.loc[shown["components"] == SELECTED, "method"]
     shown = shown[(shown["components"] == SELECTED) | ~shown["method"].isin(with_selected)]
     n_settings = shown.groupby("method")["components"].nunique()
-    return Place(
+    return RankedDataset(
         experiment=name,
         title=settings["title"],
         stand_in_for=settings.get("stand_in_for") or None,

@@ -45,8 +45,8 @@ def draw_weak_study(
     )
     variants = varied_variants(cells)
     segments = _segments(cells, kind)
-    places = _places(segments, kind)
-    ordered = sorted(places.values())
+    positions = _positions(segments, kind)
+    ordered = sorted(positions.values())
     gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=1.0)
     step = min(0.25 / len(variants), 0.06) * gap
     references = [reference_cell(cells, variant) for variant in variants]
@@ -57,13 +57,13 @@ def draw_weak_study(
     with applied_style():
         figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
-        _name_places(axis, segments, places, kind)
+        _name_positions(axis, segments, positions, kind)
         axis.set_ylabel(measured.axis)
         lines = [
             _line(
                 {cell.value: cell for cell in cells if cell.variant == variant},
                 segments,
-                places,
+                positions,
                 measured,
                 step * (index - (len(variants) - 1) / 2),
                 variant_label(variant._replace(weak_size=0), methods),
@@ -102,19 +102,19 @@ def _segments(cells: Sequence[Cell], kind: str) -> list[list[float | None]]:
     return [segment for segment in segments if segment]
 
 
-def _places(segments: Sequence[Sequence[float | None]], kind: str) -> dict[float | None, float]:
-    """Return the place of each value on the axis. Weights are at their logarithms, shares as they
-    are; a segment begins `BREAK` after the last."""
-    places: dict[float | None, float] = {}
+def _positions(segments: Sequence[Sequence[float | None]], kind: str) -> dict[float | None, float]:
+    """Return the position of each value on the axis. Weights are at their logarithms, shares as
+    they are; a segment begins `BREAK` after the last."""
+    positions: dict[float | None, float] = {}
     for segment in segments:
         natural = [math.log10(v) if v and kind == "weak_weight" else (v or 0.0) for v in segment]
-        shift = max(places.values()) + BREAK - natural[0] if places else 0.0
-        places |= {value: index + shift for value, index in zip(segment, natural, strict=True)}
-    return places
+        shift = max(positions.values()) + BREAK - natural[0] if positions else 0.0
+        positions |= {value: index + shift for value, index in zip(segment, natural, strict=True)}
+    return positions
 
 
 def _line(
-    cells: Mapping, segments, places, measured: Quantity, shift: float, label, appearance
+    cells: Mapping, segments, positions, measured: Quantity, shift: float, label, appearance
 ) -> Line:
     """Return the line of one method, interrupted between segments."""
     points = []
@@ -123,21 +123,21 @@ def _line(
             if value in cells:
                 mean, deviation = cells[value].mean, cells[value].deviation
                 shown = measured.shown(mean), measured.shown_spread(deviation)
-                points.append((places[value] + shift, *shown))
+                points.append((positions[value] + shift, *shown))
         points.append((math.nan, math.nan, math.nan))
     line = Line(label, *zip(*points, strict=True), appearance)
     sign = -1 if measured.higher_is_better else 1
     return replace(line, value=sign * line.last_point[1])
 
 
-def _name_places(axis, segments, places: Mapping[float | None, float], kind: str) -> None:
+def _name_positions(axis, segments, positions: Mapping[float | None, float], kind: str) -> None:
     """Write the values under the axis, and a thin line wherever it is broken."""
-    labels = ["selected" if value is None else f"{value:g}" for value in places]
-    axis.set_xticks(list(places.values()), labels)
+    labels = ["selected" if value is None else f"{value:g}" for value in positions]
+    axis.set_xticks(list(positions.values()), labels)
     axis.set_xlabel(X_LABELS[kind])
     axis.grid(False, axis="x")
-    margin = 0.08 * (max(places.values()) - min(places.values())) or 0.5
-    axis.set_xlim(min(places.values()) - margin, max(places.values()) + margin)
+    margin = 0.08 * (max(positions.values()) - min(positions.values())) or 0.5
+    axis.set_xlim(min(positions.values()) - margin, max(positions.values()) + margin)
     for segment in segments[1:]:
-        middle = places[segment[0]] - BREAK / 2
+        middle = positions[segment[0]] - BREAK / 2
         axis.axvline(middle, color="#999999", linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)

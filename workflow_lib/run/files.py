@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from workflow_lib.core.errors import UserError, key_place, nearest_name, unknown_name
+from workflow_lib.core.errors import UserError, key_location, nearest_name, unknown_name
 from workflow_lib.core.plugins import READERS
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.yaml_files import YamlLoader, read_yaml, shown
@@ -30,7 +30,7 @@ SETTINGS_OF_KIND: dict[str, type[Settings]] = {
 """The class of each kind of settings, which stand in the folder named by its plural."""
 
 
-def place_of_run(sources: Iterable[str]) -> str:
+def location_of_run(sources: Iterable[str]) -> str:
     """Return how messages name the configuration of a run, which is merged from `sources`."""
     return f"the run's configuration ({', '.join(sources)} or --config)"
 
@@ -134,7 +134,9 @@ class ConfigurationFiles:
         if kind == "method":
             regressor = data.get("regressor", DEFAULT_REGRESSOR)
             if not isinstance(regressor, str) or regressor not in method_modules():
-                self.errors.append(_unknown_regressor(regressor, key_place(location, "regressor")))
+                self.errors.append(
+                    _unknown_regressor(regressor, key_location(location, "regressor"))
+                )
                 return None
             model = parameters_of(regressor)
         settings, errors = validated(model, data, location)
@@ -161,7 +163,7 @@ def option_errors(dataset: DatasetSettings, location: str) -> list[UserError]:
     from workflow_lib.data.reading import options_model
 
     if dataset.reader not in READERS.paths:
-        location = key_place(location, "reader")
+        location = key_location(location, "reader")
         return [unknown_name(location, "reader", dataset.reader, READERS.paths)]
     return validated(options_model(dataset.reader), dict(dataset.options), location, ("options",))[
         1

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflow_lib.core.errors import UserError, key_place, nearest_name, unknown_name
+from workflow_lib.core.errors import UserError, key_location, nearest_name, unknown_name
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.job_needs import most_gram_rows
 from workflow_lib.core.requirement import Requirement
@@ -21,7 +21,7 @@ from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.methods.contract import file_settings
 from workflow_lib.methods.contract.method_file import MethodFile, with_line_styles
 from workflow_lib.run import capabilities
-from workflow_lib.run.files import ConfigurationFiles, check_run_files, place_of_run, validated
+from workflow_lib.run.files import ConfigurationFiles, check_run_files, location_of_run, validated
 from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     FIGURES,
@@ -94,7 +94,7 @@ class Configuration:
     request: TableRequest | None = None
     """The request for a new table; None without one."""
 
-    places: dict[str, dict[str, str]] = field(default_factory=dict)
+    locations: dict[str, dict[str, str]] = field(default_factory=dict)
     """How messages name settings, by kind (dataset, method, input_model) and name."""
 
     def dataset_of(self, experiment: str) -> DatasetSettings:
@@ -322,7 +322,7 @@ def load_configuration(
         When there is a fault; with several faults a ConfigurationError, which shows up to ten.
     """
     check_run_files(sources)
-    location = place_of_run(sources)
+    location = location_of_run(sources)
     request, merged = _without_request(merged, location)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), location)
     # The name of a table is also that of its experiment; its fault is reported once.
@@ -367,7 +367,9 @@ def load_configuration(
         left_out=left_out,
         replaced=replaced,
         request=request,
-        places={kind: {name: files.location(kind, name) for name in used[kind]} for kind in used},
+        locations={
+            kind: {name: files.location(kind, name) for name in used[kind]} for kind in used
+        },
     )
 
 
@@ -487,7 +489,7 @@ def _dataset_of(
 ) -> DatasetSettings | None:
     if experiment is None:
         return None
-    location = key_place(files.location("experiment", name), "dataset")
+    location = key_location(files.location("experiment", name), "dataset")
     if files.has("dataset", name) and experiment.dataset != name:
         files.errors.append(
             UserError(
@@ -554,7 +556,7 @@ def _methods_of(
     default = experiment.methods == "default"
     own = files.has("experiment", name) and files.get("experiment", name, location).methods
     location = (
-        key_place(files.location("experiment", name), "methods")
+        key_location(files.location("experiment", name), "methods")
         if own
         else f"{location}, key defaults.methods"
     )
@@ -746,7 +748,7 @@ def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:
 
 def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | None:
     method = files.get("method", method_name, "")
-    location = key_place(files.location("method", method_name), "model")
+    location = key_location(files.location("method", method_name), "model")
     return files.get("model", method.model, location) if method.model else None
 
 
@@ -754,7 +756,7 @@ def _input_model_of(files: ConfigurationFiles, method_name: str) -> InputModelSe
     method = files.get("method", method_name, "")
     if method.score_space is None:
         return None
-    location = key_place(files.location("method", method_name), "score_space.models")
+    location = key_location(files.location("method", method_name), "score_space.models")
     return files.get("input_model", method.score_space.models, location)
 
 
@@ -769,12 +771,14 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
     files.errors += [UserError(location, reason, remedy=remedy) for reason in reasons]
     faults = [] if reasons or not files.imports_classes else method.faults()
     files.errors += [
-        UserError(key_place(location, key), found, expected, remedy)
+        UserError(key_location(location, key), found, expected, remedy)
         for key, found, expected, remedy in faults
     ]
     of_inputs = [] if reasons or of_inputs is None else of_inputs.faults()
     files.errors += [
-        UserError(key_place(files.location("input_model", method.score_space.models), key), *fault)
+        UserError(
+            key_location(files.location("input_model", method.score_space.models), key), *fault
+        )
         for key, *fault in of_inputs
     ]
     return not (reasons or faults or of_inputs)
@@ -783,13 +787,13 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
 def _files_to_change(
     files: ConfigurationFiles, experiment: str, dataset: str, method: str | None = None
 ) -> str:
-    places = []
+    locations = []
     if files.has("experiment", experiment):
-        places.append(files.location("experiment", experiment))
-    places.append(files.location("dataset", dataset))
+        locations.append(files.location("experiment", experiment))
+    locations.append(files.location("dataset", dataset))
     if method:
-        places.append(files.location("method", method))
-    return " or ".join(places)
+        locations.append(files.location("method", method))
+    return " or ".join(locations)
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from workflow_lib.core.errors import UserError, key_place, unknown_name
+from workflow_lib.core.errors import UserError, key_location, unknown_name
 from workflow_lib.core.values import MAX_NAME_LENGTH, NAME, PATTERNS_IN_WORDS
 from workflow_lib.core.yaml_files import read_yaml, shown
 from workflow_lib.run.problems import written
@@ -102,7 +102,7 @@ class SettingsFolder:
             if LIKE not in own:
                 return own
         base = own.pop(LIKE, file.stem)
-        location = key_place(self.location(name), LIKE)
+        location = key_location(self.location(name), LIKE)
         if base == name or base not in self:
             raise unknown_name(location, self.kind, str(base), set(self._files) - {name})
         if base in below:

@@ -21,9 +21,9 @@ def missing_sources(name: str, dataset: DatasetSettings) -> list[SourceSettings]
     mirrors = mirrors_from_environment()
     missing = []
     for source in dataset.sources:
-        places = [RESOURCES / name / Path(source.path).name]
-        places += [mirror / source.path for mirror in mirrors]
-        if not any(location.is_file() for location in places):
+        locations = [RESOURCES / name / Path(source.path).name]
+        locations += [mirror / source.path for mirror in mirrors]
+        if not any(location.is_file() for location in locations):
             missing.append(source)
     return missing
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workflow_lib.core.errors import UserError, key_place, nearest_name
+from workflow_lib.core.errors import UserError, key_location, nearest_name
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import NAME, PATTERNS_IN_WORDS, possible_name
 
@@ -87,7 +87,7 @@ def settings_errors(
     error: ValidationError,
     model: type[Settings],
     data: Any,
-    place: str,
+    file: str,
     prefix: tuple[str, ...] = (),
 ) -> list[UserError]:
     """Return the errors that pydantic found as `UserError`.
@@ -100,7 +100,7 @@ def settings_errors(
         The settings class.
     data : object
         The data that were checked.
-    place : str
+    file : str
         The file, or the run's configuration.
     prefix : tuple of str, default=()
         Keys that lead to `data` inside the file.
@@ -120,7 +120,7 @@ def settings_errors(
         if any(other[: len(location)] == location != other for other in faults):
             continue
         path = key_path((*prefix, *location))
-        where = key_place(place, path) if path else place
+        where = key_location(file, path) if path else file
         errors.append(_translated(details, model, location, where))
     return errors
 

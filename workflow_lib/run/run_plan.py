@@ -124,13 +124,13 @@ def total_lines(jobs: Sequence[PlannedJob], n_submissions: int = 0) -> list[str]
     ]
 
 
-def data_lines(datasets: Mapping[str, DatasetSettings], places: Mapping[str, str]) -> list[str]:
+def data_lines(datasets: Mapping[str, DatasetSettings], locations: Mapping[str, str]) -> list[str]:
     """Return what is missing of the datasets of a run, and what to do about it.
 
     Parameters
     ----------
     datasets : mapping of name to DatasetSettings
-    places : mapping of name to str
+    locations : mapping of name to str
         How messages name the settings of each dataset: the file, and where they stand in it.
     """
     sizes = {name: missing_downloads(name, dataset) for name, dataset in datasets.items()}
@@ -142,7 +142,7 @@ def data_lines(datasets: Mapping[str, DatasetSettings], places: Mapping[str, str
         lines = ["download    nothing"]
     steps: dict[tuple[str, ...], list[str]] = {}
     for name, dataset in sorted(datasets.items()):
-        if found := steps_to_get(dataset, places[name]):
+        if found := steps_to_get(dataset, locations[name]):
             steps.setdefault(tuple(found), []).append(name)
     for found, names in steps.items():
         lines += ["", f"missing     {', '.join(names)}: {found[0]}"]

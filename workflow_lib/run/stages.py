@@ -304,7 +304,7 @@ class Stages:
 
     def method_file(self, step: Any) -> str:
         """Return the file of a method, as messages name it."""
-        return self.settings.places["method"][step.method]
+        return self.settings.locations["method"][step.method]
 
     def landmarks(self, step: Any) -> dict[str, Any] | None:
         """Return what is done with more rows than a Gram matrix allows; None for nothing."""
@@ -354,7 +354,7 @@ class Stages:
     def input_models(self, step: Any) -> dict[str, Any]:
         """Return the settings of the stage that fits a generative model of inputs."""
         keys = ("kind", "per_class", "settings", "grid")
-        file = self.settings.places["input_model"][step.input_model]
+        file = self.settings.locations["input_model"][step.input_model]
         return plain(self.settings.input_models[step.input_model], *keys) | {"model_file": file}
 
     def alignment_widths(self, step: Any) -> list[float]:

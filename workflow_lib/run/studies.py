@@ -8,7 +8,7 @@ from typing import Any
 
 from workflow_lib.core.errors import UserError, nearest_name
 from workflow_lib.core.yaml_files import read_yaml, shown
-from workflow_lib.run.files import place_of_run
+from workflow_lib.run.files import location_of_run
 from workflow_lib.run.models import RunSettings
 from workflow_lib.run.named_settings import folders_like, merged_keys
 
@@ -26,11 +26,11 @@ def study_files(folder: Path | str) -> dict[str, Path]:
 
 
 OF_PAPERS = "papers"
-"""The entry of a list of experiments in the place of those that papers add to the default run."""
+"""The entry of a list of experiments for those that papers add to the default run."""
 
 
 def listed_experiments(folder: Path | str, names: Sequence[Any]) -> list[Any]:
-    """Return a list of experiments with those of papers in the place of `OF_PAPERS`.
+    """Return a list of experiments with those of papers for `OF_PAPERS`.
 
     They are the ``experiments`` of the files ``papers/NAME/config.yaml`` below `folder`.
 
@@ -64,7 +64,7 @@ def study_of(folder: Path | str, config: Mapping[str, Any], sources: Sequence[st
         return [files[str(name)]]
     nearest = nearest_name(str(name), files)
     raise UserError(
-        f"{place_of_run(sources)}, key {STUDY}",
+        f"{location_of_run(sources)}, key {STUDY}",
         f"there is no study named '{name}' ({shown(Path(folder, 'studies'))})",
         expected=f"a study that `{LISTED_BY}` lists",
         remedy=f"write {STUDY}={nearest}" if nearest else LISTED_BY,

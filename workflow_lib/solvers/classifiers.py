@@ -42,20 +42,20 @@ def fit_support_vector_machines(
         C, the cost of a violation of the margin; positive.
     """
     known = np.bincount(labels, minlength=n_classes) > 0
-    places = np.flatnonzero(known)
+    indices = np.flatnonzero(known)
     dual, intercept = np.zeros((len(K), n_classes)), np.zeros(n_classes)
-    if len(places) == 1:
+    if len(indices) == 1:
         # There is no other class: every row is on the side of this class.
         return SupportVectorMachines(dual, np.where(known, 1.0, 0.0), known)
     # Half the time of a small fit would be checks of the same matrix and the same parameters.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         # The machines of two classes are one machine, with opposite signs.
-        for label in places if len(places) > 2 else places[1:]:
+        for label in indices if len(indices) > 2 else indices[1:]:
             machine = SVC(C=cost, kernel="precomputed").fit(K, labels == label)
             dual[machine.support_, label] = machine.dual_coef_[0]
             intercept[label] = machine.intercept_[0]
-    if len(places) == 2:
-        first, second = places
+    if len(indices) == 2:
+        first, second = indices
         dual[:, first], intercept[first] = -dual[:, second], -intercept[second]
     return SupportVectorMachines(dual, intercept, known)
 

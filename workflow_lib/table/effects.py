@@ -82,8 +82,8 @@ def scale_of(
         if not len(known):
             return None
         order = known[np.argsort(values[known], kind="stable")]
-        places = np.linspace(*(end * (len(order) - 1) for end in ENDS), MAX_VALUES)
-        chosen = order[np.unique(places.round().astype(int))]
+        steps = np.linspace(*(end * (len(order) - 1) for end in ENDS), MAX_VALUES)
+        chosen = order[np.unique(steps.round().astype(int))]
         _, first = np.unique(values[chosen], return_index=True)
         return Scale(column, values[chosen[first]], (), chosen[first])
     column = next((name for name in group.columns if name in levels), None)

@@ -46,7 +46,7 @@ def explanation_frame(
         shown = [
             cells[group.columns[0]][row - 1] if len(group.columns) == 1 else "" for group in groups
         ]
-        for place, output in enumerate(model.explained_names):
+        for index, output in enumerate(model.explained_names):
             frame = pandas.DataFrame(
                 {
                     "row": row,
@@ -54,9 +54,9 @@ def explanation_frame(
                     "input": [group.name for group in groups],
                     "columns": ["; ".join(group.columns) for group in groups],
                     "value": shown,
-                    "contribution": of_row[:, place],
-                    "prediction": prediction[place],
-                    "mean_prediction": mean[place],
+                    "contribution": of_row[:, index],
+                    "prediction": prediction[index],
+                    "mean_prediction": mean[index],
                 }
             )
             largest = frame["contribution"].abs().argsort(kind="stable")[::-1]

@@ -220,10 +220,10 @@ def _effects(
     """
     model, effects = splits[0].model, {}
     names = model.explained_names
-    for place in np.argsort(-increase[:, 0], kind="stable"):
-        group = groups[place]
+    for index in np.argsort(-increase[:, 0], kind="stable"):
+        group = groups[index]
         scale = scale_of(group, model.positions, model.numbers, model.levels, labelled)
-        if scale is None or not increase[place, 0] > 0:
+        if scale is None or not increase[index, 0] > 0:
             continue
         found = [
             curves(each.shown, each.rows(each.test[:MAX_ROWS]), group, labelled, scale)
@@ -235,7 +235,7 @@ def _effects(
         elif splits[0].source.of_classes:
             output = int(np.argmax(np.ptp(means.mean(axis=0), axis=0)))
         else:
-            output = int(np.nanargmax(increase[place, 1:]))
+            output = int(np.nanargmax(increase[index, 1:]))
         rows = found[0][:, :, output]
         rows = rows[:0] if splits[0].source.of_classes else rows
         effect = effect_tree(group, scale, names[output], means[:, :, output], rows)

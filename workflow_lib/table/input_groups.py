@@ -94,7 +94,7 @@ class Grouping:
 def column_groups(positions: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> list[InputGroup]:
     """Return each column as a group, from its positions in the inputs and in the lagged values."""
     return [
-        InputGroup((name,), *(np.asarray(places, dtype=int) for places in both))
+        InputGroup((name,), *(np.asarray(indices, dtype=int) for indices in both))
         for name, both in positions.items()
     ]
 
@@ -127,7 +127,7 @@ def correlated_groups(
     if limit > 1:
         return Grouping(list(columns), limit, limit)
     # A column without an encoded one, such as a text without a frequent word, is not used.
-    order = {column.columns[0]: place for place, column in enumerate(columns)}
+    order = {column.columns[0]: index for index, column in enumerate(columns)}
     columns = [column for column in columns if len(column.inputs) or len(column.lagged)]
     dense = [column for column in columns if _is_dense(column, rows)]
     size = -(-len(dense) // MOST_COMPARED)
@@ -147,12 +147,12 @@ def correlated_groups(
         windows, used = _windows(similarity[np.ix_(members, members)], limit)
         window_limit = min(window_limit, used)
         found += [
-            InputGroup.joined([dense[members[place]] for place in window], is_window=True)
+            InputGroup.joined([dense[members[index]] for index in window], is_window=True)
             for window in windows
         ]
     others = np.flatnonzero(runs == 0)
     clusters, limit = _clusters(similarity[np.ix_(others, others)], limit, MOST_GROUPS - len(found))
-    found += [InputGroup.joined([dense[others[place]] for place in each]) for each in clusters]
+    found += [InputGroup.joined([dense[others[index]] for index in each]) for each in clusters]
     found.sort(key=lambda group: order[group.columns[0]])
     return Grouping(found, limit, window_limit)
 
@@ -167,15 +167,15 @@ def exchanged(rows: EncodedRows, others: EncodedRows, group: InputGroup) -> Enco
     return replace(rows, inputs=inputs, lagged_values=lagged)
 
 
-def rows_at(rows: EncodedRows, places: np.ndarray) -> EncodedRows:
+def rows_at(rows: EncodedRows, indices: np.ndarray) -> EncodedRows:
     """Return the encoded inputs of some rows, without their notes."""
     lagged = rows.lagged_values
     return EncodedRows(
-        rows.inputs[places],
+        rows.inputs[indices],
         rows.names,
-        None if lagged is None else lagged[places],
+        None if lagged is None else lagged[indices],
         rows.lagged_names,
-        [""] * len(places),
+        [""] * len(indices),
     )
 
 
@@ -221,14 +221,14 @@ def _similarities(columns: Sequence[InputGroup], rows: EncodedRows) -> np.ndarra
     for column in columns:
         is_lagged = not len(column.inputs)
         values = rows.lagged_values if is_lagged else rows.inputs
-        places = column.lagged if is_lagged else column.inputs
+        indices = column.lagged if is_lagged else column.inputs
         if len(column.columns) > 1:
             # The middle column stands for one of very many windows.
-            places = places[len(places) // 2 :][:1]
-        elif np.isnan(values[:, places[0]]).any():
+            indices = indices[len(indices) // 2 :][:1]
+        elif np.isnan(values[:, indices[0]]).any():
             # An indicator of missing values makes no two numbers alike.
-            places = places[:1]
-        ranks = rankdata(values[:, places], axis=0, nan_policy="omit")
+            indices = indices[:1]
+        ranks = rankdata(values[:, indices], axis=0, nan_policy="omit")
         n_known = np.maximum((~np.isnan(ranks)).sum(axis=0), 1)
         parts.append(np.nan_to_num(ranks - np.nansum(ranks, axis=0) / n_known))
     if not parts:
@@ -248,31 +248,31 @@ def _windows(similarity: np.ndarray, limit: float) -> tuple[list[list[int]], flo
     ends = list(range(len(similarity) + 1))
     lowest = 1.0
 
-    def shared(place: int) -> float:
+    def shared(index: int) -> float:
         """Return the mean similarity of the channels of a window with those of the next."""
-        begin, middle, end = ends[place : place + 3]
+        begin, middle, end = ends[index : index + 3]
         total = sums[middle, end] - sums[begin, end] - sums[middle, middle] + sums[begin, middle]
         return total / ((middle - begin) * (end - middle))
 
-    means = [shared(place) for place in range(len(ends) - 2)]
+    means = [shared(index) for index in range(len(ends) - 2)]
     while means and (max(means) >= limit or len(means) >= MOST_WINDOWS):
-        place = int(np.argmax(means))
-        if means[place] < limit:
+        index = int(np.argmax(means))
+        if means[index] < limit:
             # Noise without a signal would otherwise keep many windows, and the signals few.
-            place = int(np.argmin(np.subtract(ends[2:], ends[:-2])))
-        lowest = min(lowest, means[place])
-        del ends[place + 1], means[place]
-        for near in (place - 1, place):
+            index = int(np.argmin(np.subtract(ends[2:], ends[:-2])))
+        lowest = min(lowest, means[index])
+        del ends[index + 1], means[index]
+        for near in (index - 1, index):
             if 0 <= near < len(means):
                 means[near] = shared(near)
     return [list(range(*both)) for both in zip(ends, ends[1:])], min(lowest, limit)
 
 
 def _clusters(similarity: np.ndarray, limit: float, most: int) -> tuple[list[list[int]], float]:
-    """Return the places of the columns of each cluster, and the limit that was used."""
+    """Return the indices of the columns of each cluster, and the limit that was used."""
     n_columns = len(similarity)
     if n_columns < 2:
-        return [[place] for place in range(n_columns)], limit
+        return [[index] for index in range(n_columns)], limit
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow_lib.core.errors import UserError, key_place, unknown_name
+from workflow_lib.core.errors import UserError, key_location, unknown_name
 from workflow_lib.core.gram_limit import MAX_ROWS_OF_DENSITY
 from workflow_lib.table.table_request import COMMAND, wrong_key
 from workflow_lib.tasks.found import tasks
@@ -178,7 +178,9 @@ def runnable_methods(
             continue
         method = files.get("method", name, COMMAND)
         for key, *fault in method.faults() if name in requested else ():
-            files.errors.append(UserError(key_place(files.location("method", name), key), *fault))
+            files.errors.append(
+                UserError(key_location(files.location("method", name), key), *fault)
+            )
         raise_errors(files.errors)
         if method.weak and not proposal.weak_sizes:
             continue

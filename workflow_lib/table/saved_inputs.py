@@ -50,7 +50,7 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
         - ``texts``: the ``counts`` of the terms of the training and weak rows, the
           tree of their weights or scores, and, with added lagged values, ``lagged`` (n + w, k)
           and their ``preparation``.
-        - ``gram``, ``products``: ``position`` (n + w,), the place of each row in the order of the
+        - ``gram``, ``products``: ``position`` (n + w,), the index of each row in the order of the
           rows of the dataset, and ``squared_lengths``, the diagonal.
     """
     size = int(max(partition["sizes"]))

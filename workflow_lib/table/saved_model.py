@@ -180,7 +180,7 @@ class SavedModel:
     ----------
     tree : mapping
         Tree of a "predictor" artifact, as `workflow_lib.table.saved_model_stage` makes it.
-    place : str
+    location : str
         The file, for messages.
 
     Attributes
@@ -227,7 +227,7 @@ class SavedModel:
     """
 
     def __init__(self, tree: Mapping, location: str) -> None:
-        self._place = location
+        self._location = location
         self.title, self.method, self.label = tree["title"], tree["method"], tree["label"]
         self.training_size = int(tree["training_size"])
         # Models of earlier versions hold no counts.
@@ -313,7 +313,7 @@ class SavedModel:
         """
         if joint and self.joint_regions is None:
             raise UserError(
-                location=f"{self._place}, joint",
+                location=f"{self._location}, joint",
                 found="classes"
                 if self._classes is not None
                 else "one output"
@@ -323,7 +323,7 @@ class SavedModel:
                 remedy="leave out joint, or make the model again with snakemake answer",
             )
         table = self.as_table(table)
-        with _named(self._place, "the model cannot predict"):
+        with _named(self._location, "the model cannot predict"):
             found = self.predict_inputs(self.encoded(table))
             if not joint:
                 return found
@@ -372,7 +372,7 @@ class SavedModel:
         """
         if self.why_no_columns:
             raise UserError(
-                location=self._place,
+                location=self._location,
                 found=f"predictions that cannot be explained: {self.why_no_columns}",
                 expected="a model of a table with several input columns",
                 remedy="predict without an explanation",
@@ -381,7 +381,7 @@ class SavedModel:
         from workflow_lib.table.explanation import explanation_frame
 
         table = self.as_table(rows)
-        with _named(self._place, "the model cannot explain"):
+        with _named(self._location, "the model cannot explain"):
             return explanation_frame(self, table, n_background, correlation, seed)
 
     def explained_outputs(self, encoded: EncodedRows) -> np.ndarray:
@@ -413,7 +413,7 @@ class SavedModel:
         from workflow_lib.protocol.importance_table import importance_frame
 
         unknown = {"reason": "it was not measured when the model was made"}
-        return importance_frame(self._importance or unknown, self._place)
+        return importance_frame(self._importance or unknown, self._location)
 
     def as_table(self, table: Any) -> Table:
         """Return `table` of any kind that `predict` takes as a Table."""
@@ -515,7 +515,7 @@ class SavedModel:
             return list(self._encoding.columns)
         if "inputs" not in self._names:
             raise UserError(
-                location=self._place,
+                location=self._location,
                 found="the inputs of this model do not come from the columns of a table",
                 expected="a model of a dataset that was read from a table",
                 remedy="make the model from a dataset with the reader 'table'",
@@ -605,7 +605,7 @@ class SavedModel:
     def positions(self) -> dict[str, tuple[list[int], list[int]]]:
         """The positions of each column in the inputs and the lagged values of encoded rows."""
         if self._encoding is None:
-            return {name: ([place], []) for place, name in enumerate(self._names["inputs"])}
+            return {name: ([index], []) for index, name in enumerate(self._names["inputs"])}
         widths = self._encoders.widths if self._encoders is not None else ()
         return self._encoding.positions(widths)
 

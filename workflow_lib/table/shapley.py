@@ -84,9 +84,9 @@ def _is_additive(
     generator: np.random.Generator,
 ) -> bool:
     """Return whether predictions are a sum of functions of single groups, up to rounding."""
-    places = generator.integers(rows.inputs.shape[0], size=N_CHECKED)
+    indices = generator.integers(rows.inputs.shape[0], size=N_CHECKED)
     starts = rows_at(background, generator.integers(background.inputs.shape[0], size=N_CHECKED))
-    ends = rows_at(rows, places)
+    ends = rows_at(rows, indices)
     moved = [exchanged(starts, ends, group) for group in groups]
     first, last, *steps = _predictions(predict, [starts, ends, *moved])
     added = first + sum(step - first for step in steps)

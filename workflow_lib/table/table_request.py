@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from workflow_lib.tabular.table_file import Table
 
 COMMAND = "snakemake new"
-"""The place of the keys of a request, for messages."""
+"""The location of the keys of a request, for messages."""
 
 LISTS = ("outputs", "inputs", "exclude", "categories", "bags")
 """Keys whose value is a list of columns: names or patterns, separated by commas."""

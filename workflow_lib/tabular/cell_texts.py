@@ -28,10 +28,10 @@ def one_spelling(texts: np.ndarray) -> np.ndarray:
     return np.array([spelling[text] for text in texts], dtype=object)
 
 
-def known_places(texts: Iterable[str], known: Sequence[str]) -> np.ndarray:
-    """Return the place (n,) of each text in `known` texts, which are different; -1 without one.
+def known_indices(texts: Iterable[str], known: Sequence[str]) -> np.ndarray:
+    """Return the index (n,) of each text in `known` texts, which are different; -1 without one.
 
-    A text that is not among them has the place of the only one that is the same value, as in
+    A text that is not among them has the index of the only one that is the same value, as in
     `one_spelling`, or otherwise the same number: 007 that a program wrote as 7.
     """
     exact = {text: index for index, text in enumerate(known)}
@@ -43,7 +43,7 @@ def known_places(texts: Iterable[str], known: Sequence[str]) -> np.ndarray:
     @cache
     def index_of(text: str) -> int:
         same = [by_key.get((key, key(text)), ()) for key in (_cell, _number) if text]
-        return exact.get(text, next((places[0] for places in same if len(places) == 1), -1))
+        return exact.get(text, next((indices[0] for indices in same if len(indices) == 1), -1))
 
     return np.array([index_of(text) for text in texts], dtype=np.int64)
 
@@ -53,7 +53,7 @@ def known_spelling(texts: Iterable[str], known: Sequence[str]) -> list[str]:
     texts = list(texts)
     return [
         known[index] if index >= 0 else text
-        for text, index in zip(texts, known_places(texts, known))
+        for text, index in zip(texts, known_indices(texts, known))
     ]
 
 

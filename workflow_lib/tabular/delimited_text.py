@@ -190,13 +190,13 @@ def _layout(
         if filled and not header:
             header, first, last_line = [cell.strip() for cell in cells], number + 1, last
             n_names = max(position for position, name in enumerate(header, 1) if name)
-            header_place = f"{location}, line {line}"
+            header_location = f"{location}, line {line}"
             if may_lack_name and not header[0] and n_names > 1:
                 unnamed = header[0] = next(name for name in UNNAMED if name not in header)
-            names = checked_names(header_place, header[:n_names])
+            names = checked_names(header_location, header[:n_names])
         elif filled or (keep_empty and header and len(cells) == len(header)):
             if len(cells) != n_names:
-                _check_length(cells, header, n_names, header_place, f"{location}, line {line}")
+                _check_length(cells, header, n_names, header_location, f"{location}, line {line}")
             same = n_names > 1 and cells[0].strip() == header[0]
             if same and [cell.strip() for cell in cells[:n_names]] == header[:n_names]:
                 raise UserError(
@@ -215,12 +215,12 @@ def _layout(
 
 
 def _check_length(
-    cells: Sequence[str], header: Sequence[str], n_names: int, header_place: str, location: str
+    cells: Sequence[str], header: Sequence[str], n_names: int, header_location: str, location: str
 ) -> None:
     """Refuse a row with fewer cells than names, or with values where no column has a name."""
     beyond = [at for at, cell in enumerate(cells[n_names:], n_names + 1) if cell.strip()]
     if beyond and beyond[0] <= len(header):
-        checked_names(header_place, header[: beyond[0]])
+        checked_names(header_location, header[: beyond[0]])
     if beyond or len(cells) < n_names:
         raise UserError(
             location=location,

@@ -59,7 +59,7 @@ def symmetric(path: Path, matrix: np.ndarray) -> np.ndarray:
             found=f"the kernel values are not symmetric: {matrix[row, column]:.6g} in row "
             f"{row + 1}, column {column + 1}, and {matrix[column, row]:.6g} in row {column + 1}, "
             f"column {row + 1}",
-            expected="the same value for a pair of rows in both places",
+            expected="the same value for a pair of rows in both cells",
             remedy="compute the values again",
         )
     return (matrix + matrix.T) / 2

@@ -129,8 +129,8 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     chance = min((n_repeats + 2) / (len(labelled) + 2), 1.0)
     if binom.sf(len(found) - 1, len(unpaired), chance) >= COPY_RISK:
         return
-    places = [[table.where(row).rpartition(", ")[2] for row in pair] for pair in found[:3]]
-    examples = ", ".join(f"{row} those of {other}" for row, other in places)
+    locations = [[table.where(row).rpartition(", ")[2] for row in pair] for pair in found[:3]]
+    examples = ", ".join(f"{row} those of {other}" for row, other in locations)
     raise UserError(
         location=f"{table.location}, rows without inputs",
         found=f"{len(found)} of {len(unpaired)} rows without inputs repeat all outputs of a "

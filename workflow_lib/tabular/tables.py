@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
-"""What spreadsheets show in the place of a number that cannot be computed."""
+"""What spreadsheets show instead of a number that cannot be computed."""
 
 MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", *_ERRORS)
 """Marks of missing values in a table of the user; an empty cell is always missing."""

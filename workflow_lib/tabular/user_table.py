@@ -1,4 +1,4 @@
-"""A table of the user: named columns of numbers and texts, and the places of their cells."""
+"""A table of the user: named columns of numbers and texts, and the locations of their cells."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Table:
 
     Attributes
     ----------
-    place : str
+    location : str
         The file as the user wrote it, for messages.
     names : list of str
         Names of the columns in the order of the file, without surrounding space and in the Unicode
@@ -200,7 +200,7 @@ class Table:
         return table
 
     def where(self, row: int, name: str | None = None) -> str:
-        """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
+        """Return the location of a row (from 0), or of its cell in a column, for messages."""
         location = f"{self.location}, {self.unit} {self.lines[row]}"
         return location if name is None else f"{location}, column '{name}'"
 

@@ -51,7 +51,7 @@ class Task:
     """What an output is. Values that are given here are those of rows of numbers."""
 
     order: int
-    """Its place in lists of tasks and of measures."""
+    """Its position in lists of tasks and of measures."""
 
     description: str
     """What an output is, in the description of the key ``task``."""

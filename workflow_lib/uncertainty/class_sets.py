@@ -80,8 +80,8 @@ class ClassSets:
         order = np.argsort(certainty, kind="stable")
         shares = np.cumsum(weights[order]) / weights.sum()
         for n_groups in range(most, 0, -1):
-            places = np.searchsorted(shares, np.arange(1, n_groups) / n_groups)
-            cuts = np.unique(certainty[order][places])
+            indices = np.searchsorted(shares, np.arange(1, n_groups) / n_groups)
+            cuts = np.unique(certainty[order][indices])
             # Equally certain rows share a group: none is above a cut at the highest certainty.
             cuts = cuts[cuts < certainty.max()]
             groups = np.searchsorted(cuts, certainty)

@@ -15,8 +15,8 @@ Strimmer, Statistical Applications in Genetics and Molecular Biology 4, 2005, ta
 of a new row contains the vectors whose score is at most the conformal quantile of the scores.
 
 Scores are cross-fitted: s, h and C come from the rows of other folds. With scores from the same
-rows, regions of six to sixteen outputs calibrated on 40 rows held 51 to 89 % of simulated rows in
-the place of 90 %; cross-fitted they held 88 to 94 %. Boxes whose h_j hold each output in the share
+rows, regions of six to sixteen outputs calibrated on 40 rows held 51 to 89 % of simulated rows
+instead of 90 %; cross-fitted they held 88 to 94 %. Boxes whose h_j hold each output in the share
 of rows at which the box holds the level, the same for all outputs, were compared as well: with 40
 rows their sides are 7 to 27 % longer, since such shares lie beyond what so few rows can measure.
 """

@@ -323,8 +323,8 @@ def _normal_scores(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
     """Return knots (k,) among values (m,), and their normal scores, averaged over equal knots."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    places = (reached - 0.5 * weights[order]) / reached[-1]
-    knots = np.interp(QUANTILES, places, values[order])
+    levels = (reached - 0.5 * weights[order]) / reached[-1]
+    knots = np.interp(QUANTILES, levels, values[order])
     _, group, sizes = np.unique(knots, return_inverse=True, return_counts=True)
     return knots, (np.bincount(group, ndtri(QUANTILES)) / sizes)[group]
 

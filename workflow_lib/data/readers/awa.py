@@ -102,7 +102,7 @@ class FoundFile(NamedTuple):
     """The file, or the archive that holds it."""
 
     location: str
-    """Its place, for messages."""
+    """Its location, for messages."""
 
     name: str
     """Its path from the beginning of the pattern on."""
@@ -304,7 +304,7 @@ def find_files(
 
     They are the source with the last name in `pattern`, the files anywhere below `folder`, or those
     in the `archive` (tar or zip, by name) among `sources` or in `folder`, in only one of these
-    places. Files of a folder are sorted, those of an archive are in its order.
+    locations. Files of a folder are sorted, those of an archive are in its order.
 
     Raises UserError when there is no such file, when there are two instead of one, and for damaged
     files.
@@ -313,16 +313,16 @@ def find_files(
     unpacked = [path for path in sources if path.name == name]
     unpacked = unpacked or sorted(path for path in folder.glob(f"**/{pattern}") if path.is_file())
     packed = next((path for path in sources if path.name == archive), folder / archive)
-    places = [*(unpacked[:1] if "*" in name else unpacked)]
-    places += [packed] if packed.is_file() else []
-    if len(places) > 1:
+    locations = [*(unpacked[:1] if "*" in name else unpacked)]
+    locations += [packed] if packed.is_file() else []
+    if len(locations) > 1:
         raise UserError(
             location=f"the files of {folder}",
-            found=f"{pattern} is both in {places[0]} and in {places[1]}",
+            found=f"{pattern} is both in {locations[0]} and in {locations[1]}",
             expected="one of the two",
             remedy="remove the other, or move it away",
         )
-    if not places:
+    if not locations:
         raise UserError(
             location=f"the files of {folder}",
             found=f"there is no {pattern}, and no {archive} that holds it",
@@ -340,7 +340,7 @@ def find_files(
 def only_file(
     folder: Path, sources: Sequence[Path], archive: str, name: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the non-blank lines of the only file of this name, each with its place.
+    """Yield the non-blank lines of the only file of this name, each with its location.
 
     Raises UserError as `find_files`, and when the archive holds two files of this name.
     """

@@ -38,9 +38,9 @@ class Options(Settings):
 
     inputs: Literal["pixels", "rows", "ink", "patches"] = "pixels"
     """`pixels`: 64 numbers. `rows`: a sequence of the 8 rows of an image, vectors of 8 numbers, for
-    methods of sequences. `ink`: a bag of ink, whose 64 words are the places, and whose counts from
-    0 to 16 the ink in them, for methods of bags of words. `patches`: a bag of 36 rows, the patches
-    of 3 x 3 pixels with their places, 11 numbers each, for methods of bags of rows."""
+    methods of sequences. `ink`: a bag of ink, whose 64 words are the positions, and whose counts
+    from 0 to 16 the ink in them, for methods of bags of words. `patches`: a bag of 36 rows, the
+    patches of 3 x 3 pixels with their positions, 11 numbers each, for methods of bags of rows."""
 
 
 def kind_of_inputs(options: Options) -> str:
@@ -77,9 +77,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     elif options.inputs == "patches":
         images = pixels.reshape(-1, 8, 8)
         windows = np.lib.stride_tricks.sliding_window_view(images, (3, 3), axis=(1, 2))
-        places = np.moveaxis(np.indices((6, 6)), 0, -1).reshape(-1, 2) / 5.0
+        positions = np.moveaxis(np.indices((6, 6)), 0, -1).reshape(-1, 2) / 5.0
         patches = windows.reshape(len(images), 36, 9)
-        of_images = [np.hstack([patch, places]) for patch in patches]
+        of_images = [np.hstack([patch, positions]) for patch in patches]
         pooled, names = bags.pooled_rows(of_images)
         items = {"inputs": pooled, **bags.pack(of_images)}
     return class_dataset_tree(

@@ -342,11 +342,11 @@ def _features(
         remedy = "write the name of the video of each row of features.npy there, one per line"
         names_path = one_of(files, ["features.txt"], folder, remedy)
         names, videos, values = _features_of_array(path, names_path)
-    places: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     for index, video in enumerate(videos):
-        places.setdefault(video, []).append(index)
+        indices.setdefault(video, []).append(index)
     means = {}
-    for video, rows in places.items():
+    for video, rows in indices.items():
         # One video at a time, so that an array of frames is never in memory as a whole.
         chosen = values[rows].astype(np.float64)
         for at, column in np.argwhere(~np.isfinite(chosen)):

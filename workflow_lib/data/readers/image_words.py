@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WITHOUT_PATCH = "an image without any patch"
 
-PLACES_OF_A_PATCH = 4
+BINS_OF_A_PATCH = 4
 
 Count = Annotated[int, Strict(), Field(ge=1)]
 
@@ -31,7 +31,7 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 class Options(ImageCollection):
     """Options of the reader ``image_words``."""
 
-    patch: Annotated[int, Strict(), Field(ge=8, multiple_of=PLACES_OF_A_PATCH)] = 16
+    patch: Annotated[int, Strict(), Field(ge=8, multiple_of=BINS_OF_A_PATCH)] = 16
     """Pixels of a side of a patch, a multiple of 4."""
 
     step: Count = 8
@@ -78,12 +78,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
     values, parts, lengths, kept = [], [], [], []
     for image in open_images(path, drawn, options.members):
-        described, places = _descriptors(image, options)
+        described, own_parts = _descriptors(image, options)
         if not len(described):
             excluded[WITHOUT_PATCH] = excluded.get(WITHOUT_PATCH, 0) + 1
             continue
         values.append(quantised(described))
-        parts.append(places)
+        parts.append(own_parts)
         lengths.append(len(described))
         kept.append(image.entry)
     if not kept:
@@ -120,7 +120,7 @@ def _descriptors(image: OpenedImage, options: Options) -> tuple[np.ndarray, np.n
 
     described, positions = dense_sift(
         image.pixels,
-        (options.patch // PLACES_OF_A_PATCH,),
+        (options.patch // BINS_OF_A_PATCH,),
         options.step,
         options.longer_side,
         keep_flat=True,

@@ -120,8 +120,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     drawn = sorted(usable)
     if options.companies is not None and options.companies < len(drawn):
         random = np.random.default_rng(seed)
-        places = random.choice(len(drawn), size=options.companies, replace=False)
-        drawn = [drawn[index] for index in np.sort(places)]
+        indices = random.choice(len(drawn), size=options.companies, replace=False)
+        drawn = [drawn[index] for index in np.sort(indices)]
     excluded[NOT_DRAWN] = len(usable) - len(drawn)
     rows = [usable[company] for company in drawn]
     if len(rows) < 2:
@@ -183,7 +183,7 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every non-blank line of `path`."""
+    """Yield the location and the text of every non-blank line of `path`."""
     content = file_content(path)
     if not content.strip():
         raise wrong_source(str(path), "the file is empty", "a line for every report")

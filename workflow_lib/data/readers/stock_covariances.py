@@ -75,7 +75,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     prices = np.array([known[name].prices[np.isin(known[name].days, days)] for name in companies]).T
     before, after = options.days_before, options.days_after
     excluded = Counter(dict.fromkeys(REASONS, 0))
-    rows, outputs, places = [], [], []
+    rows, outputs, indices = [], [], []
     middles = range(before, len(days) - after, after)
     for middle in middles:
         window = prices[middle - before : middle + after + 1]
@@ -89,7 +89,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             returns = 100.0 * np.diff(window[: before + 1], axis=0) / window[:before]
             rows.append(past if options.inputs == "volatilities" else _of_returns(returns, options))
             outputs.append(future)
-            places.append((middle, middle - before, middle + after))
+            indices.append((middle, middle - before, middle + after))
     if not rows:
         raise UserError(
             location=location,
@@ -97,7 +97,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             expected=f"more than {before + after} successive days",
             remedy="check the options days_before, days_after, companies and largest_jump",
         )
-    times = np.array(days)[np.array(places)]
+    times = np.array(days)[np.array(indices)]
     names = _names(companies, options)
     return dataset_tree(
         np.array(rows),

@@ -579,7 +579,7 @@ def _inputs(
             ),
             "codes": np.column_stack(
                 [
-                    levels.places(encoded.texts[name])
+                    levels.indices(encoded.texts[name])
                     for name, (_, levels) in encoding.learned.items()
                 ]
             ),

@@ -62,7 +62,7 @@ class Encoder:
 
     def __init__(self, n_grams: Sequence[str], topics: np.ndarray, training_codes=None) -> None:
         self.n_grams, self.topics, self.training_codes = tuple(n_grams), topics, training_codes
-        self._places = {n_gram: index for index, n_gram in enumerate(self.n_grams)}
+        self._indices = {n_gram: index for index, n_gram in enumerate(self.n_grams)}
 
     @classmethod
     def fit(cls, column: TrainingColumn, seed: int = 0) -> Encoder:
@@ -76,17 +76,17 @@ class Encoder:
         fitted = cls((), np.ones((1, 0)))
         if n_different:
             fitted = cls(*_topics(texts, min(N_TOPICS, n_different), seed))
-        different, places = np.unique(levels[column.codes], return_inverse=True)
-        fitted.training_codes = fitted.apply(different)[places]
+        different, indices = np.unique(levels[column.codes], return_inverse=True)
+        fitted.training_codes = fitted.apply(different)[indices]
         return fitted
 
     def apply(self, texts: np.ndarray) -> np.ndarray:
         """Return the codes (m, k) of m texts; a text without known n-grams has the prior mode."""
         entries = [
-            (row, self._places[n_gram], count)
+            (row, self._indices[n_gram], count)
             for row, text in enumerate(texts)
             for n_gram, count in n_grams_of(text).items()
-            if n_gram in self._places
+            if n_gram in self._indices
         ]
         rows, columns, counts = np.array(entries or np.empty((0, 3)), dtype=np.int64).T
         return activations(rows, columns, counts.astype(float), self.topics, len(texts))
@@ -157,17 +157,17 @@ def activations(
     rows, counts, weights = rows[order], counts[order], topics.T[columns[order]]
     for _ in range(MAX_STEPS):
         # Only texts that still change have entries; each has a segment of them.
-        active, begins, places = np.unique(rows, return_index=True, return_inverse=True)
+        active, begins, indices = np.unique(rows, return_index=True, return_inverse=True)
         if not len(active):
             break
         current = found[active]
-        means = np.einsum("ek,ek->e", current[places], weights) + SMALLEST
+        means = np.einsum("ek,ek->e", current[indices], weights) + SMALLEST
         gains = np.add.reduceat(weights * (counts / means)[:, None], begins)
         found[active] = (shape - 1.0 + current * gains) / denominator
         change = np.linalg.norm(found[active] - current, axis=1)
         is_changing = change > TOLERANCE * np.linalg.norm(current, axis=1)
         if not is_changing.all():
-            kept = is_changing[places]
+            kept = is_changing[indices]
             rows, counts, weights = rows[kept], counts[kept], weights[kept]
     return found
 

@@ -48,7 +48,7 @@ class Encoder:
     def __init__(self, levels, codes, means, training_codes=None) -> None:
         self.levels, self.codes, self.means = tuple(levels), codes, means
         self.training_codes = training_codes
-        self._places = {level: index for index, level in enumerate(self.levels)}
+        self._indices = {level: index for index, level in enumerate(self.levels)}
 
     @classmethod
     def fit(cls, column: TrainingColumn, seed: int = 0) -> Encoder:
@@ -68,7 +68,7 @@ class Encoder:
     def apply(self, texts: np.ndarray) -> np.ndarray:
         """Return the codes (m, k) of m texts."""
         table = np.vstack([self.codes, self.means])
-        return table[[self._places.get(text, len(self.levels)) for text in texts]]
+        return table[[self._indices.get(text, len(self.levels)) for text in texts]]
 
     @property
     def labels(self) -> list[str]:

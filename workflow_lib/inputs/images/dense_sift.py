@@ -1,10 +1,10 @@
 """Local descriptors of small patches on a dense grid of an image, at several scales.
 
-A SIFT descriptor (Lowe 2004) of a patch is the histogram of its gradients over 4 x 4 places and 8
+A SIFT descriptor (Lowe 2004) of a patch is the histogram of its gradients over 4 x 4 bins and 8
 directions. On a grid no points of interest are detected, and patches are not rotated, because
 images of objects are upright (dense SIFT; Bosch, Zisserman & Munoz 2007).
 
-The weight of a gradient in a place is the product of a row weight and a column weight. All
+The weight of a gradient in a bin is the product of a row weight and a column weight. All
 histograms of a grid are therefore two products of matrices for each direction, W_y G W_x', with
 G the lengths of the gradients in that direction: exact, and far faster than patch by patch.
 """
@@ -24,11 +24,11 @@ STEP = 6
 """Pixels between neighbours of the grid."""
 
 BIN_SIZES = (6, 8, 12, 16)
-"""Pixels of a place at each scale; a patch is 4 places high and wide."""
+"""Pixels of a bin at each scale; a patch is 4 bins high and wide."""
 
-N_PLACES = 4
+N_BINS = 4
 N_DIRECTIONS = 8
-N_NUMBERS = N_PLACES**2 * N_DIRECTIONS
+N_NUMBERS = N_BINS**2 * N_DIRECTIONS
 
 # Largest number of a descriptor of unit length (Lowe 2004): strong edges depend on the light.
 MAX_SHARE = 0.2
@@ -37,8 +37,8 @@ MAX_SHARE = 0.2
 # direction is then only noise of the camera and of compression.
 MIN_GRADIENT = 0.01
 
-# A patch is first smoothed to the resolution of its places: by a standard deviation of this part of
-# a place, of which 0.5 pixels are assumed to be in the image already (Vedaldi & Fulkerson 2010).
+# A patch is first smoothed to the resolution of its bins: by a standard deviation of this part of
+# a bin, of which 0.5 pixels are assumed to be in the image already (Vedaldi & Fulkerson 2010).
 SMOOTHING = 1 / 6
 
 
@@ -53,7 +53,7 @@ def dense_sift(
 
     The image in grey is scaled so that its longer side has at most `longer_side` pixels. By default
     patches of 24, 32, 48 and 64 pixels lie on grids of 6 pixels, as many as fit in; where none
-    fits, one lies in the middle. Gradients count for the two nearest directions and places (linear
+    fits, one lies in the middle. Gradients count for the two nearest directions and bins (linear
     interpolation), with a Gaussian weight of half the width of the patch. Descriptors are scaled to
     unit length, cut at 0.2, and replaced by the square roots of the shares of their sum
     (RootSIFT: Arandjelovic & Zisserman 2012). Flat patches are left out.
@@ -64,7 +64,7 @@ def dense_sift(
     ----------
     image : uint8 array (height, width, 3)
     bin_sizes : sequence of int, default=BIN_SIZES
-        Pixels of a place at each scale, a quarter of the width of a patch.
+        Pixels of a bin at each scale, a quarter of the width of a patch.
     step : int, default=STEP
         Pixels between neighbours of the grid.
     longer_side : int or None, default=LONGER_SIDE
@@ -76,7 +76,7 @@ def dense_sift(
     Returns
     -------
     descriptors : float32 array (m, 128)
-        By row and column of the place and by direction, of unit length; m is 0 for an image of one
+        By row and column of the bin and by direction, of unit length; m is 0 for an image of one
         colour, unless flat patches are kept.
     positions : float32 array (m, 2)
         Centres of the patches from the left and from the top, from 0 to 1.
@@ -99,18 +99,18 @@ def _one_scale(
         grey = gaussian_filter(grey, np.sqrt(variance), mode="nearest")
     rows, columns = (_weights(side, bin_size, step) for side in grey.shape)
     counted = rows @ _directed_gradients(grey) @ columns.T
-    n_rows, n_columns = len(rows) // N_PLACES, len(columns) // N_PLACES
+    n_rows, n_columns = len(rows) // N_BINS, len(columns) // N_BINS
     descriptors = (
-        counted.reshape(N_DIRECTIONS, n_rows, N_PLACES, n_columns, N_PLACES)
+        counted.reshape(N_DIRECTIONS, n_rows, N_BINS, n_columns, N_BINS)
         .transpose(1, 3, 2, 4, 0)
         .reshape(-1, N_NUMBERS)
     )
     y, x = (_centres(side, bin_size, step) for side in grey.shape)
     positions = np.stack(np.meshgrid((x + 0.5) / grey.shape[1], (y + 0.5) / grey.shape[0]), axis=-1)
-    # All places of a patch together weigh about as much as this many pixels.
-    mass = rows[:N_PLACES].sum() * columns[:N_PLACES].sum()
+    # All bins of a patch together weigh about as much as this many pixels.
+    mass = rows[:N_BINS].sum() * columns[:N_BINS].sum()
     lengths = np.linalg.norm(descriptors, axis=1, keepdims=True)
-    kept = lengths[:, 0] > MIN_GRADIENT * mass / N_PLACES
+    kept = lengths[:, 0] > MIN_GRADIENT * mass / N_BINS
     shares = np.minimum(descriptors[kept] / lengths[kept], MAX_SHARE)
     roots = np.sqrt(shares / shares.sum(axis=1, keepdims=True))
     positions = positions.reshape(-1, 2).astype(np.float32)
@@ -142,18 +142,18 @@ def _directed_gradients(grey: np.ndarray) -> np.ndarray:
 
 def _centres(side: int, bin_size: int, step: int) -> np.ndarray:
     """Return the centres of the patches along a side of an image, in pixels from the first."""
-    n_patches = max(side - N_PLACES * bin_size, 0) // step + 1
+    n_patches = max(side - N_BINS * bin_size, 0) // step + 1
     return (side - 1) / 2 + step * (np.arange(n_patches) - (n_patches - 1) / 2)
 
 
 # Images of one collection have few sizes.
 @lru_cache(maxsize=256)
 def _weights(side: int, bin_size: int, step: int) -> np.ndarray:
-    """Return the weight of each pixel of a side in the places of all patches, (patches x 4, side).
-    Falls linearly from the centre of a place to those of its neighbours, times a Gaussian around
+    """Return the weight of each pixel of a side in the bins of all patches, (patches x 4, side).
+    Falls linearly from the centre of a bin to those of its neighbours, times a Gaussian around
     the centre of the patch."""
     offsets = np.arange(side) - _centres(side, bin_size, step)[:, None, None]
-    places = (np.arange(N_PLACES) - (N_PLACES - 1) / 2)[:, None]
-    linear = np.maximum(1 - np.abs(offsets / bin_size - places), 0)
-    weights = linear * np.exp(-0.5 * (offsets / (N_PLACES / 2 * bin_size)) ** 2)
+    centres = (np.arange(N_BINS) - (N_BINS - 1) / 2)[:, None]
+    linear = np.maximum(1 - np.abs(offsets / bin_size - centres), 0)
+    weights = linear * np.exp(-0.5 * (offsets / (N_BINS / 2 * bin_size)) ** 2)
     return weights.reshape(-1, side).astype(np.float32)

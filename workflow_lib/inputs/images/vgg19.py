@@ -195,7 +195,7 @@ def load_weights(network: Any, path: Path, published: Published, torch: Any) -> 
             location=str(path),
             found="there is no such file",
             expected=f"the published weights of {published.network}",
-            remedy=f"download {published.address} to this place",
+            remedy=f"download {published.address} to this path",
         )
     try:
         # Only tensors are read, because the format can otherwise run any program.

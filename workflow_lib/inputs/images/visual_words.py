@@ -50,8 +50,8 @@ class Images:
         lengths = begins[1:][rows] - begins[:-1][rows]
         self._image = np.repeat(np.arange(len(rows)), lengths)
         first = np.cumsum(lengths) - lengths
-        self._places = np.arange(lengths.sum()) + (begins[:-1][rows] - first)[self._image]
-        self._parts = np.asarray(descriptors["parts"])[self._places]
+        self._indices = np.arange(lengths.sum()) + (begins[:-1][rows] - first)[self._image]
+        self._parts = np.asarray(descriptors["parts"])[self._indices]
         self._n_rows = len(rows)
 
     def codebook(self, seed: int) -> np.ndarray:
@@ -64,9 +64,9 @@ class Images:
         """
         from sklearn.cluster import KMeans
 
-        n_drawn = min(MAX_SAMPLED, len(self._places))
-        drawn = np.random.default_rng(seed).choice(len(self._places), n_drawn, replace=False)
-        sample = self._values[self._places[np.sort(drawn)]].astype(np.float32)
+        n_drawn = min(MAX_SAMPLED, len(self._indices))
+        drawn = np.random.default_rng(seed).choice(len(self._indices), n_drawn, replace=False)
+        sample = self._values[self._indices[np.sort(drawn)]].astype(np.float32)
         n_found = len(np.unique(sample, axis=0))
         if n_found < self._n_words:
             raise ValueError(
@@ -78,11 +78,11 @@ class Images:
     def nearest(self, words: np.ndarray) -> np.ndarray:
         """Return the number (m,) of the nearest word of each descriptor, by image."""
         words = np.asarray(words, dtype=np.float32)
-        nearest = np.empty(len(self._places), dtype=np.int64)
+        nearest = np.empty(len(self._indices), dtype=np.int64)
         half_squares = (words**2).sum(axis=1) / 2
         for begin in range(0, len(nearest), BLOCK_ROWS):
             block = slice(begin, begin + BLOCK_ROWS)
-            values = self._values[self._places[block]].astype(np.float32)
+            values = self._values[self._indices[block]].astype(np.float32)
             nearest[block] = (values @ words.T - half_squares).argmax(axis=1)
         return nearest
 

@@ -3,7 +3,7 @@
 The group ``bags`` of a "dataset" artifact holds the rows of all bags, one bag after the other:
 ``values`` (m, d), of any type, ``unit`` the number that a stored 1 stands for; ``begins`` (n + 1,),
 the first row of each bag, and m; ``has_own_units``, whether each column has a unit of its own, so
-that methods scale the columns; and, where rows have a place, ``positions`` (m, 2) from 0 to 1.
+that methods scale the columns; and, where rows have a position, ``positions`` (m, 2) from 0 to 1.
 The ``inputs`` of such a dataset are `pooled_rows`, for methods that take one row of numbers.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 UNKNOWN, AFTER_THE_END = -1, -2
-"""An unknown letter, and a place after the last letter."""
+"""An unknown letter, and a position after the last letter."""
 
 
 def pack(sequences: Sequence[str], letters: str) -> dict[str, Any]:
@@ -29,16 +29,16 @@ def items_group(letters: str) -> dict[str, Any]:
 
 
 def letter_rows(sequences: Sequence[str], letters: str, length: int | None = None) -> np.ndarray:
-    """Return rows (n, length) with the place of every letter in `letters`.
+    """Return rows (n, length) with the index of every letter in `letters`.
 
     `length` is that of the longest sequence by default; longer ones are cut off after it.
     """
     length = max(map(len, sequences)) if length is None else length
     rows = np.full((len(sequences), length), float(AFTER_THE_END))
-    places = {letter: index for index, letter in enumerate(letters)}
+    indices = {letter: index for index, letter in enumerate(letters)}
     for row, sequence in zip(rows, sequences):
         kept = sequence[:length]
-        row[: len(kept)] = [places.get(letter, UNKNOWN) for letter in kept]
+        row[: len(kept)] = [indices.get(letter, UNKNOWN) for letter in kept]
     return rows
 
 

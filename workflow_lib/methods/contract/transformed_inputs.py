@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workflow_lib.core.errors import UserError, key_place
+from workflow_lib.core.errors import UserError, key_location
 from workflow_lib.core.named_class import Point, combinations, written_point
 from workflow_lib.fitting.class_selection import error_rate
 from workflow_lib.fitting.fit_data import FitData, SplitData
@@ -118,7 +118,7 @@ class OnChangedInputs(base.Method):
 
     def _refusal(self, failure: str) -> UserError:
         return UserError(
-            location=key_place(self._method_file, self.step),
+            location=key_location(self._method_file, self.step),
             found=failure,
             expected="at least one grid point that can be fitted to the inputs of every fold",
             remedy=f"change settings or grid of {self.step}, or leave the method out of the "

@@ -326,7 +326,7 @@ class LearnedInputs(PreparedRows):
 
 
 class _PreparedFeatures(NamedTuple):
-    """Learned features in the place of prepared inputs."""
+    """Learned features instead of prepared inputs."""
 
     preparation: InputPreparation
     features: Features

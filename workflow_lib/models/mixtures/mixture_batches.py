@@ -124,7 +124,7 @@ class RowReader:
         return rows
 
     def batches(self, size: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield all rows in order, at most `size` at a time, each with its place."""
+        """Yield all rows in order, at most `size` at a time, each with its slice."""
         for start in range(0, self.n_rows, size):
             stop = min(start + size, self.n_rows)
             yield slice(start, stop), self.read(start, stop)
@@ -484,13 +484,13 @@ def _log_joint_function(parameters: Parameters, covariance_type: str):
 
 
 def _full_log_joint(constants, present, means, covariances):
-    places = np.argwhere(present)
+    indices = np.argwhere(present)
     inverses, log_determinants = inverse_factors(covariances[present])
     constants = constants[present] - 0.5 * log_determinants
 
     def log_joint(values):
         joint = np.full((*present.shape, len(values)), ABSENT)
-        for component, inverse, constant in zip(places, inverses, constants):
+        for component, inverse, constant in zip(indices, inverses, constants):
             whitened = inverse @ (values[:, :-1] - means[*component]).T
             joint[*component] = constant - 0.5 * np.einsum("dn,dn->n", whitened, whitened)
         return joint.reshape(present.size, -1)

@@ -45,7 +45,7 @@ class AveragedKernels(TransformerMixin, BaseEstimator):
     safe_to_load = True
 
     needs_all_columns = True
-    """Also inputs that are constant: a transformer of items needs the place of each number."""
+    """Also inputs that are constant: a transformer of items needs the position of each number."""
 
     def __init__(self, parts: Mapping[str, str] | FeatureUnion) -> None:
         # The transformers are parameters themselves, so that their arguments can compete.

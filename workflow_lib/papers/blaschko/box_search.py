@@ -189,7 +189,7 @@ def detections(
 
 
 def _first_in_order(bounds: np.ndarray, codes: np.ndarray, n_chosen: int) -> np.ndarray:
-    """Return the places of the first sets in the order of the queue, in any order."""
+    """Return the indices of the first sets in the order of the queue, in any order."""
     if len(bounds) <= n_chosen:
         return np.arange(len(bounds))
     last = np.partition(bounds, len(bounds) - n_chosen)[len(bounds) - n_chosen]

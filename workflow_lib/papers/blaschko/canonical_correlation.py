@@ -65,7 +65,7 @@ def output_basis(
     Z : array (l, d)
         Centred outputs of the training rows.
     penalty : float
-        epsilon, at least 0; infinity maximises the covariance in the place of the correlation, and
+        epsilon, at least 0; infinity maximises the covariance instead of the correlation, and
         N' R N / epsilon = I.
     roughness : array (d, d) or None, default=None
         `output_roughness`, needed where there is a `weight`.

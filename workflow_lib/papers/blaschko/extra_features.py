@@ -26,7 +26,7 @@ class NumbersBeside(TransformerMixin, BaseEstimator):
     safe_to_load = True
 
     needs_all_columns = True
-    """Also inputs that are constant: the place of a number in a row matters."""
+    """Also inputs that are constant: the position of a number in a row matters."""
 
     def __init__(self, n_beside: int | None = None) -> None:
         self.n_beside = n_beside

@@ -10,8 +10,8 @@ and the most violated constraint is the sum over all edges whose hinge is positi
 the scores there: delta - sum_i alpha_i s_i, with coefficients alpha_i and an offset delta.
 
 With margin rescaling an edge is violated where i is before j in the order of the losses and in
-that of z = Delta + s. Let U_i be the items ranked below i, p_i the place of z_i among all items and
-w_i its place among those of the loss of i. The items that violate an edge from i less those that
+that of z = Delta + s. Let U_i be the items ranked below i, p_i the position of z_i among all items
+and w_i that among those of the loss of i. The items that violate an edge from i less those that
 violate an edge to i are then U_i - p_i + w_i: one sort, for any number of different losses.
 
 With slack rescaling the edges are those with s_j + 1 > s_i, and the two sides do not cancel. The
@@ -107,8 +107,8 @@ class PreferenceGraph:
         self._order = np.lexsort((-ranks, groups))
         self._ranks, self._losses = ranks[self._order], losses[self._order]
         # Back to items as they were passed.
-        self._place = np.argsort(self._order)
-        self._losses_of_items = self._losses[self._place]
+        self._position = np.argsort(self._order)
+        self._losses_of_items = self._losses[self._position]
         self._groups = _small(groups[self._order])
         self._sizes = np.bincount(groups)
         starts = np.cumsum(self._sizes) - self._sizes
@@ -167,19 +167,19 @@ class PreferenceGraph:
             coefficients, offset = self._slack_rescaled(scores)
         else:
             raise _wrong_choice("rescaling", rescaling, RESCALINGS)
-        return Constraint(coefficients[self._place].astype(np.float64), float(offset))
+        return Constraint(coefficients[self._position].astype(np.float64), float(offset))
 
     def _numbers_of_violated(self, scores: np.ndarray) -> np.ndarray:
         """Return by how many violated edges leave each item (n,) more than come to it."""
         # Equal sums come by descending loss: an edge whose hinge is zero is not violated.
-        order = self._by_group(_ascending(self._losses_of_items + scores, self._place))
-        places = np.arange(len(order), dtype=np.int32)
-        coefficients = np.empty_like(places)
-        coefficients[order] = places
+        order = self._by_group(_ascending(self._losses_of_items + scores, self._position))
+        positions = np.arange(len(order), dtype=np.int32)
+        coefficients = np.empty_like(positions)
+        coefficients[order] = positions
         np.subtract(self._first_tied, coefficients, out=coefficients)
         if self._tied[-1] < len(order) - 1:
             order = order[np.argsort(self._tied[order], kind="stable")]
-            coefficients[order] += places - self._first_tied
+            coefficients[order] += positions - self._first_tied
         return coefficients
 
     def _by_group(self, order: np.ndarray) -> np.ndarray:
@@ -193,7 +193,7 @@ class PreferenceGraph:
         n = len(scores)
         # Each item has two entries, its threshold s_i + 1 and its score s_i. A threshold comes
         # before equal scores: an edge whose hinge is zero is not violated.
-        order = _ascending(scores, self._place)
+        order = _ascending(scores, self._position)
         scores = scores[self._order]
         ascending = scores[order]
         merged = np.argsort(np.concatenate((ascending + 1.0, ascending)), kind="stable")
@@ -215,7 +215,7 @@ class PreferenceGraph:
             active = np.compress(is_below == (entries & 1), entries)
             below, item = active & 1, (active & 0xFFFFFFFF) >> 1
             loss = self._losses.take(item)
-            places = np.arange(len(item))
+            positions = np.arange(len(item))
             # Numbers and summed losses of the entries of each side before each entry.
             n_below = _sums(below)
             sums = _sums(np.where(below, loss, 1j * loss))
@@ -225,7 +225,7 @@ class PreferenceGraph:
             # Above: all below that come later in its graph; below: all above that come before.
             number = np.where(
                 below,
-                places + np.repeat(n_below[starts] - starts, sizes),
+                positions + np.repeat(n_below[starts] - starts, sizes),
                 np.repeat(n_below[ends], sizes),
             )
             number -= n_below[:-1]
@@ -260,11 +260,11 @@ class PreferenceGraph:
         return coefficients, offset
 
 
-def _ascending(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the places (n,), a permutation, by ascending values (n,), by place where they tie.
-    Values are rounded to as many bits as a place leaves free in 63 and sorted as one number with
-    their places. Values are looked up by place only where rounded ones are equal, because that
-    takes several times as long for more values than a processor's cache holds."""
+def _ascending(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the positions (n,), a permutation, by ascending values (n,), equal ones in order.
+    Values are rounded to as many bits as a position leaves free in 63 and sorted as one number with
+    it. They are looked up by position only where rounded ones are equal, because that takes several
+    times as long for more values than a processor's cache holds."""
     n_bits = len(values).bit_length()
     low = values.min()
     span = float(values.max()) - float(low)
@@ -275,14 +275,14 @@ def _ascending(values: np.ndarray, places: np.ndarray) -> np.ndarray:
         numbers = np.zeros(len(values))
     order = numbers.astype(np.int64)
     order <<= n_bits
-    order |= places
+    order |= positions
     order.sort()
     numbers = order >> n_bits
     order &= (1 << n_bits) - 1
     if (numbers[1:] == numbers[:-1]).any():
-        by_place = np.empty(len(values))
-        by_place[places] = values
-        ascending = by_place[order]
+        by_position = np.empty(len(values))
+        by_position[positions] = values
+        ascending = by_position[order]
         if (ascending[1:] < ascending[:-1]).any():
             # This sort is fast where few values are out of order.
             order = order[np.argsort(ascending, kind="stable")]
@@ -302,13 +302,13 @@ def _small(numbers: np.ndarray) -> np.ndarray:
 
 
 def _dense_ranks(losses: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the place (n,) of each loss among the different losses of its group, from 0."""
+    """Return the rank (n,) of each loss among the different losses of its group, from 0."""
     order = np.lexsort((losses, groups))
     is_first = np.append(True, np.diff(groups[order]) != 0)
     is_new = np.append(False, np.diff(losses[order]) != 0) & ~is_first
-    places = np.cumsum(is_new)
+    positions = np.cumsum(is_new)
     ranks = np.empty(len(losses), dtype=np.int64)
-    ranks[order] = places - places[is_first][groups[order]]
+    ranks[order] = positions - positions[is_first][groups[order]]
     return ranks
 
 

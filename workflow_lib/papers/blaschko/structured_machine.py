@@ -175,15 +175,15 @@ def fit_structured_machine(
     """
     check_choice("rescaling", rescaling, RESCALINGS)
     known = np.bincount(labels, minlength=len(losses)) > 0
-    places = np.flatnonzero(known)
+    indices = np.flatnonzero(known)
     blocks = _Blocks(
         np.ascontiguousarray(K),
-        np.searchsorted(places, labels),
-        np.asarray(losses, dtype=float)[np.ix_(places, places)],
-        np.asarray(similarity, dtype=float)[np.ix_(places, places)],
+        np.searchsorted(indices, labels),
+        np.asarray(losses, dtype=float)[np.ix_(indices, indices)],
+        np.asarray(similarity, dtype=float)[np.ix_(indices, indices)],
         cost,
         rescaling,
-        None if start is None else start[:, places],
+        None if start is None else start[:, indices],
     )
     gap, objective, passes = blocks.solve(tolerance, most_passes)
     if gap > tolerance:
@@ -192,7 +192,7 @@ def fit_structured_machine(
     found["coefficients"] = blocks.dual @ blocks.similarity
     of_all = {name: np.zeros((len(K), len(losses))) for name in found}
     for name, array in found.items():
-        of_all[name][:, places] = array
+        of_all[name][:, indices] = array
     return StructuredMachine(**of_all, known=known, gap=gap, objective=objective, passes=passes)
 
 

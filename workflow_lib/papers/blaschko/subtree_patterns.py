@@ -44,10 +44,10 @@ def pattern_counts(graphs: Sequence[Graph], patterns: Sequence[dict[int, int]]) 
     for depth, known in enumerate(patterns):
         mixed = _mixed(codes)
         codes = _mixed(mixed + ends @ mixed) if depth else mixed
-        different, places = np.unique(codes, return_inverse=True)
+        different, indices = np.unique(codes, return_inverse=True)
         columns = [known.setdefault(code, len(known)) for code in different.tolist()]
         ones = np.ones(len(codes))
-        of_nodes = np.array(columns, dtype=np.int64)[places]
+        of_nodes = np.array(columns, dtype=np.int64)[indices]
         counts.append(
             coo_array((ones, (owners, of_nodes)), shape=(len(graphs), len(known))).tocsr()
         )

@@ -45,7 +45,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     safe_to_load = True
 
     needs_all_columns = True
-    """Also inputs that are constant: the place of a number in a row matters."""
+    """Also inputs that are constant: the position of a number in a row matters."""
 
     def __init__(self, depth: int = 3) -> None:
         self.depth = depth
@@ -86,12 +86,12 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
             pattern_counts(graphs, [dict(known) for known in patterns])
             for graphs, patterns in zip(labellings, self.patterns_, strict=True)
         ]
-        start, places = 0, []
+        start, indices = 0, []
         for parts, patterns in zip(counts, self.patterns_, strict=True):
             for part, known in zip(parts, patterns, strict=True):
-                places.append(np.arange(start, start + len(known)))
+                indices.append(np.arange(start, start + len(known)))
                 start += part.shape[1]
-        coordinates = _scaled(counts)[:, np.concatenate(places)] @ self.directions_
+        coordinates = _scaled(counts)[:, np.concatenate(indices)] @ self.directions_
         rest = 1.0 - np.einsum("nm,nm->n", coordinates, coordinates)
         return np.column_stack([coordinates, np.sqrt(np.maximum(rest, 0.0))])
 

@@ -120,15 +120,15 @@ def ward_levels(vectors: np.ndarray, n_levels: int | None = None) -> np.ndarray:
     """
     from scipy.cluster.hierarchy import cut_tree, ward
 
-    different, places = np.unique(vectors, axis=0, return_inverse=True)
+    different, indices = np.unique(vectors, axis=0, return_inverse=True)
     needed = int(np.ceil(np.log2(len(different)))) + 1
     numbers = [min(2**level, len(different)) for level in range(min(needed, n_levels or needed))]
     if len(different) == 1:
         return np.zeros((len(vectors), 1), dtype=np.int64)
-    counts = np.bincount(places.ravel())
+    counts = np.bincount(indices.ravel())
     # Equal vectors are merged before all others, at the height 0.
     known = np.repeat(different, counts, axis=0)
     # From many to few: in another order cut_tree writes singletons into the wrong column.
     of_known = cut_tree(ward(known), n_clusters=numbers[::-1])[:, ::-1]
     first = np.cumsum(counts) - counts
-    return of_known[first][places.ravel()].astype(np.int64)
+    return of_known[first][indices.ravel()].astype(np.int64)

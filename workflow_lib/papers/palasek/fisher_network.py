@@ -88,7 +88,7 @@ class FisherVectorNetwork(ParameterMixin):
     in_batches : {"used", "dropped", "replaced"}, default="used"
         What becomes of the unlabelled bags of a batch once it is drawn. The others are controls for
         what unlabelled bags add: ``dropped`` leaves the same batches of labelled bags, ``replaced``
-        puts labelled ones, drawn at random, in their places, so that there are as many updates by
+        puts labelled ones, drawn at random, instead of them, so that there are as many updates by
         batches of the same size.
     refit : bool, default=False
         Whether the linear layer is at last replaced by the support vector machine on the trained
@@ -351,7 +351,7 @@ class FisherVectorNetwork(ParameterMixin):
     # Steps
 
     def _batches(self, y, of_labelled, of_unlabelled):
-        """Yield the places of the bags of every batch of an epoch."""
+        """Yield the indices of the bags of every batch of an epoch."""
         labelled, unlabelled = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
         is_mixed = self.batches == "mixed"
         order = of_labelled.permutation(len(y) if is_mixed else labelled)

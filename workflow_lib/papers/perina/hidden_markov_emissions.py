@@ -14,9 +14,10 @@ class LetterScores:
         n_states, _, n = gamma.shape
         width = self.table.shape[1] + 1
         letters = observed.letters[0].reshape(gamma.shape[1:])
-        places = (letters + width * np.arange(n)).ravel()
+        indices = (letters + width * np.arange(n)).ravel()
         counts = np.stack(
-            [np.bincount(places, weights=own.ravel(), minlength=n * width) for own in gamma], axis=1
+            [np.bincount(indices, weights=own.ravel(), minlength=n * width) for own in gamma],
+            axis=1,
         )
         return counts.reshape(n, width, n_states)[:, :-1].swapaxes(1, 2)
 

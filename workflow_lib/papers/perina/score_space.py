@@ -50,7 +50,7 @@ class ScoreSpace(ParameterMixin):
         number for each block. The other kinds have one level only.
     posterior : {"exact", "mean_field"}, default="exact"
         The distribution q. ``mean_field``: independent steps, with the least F, in which case all
-        kinds use -F in the place of log p(x). Topic models have no exact posterior and always use
+        kinds use -F instead of log p(x). Topic models have no exact posterior and always use
         their variational one.
     parametrization : {"softmax", "free"}, default="softmax"
         Of Fisher scores: in the logits of probabilities, and logarithms of variances; or in the

@@ -141,6 +141,6 @@ def read_module(path: Path) -> FigureModule:
 
 def _without_default(arguments: ast.arguments) -> list[str]:
     """Return the names of the parameters that every call must give."""
-    by_place = arguments.args[: len(arguments.args) - len(arguments.defaults)]
+    by_position = arguments.args[: len(arguments.args) - len(arguments.defaults)]
     by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return [a.arg for a in by_place] + [a.arg for a, default in by_name if default is None]
+    return [a.arg for a in by_position] + [a.arg for a, default in by_name if default is None]

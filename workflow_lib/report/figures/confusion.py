@@ -106,7 +106,7 @@ def confusion_shares(
 
 
 def component_bounds(components: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return (component, first place, place after the last) of each run of equal components."""
+    """Return (component, first index, index after the last) of each run of equal components."""
     starts = [0, *(np.flatnonzero(np.diff(components)) + 1).tolist(), len(components)]
     return [
         (int(components[first]), first, end) for first, end in zip(starts, starts[1:], strict=False)

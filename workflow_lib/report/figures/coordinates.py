@@ -59,7 +59,7 @@ def draw(
     ]
     variants = order_variants([cell.variant for cell in cells], methods)
     names = {cell.coordinate: cell.name for cell in cells}
-    places = _places(names, n_channels)
+    positions = _positions(names, n_channels)
     measured = QUANTITIES[metric]
     step = min(0.7 / len(variants), 0.1)
     appearance = {"linewidth": 1.2}
@@ -71,7 +71,7 @@ def draw(
         shift = step * (index - (len(variants) - 1) / 2)
         points = [
             (index + shift, *_mean_and_bar(found.get(coordinate), measured))
-            for coordinate, index in places
+            for coordinate, index in positions
         ]
         at, means, bars = np.array(points).T
         line = Line(
@@ -87,7 +87,7 @@ def draw(
     with applied_style():
         figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
-        _name_coordinates(axis, names, dict(places), measured.part)
+        _name_coordinates(axis, names, dict(positions), measured.part)
         axis.set_ylabel(measured.axis if measured.is_accuracy else "relative RMSE on test rows")
         training_mean = level_line(axis, "training mean", 1.0, color="#444444", linestyle=":")
         draw_panels(
@@ -101,15 +101,15 @@ def draw(
     return figure
 
 
-def _places(coordinates: Iterable[int], n_channels: int) -> list[tuple[int | None, float]]:
-    """Return (coordinate, place on the axis), channel by channel, with a None between channels."""
+def _positions(coordinates: Iterable[int], n_channels: int) -> list[tuple[int | None, float]]:
+    """Return (coordinate, position on the axis) by channel, with a None between channels."""
     ordered = sorted(coordinates, key=lambda number: (number % n_channels, number))
-    places: list[tuple[int | None, float]] = []
+    positions: list[tuple[int | None, float]] = []
     for index, number in enumerate(ordered):
         if index and number % n_channels != ordered[index - 1] % n_channels:
-            places.append((None, math.nan))
-        places.append((number, index + 0.6 * (number % n_channels)))
-    return places
+            positions.append((None, math.nan))
+        positions.append((number, index + 0.6 * (number % n_channels)))
+    return positions
 
 
 def _mean_and_bar(cell: Cell | None, measured: Quantity) -> tuple[float, float]:
@@ -121,10 +121,10 @@ def _mean_and_bar(cell: Cell | None, measured: Quantity) -> tuple[float, float]:
 
 
 def _name_coordinates(
-    axis, names: Mapping[int, str], places: Mapping[int, float], part: str
+    axis, names: Mapping[int, str], positions: Mapping[int, float], part: str
 ) -> None:
     """Write the names of few coordinates under the axis, or number many from 1."""
-    shown = sorted(names, key=places.get)
+    shown = sorted(names, key=positions.get)
     axis.set_xlabel(part)
     letters = max(44 // len(shown), 4)
     labels = [textwrap.fill(plain_name(names[number]), letters) for number in shown]
@@ -134,8 +134,8 @@ def _name_coordinates(
         every = math.ceil(len(names) / MAX_NAMES)
         labels = [str(index + 1) for index in range(0, len(shown), every)]
         shown = shown[::every]
-    axis.set_xticks([places[number] for number in shown], labels)
-    axis.set_xlim(-0.6, max(places[number] for number in names) + 0.6)
+    axis.set_xticks([positions[number] for number in shown], labels)
+    axis.set_xlim(-0.6, max(positions[number] for number in names) + 0.6)
     axis.grid(False, axis="x")
 
 

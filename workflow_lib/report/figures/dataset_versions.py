@@ -113,5 +113,5 @@ def _line(
     color, marker = STYLES[index % len(STYLES)]
     values = [points.get(size, (math.nan, math.nan)) for size in sizes]
     means, deviations = zip(*values, strict=True)
-    places = [size * shift for size in sizes]
-    return Line(label, places, means, deviations, {"color": color, "marker": marker})
+    positions = [size * shift for size in sizes]
+    return Line(label, positions, means, deviations, {"color": color, "marker": marker})

@@ -87,21 +87,21 @@ def draw(
         of_classes, _ = class_memberships(models, classes.vectors, best.n_train)
         memberships = of_classes[predicted]
     heading = _heading(title, best, memberships, are_predicted)
-    places = shown_places(best.truth[0], test, N_LINES * N_COLUMNS)
+    indices = shown_indices(best.truth[0], test, N_LINES * N_COLUMNS)
     return _draw(
-        data["images"]["thumbnails"][test[places]],
-        [classes.names[number] for number in best.truth[0][places]],
-        [classes.names[number] for number in predicted[places]],
-        None if memberships is None else np.clip(memberships[places], 0.0, 1.0),
+        data["images"]["thumbnails"][test[indices]],
+        [classes.names[number] for number in best.truth[0][indices]],
+        [classes.names[number] for number in predicted[indices]],
+        None if memberships is None else np.clip(memberships[indices], 0.0, 1.0),
         heading,
     )
 
 
-def shown_places(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[int]:
+def shown_indices(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[int]:
     """Return which test rows are drawn: at even steps through them, sorted by class and number.
 
     `labels` and `rows` (n_test,) are their classes and their numbers in the dataset. All test rows
-    are drawn where there are no more than `n_images`. Returned are places among the test rows.
+    are drawn where there are no more than `n_images`. Returned are indices among the test rows.
     """
     order = np.lexsort((rows, labels))
     n_shown = min(n_images, len(order))

@@ -10,7 +10,7 @@ import numpy as np
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.measures.metrics import means_of_observed
-from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
+from workflow_lib.report.chosen_rows import chosen_rows, error_rank, predicted_outputs
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import WIDTH, applied_style, plain_name, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
@@ -77,11 +77,11 @@ def draw(
         for name in names
     }
     reference = REFERENCE_METHOD if REFERENCE_METHOD in names else names[0]
-    places = {row: index for index, row in enumerate(test.tolist())}
+    indices = {row: index for index, row in enumerate(test.tolist())}
     rows = chosen_rows(truth, [test], [predicted[reference]], N_ROWS)
     profiles = [
         {"true": truth[row]}
-        | {method_label(name, methods): values[places[row]] for name, values in predicted.items()}
+        | {method_label(name, methods): values[indices[row]] for name, values in predicted.items()}
         for row in rows
     ]
     heading = (
@@ -149,7 +149,7 @@ def _draw(
             axis.grid(True, axis="y", which="minor", color="white", linewidth=1.2)
             axis.tick_params(which="both", length=0)
             axis.spines[:].set_visible(False)
-            location = place_of_row(index, len(profiles), decimals=2)
+            location = error_rank(index, len(profiles), decimals=2)
             appearance = {"transform": axis.transAxes, "va": "center", "fontsize": 8}
             axis.text(1.01, 0.5, f"{location}\nrow {row}", **appearance)
         _name_outputs(axes[-1], names)

@@ -110,11 +110,11 @@ def _lines(rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> list[Line]:
     """Return the line of each method; points of one training size are side by side."""
     by_method, lines = rows.groupby("method", sort=False), []
     for index, (name, found) in enumerate(by_method):
-        places = found["training_size"] * 1.035 ** (index - (len(by_method) - 1) / 2)
+        positions = found["training_size"] * 1.035 ** (index - (len(by_method) - 1) / 2)
         means, deviations = (found[column].to_list() for column in ("mean", "deviation"))
         appearance = line_style(name, methods)
         lines.append(
-            Line(method_label(name, methods), places.to_list(), means, deviations, appearance)
+            Line(method_label(name, methods), positions.to_list(), means, deviations, appearance)
         )
     return lines
 
@@ -125,7 +125,7 @@ def _empty_markers(axis, lines: Sequence[Line], rows: pd.DataFrame) -> None:
     for line, (_, found) in zip(lines, rows.groupby("method", sort=False), strict=True):
         is_open = ~(found["p_corrected"] < CORRECTED_RISK).to_numpy()
         has_dot = is_open & (found["p_student"] < STUDENT_RISK).to_numpy()
-        places, means = np.array(line.places), np.array(line.means)
+        positions, means = np.array(line.positions), np.array(line.means)
         appearance = {
             "linestyle": "",
             "color": line.appearance["color"],
@@ -133,5 +133,5 @@ def _empty_markers(axis, lines: Sequence[Line], rows: pd.DataFrame) -> None:
             "zorder": 4,
         }
         marker = {"marker": line.appearance["marker"], "markerfacecolor": "white"}
-        axis.plot(places[is_open], means[is_open], **appearance, **marker)
-        axis.plot(places[has_dot], means[has_dot], **appearance, marker=".", markersize=3)
+        axis.plot(positions[is_open], means[is_open], **appearance, **marker)
+        axis.plot(positions[has_dot], means[has_dot], **appearance, marker=".", markersize=3)

@@ -100,10 +100,10 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
         )
         heights = np.minimum(values, top)
         draw_points(axis, novelty, heights, groups, s=18, alpha=0.6, zorder=2)
-        places, medians = running_median(novelty, values)
-        if len(places) > 1:
+        positions, medians = running_median(novelty, values)
+        if len(positions) > 1:
             appearance = {"color": "#000000", "marker": "s", "markersize": 4, "zorder": 3}
-            axis.plot(places, medians, label="running median", **appearance)
+            axis.plot(positions, medians, label="running median", **appearance)
         appearance = {"color": OTHER_COLOR, "linestyle": "--", "linewidth": 1.2}
         axis.axvline(limit, label="limit of novelty", **appearance)
         if max(novelty.max(), limit) > MAX_LINEAR_NOVELTY:
@@ -146,13 +146,13 @@ def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), in_words
 
 
-def running_median(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the median place and the median value of segments of equally many rows, in order.
+def running_median(positions: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the median position and the median value of segments of equally many rows, in order.
 
     There are as many segments as have `MIN_ROWS_OF_MEDIAN` rows each, `MAX_MEDIANS` at most.
     """
-    order = np.argsort(places, kind="stable")
+    order = np.argsort(positions, kind="stable")
     n_segments = min(len(order) // MIN_ROWS_OF_MEDIAN, MAX_MEDIANS)
     segments = np.array_split(order, n_segments) if n_segments else []
-    medians = [(np.median(places[rows]), np.median(values[rows])) for rows in segments]
+    medians = [(np.median(positions[rows]), np.median(values[rows])) for rows in segments]
     return tuple(np.array(medians).reshape(-1, 2).T)

@@ -7,7 +7,7 @@ import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
+from workflow_lib.report.chosen_rows import chosen_rows, error_rank, predicted_outputs
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
@@ -127,11 +127,11 @@ def _draw_panels(
                 appearance = {"linestyle": LINES[position], "linewidth": 1.2, "markersize": 5.5}
                 appearance |= {"markeredgecolor": "white", "markeredgewidth": 0.5}
                 appearance |= {"capsize": 2, "elinewidth": 1.0, **line_style(name, methods)}
-                places = steps + shift * (position - (n_methods - 1) / 2)
+                positions = steps + shift * (position - (n_methods - 1) / 2)
                 label = method_label(name, methods)
-                axis.errorbar(places, means, yerr=deviations, label=label, **appearance)
+                axis.errorbar(positions, means, yerr=deviations, label=label, **appearance)
                 seen += [means - deviations, means + deviations]
-            title = f"{place_of_row(index, len(rows))}: row {row}, {count_of(n_splits, 'split')}"
+            title = f"{error_rank(index, len(rows))}: row {row}, {count_of(n_splits, 'split')}"
             axis.set_title(title, fontsize=9.5)
             axis.set_xlim(0.5, length + 0.5)
             axis.set_xticks(steps[:: -(-length // 12)])

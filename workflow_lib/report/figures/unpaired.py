@@ -101,8 +101,8 @@ def _lines(rows: pd.DataFrame, measured) -> list[Line]:
         appearance = {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
         label = measured.size_in_words(size)
         columns = (list(means[name]) for name in ("mean", "std"))
-        places = (np.sqrt(means.index) + index * step) ** 2
-        lines.append(Line(label, list(places), *columns, appearance))
+        positions = (np.sqrt(means.index) + index * step) ** 2
+        lines.append(Line(label, list(positions), *columns, appearance))
     return lines
 
 

@@ -289,11 +289,13 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
     with applied_style():
         figure = Figure(figsize=(WIDTH, 1.2 + 0.28 * len(found)), layout="constrained")
         axis = figure.subplots()
-        places = range(len(found))
-        axis.barh(places, found["right_percent"], color=BASE_COLOR, height=0.6)
+        positions = range(len(found))
+        axis.barh(positions, found["right_percent"], color=BASE_COLOR, height=0.6)
         appearance = {"color": ACCENT_COLOR, "alpha": 0.35, "height": 0.6}
-        axis.barh(places, 100 - found["right_percent"], left=found["right_percent"], **appearance)
-        axis.set_yticks(places, short_names(found["class"], LABEL_LETTERS))
+        axis.barh(
+            positions, 100 - found["right_percent"], left=found["right_percent"], **appearance
+        )
+        axis.set_yticks(positions, short_names(found["class"], LABEL_LETTERS))
         axis.set_ylim(len(found) - 0.4, -0.6)
         axis.set_xlim(0, 100)
         axis.grid(False, axis="y")

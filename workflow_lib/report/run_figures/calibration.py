@@ -59,7 +59,7 @@ def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequen
     shown = list(range(len(names)))
     title = f"{label}: calibration and residuals of each output"
     if len(shown) > MAX_OUTPUTS:
-        shown = [int(place) for place in np.argsort(-errors, kind="stable")[:N_WORST]]
+        shown = [int(index) for index in np.argsort(-errors, kind="stable")[:N_WORST]]
         title = f"{label}: the {N_WORST} of {len(names)} outputs with the highest relative errors"
     n_columns = min(len(shown), 4 if len(shown) > 6 else 3)
     n_lines = -(-len(shown) // n_columns)
@@ -72,8 +72,8 @@ def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequen
     }
     words = []
     headings = short_names([names[output] for output in shown], NAME_LETTERS)
-    for place, (output, heading) in enumerate(zip(shown, headings, strict=True)):
-        line, column = divmod(place, n_columns)
+    for index, (output, heading) in enumerate(zip(shown, headings, strict=True)):
+        line, column = divmod(index, n_columns)
         known = ~np.isnan(parts["truth"][:, output])
         rows, predicted = parts["rows"][known], parts["predicted"][known, output]
         residuals = parts["truth"][known, output] - predicted
@@ -145,11 +145,11 @@ def _draw_residuals(
         (sizes > top, ACCENT_COLOR, "D", "residual beyond the axis"),
     )
     draw_points(axis, predicted, np.clip(residuals, -top, top), groups, s=9, alpha=0.6, zorder=2)
-    places, medians = running_median(predicted, sizes)
-    if len(places) > 1:
+    positions, medians = running_median(predicted, sizes)
+    if len(positions) > 1:
         appearance = {"color": ACCENT_COLOR, "linewidth": 1.4, "zorder": 3}
-        axis.plot(places, medians, label="half of the rows", **appearance)
-        axis.plot(places, -medians, **appearance)
+        axis.plot(positions, medians, label="half of the rows", **appearance)
+        axis.plot(positions, -medians, **appearance)
     axis.set_ylim(-top, top)
     return spread_trend(rows, predicted, sizes)
 

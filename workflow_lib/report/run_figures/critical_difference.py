@@ -104,7 +104,7 @@ def _title(ranking: Ranking | None) -> str:
     if ranking is None:
         return "Average ranks of the methods over datasets"
     n_datasets, n_methods = ranking.ranks.shape
-    n_stand_ins = sum(bool(place.stand_in_for) for place in ranking.places)
+    n_stand_ins = sum(bool(dataset.stand_in_for) for dataset in ranking.datasets)
     title = f"Average ranks of {n_methods} methods over {count_of(n_datasets, 'dataset')}"
     if n_stand_ins == n_datasets:
         return f"{title}, all of them stand-ins"

@@ -78,16 +78,16 @@ def draw_importance(frame: pd.DataFrame, label: str, n_rows: int, n_train: int):
     with applied_style():
         figure = Figure(figsize=(WIDTH, 1.45 + 0.3 * len(shown)), layout="constrained")
         axis = figure.subplots()
-        places = np.arange(len(shown))
+        positions = np.arange(len(shown))
         faces = [BASE_COLOR if passed else "white" for passed in matters(shown)]
-        axis.barh(places, means, color=faces, edgecolor=BASE_COLOR, height=0.6, zorder=2)
-        axis.hlines(places, means - deviations, means + deviations, color="#333333", zorder=3)
-        for place, (mean, deviation) in enumerate(zip(means, shown["deviation"])):
+        axis.barh(positions, means, color=faces, edgecolor=BASE_COLOR, height=0.6, zorder=2)
+        axis.hlines(positions, means - deviations, means + deviations, color="#333333", zorder=3)
+        for position, (mean, deviation) in enumerate(zip(means, shown["deviation"])):
             text = signed_error(mean, deviation)
             where = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
             where |= {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
-            axis.annotate(text, (1, place), (9, 0), **where)
-        axis.set_yticks(places, short_names(shown["input"], LABEL_LETTERS))
+            axis.annotate(text, (1, position), (9, 0), **where)
+        axis.set_yticks(positions, short_names(shown["input"], LABEL_LETTERS))
         axis.set_ylim(len(shown) - 0.4, -0.6)
         axis.axvline(0, color="#444444", linewidth=1)
         axis.grid(False, axis="y")

@@ -187,13 +187,13 @@ def draw_best(found: pd.DataFrame):
             for text in lines:
                 write(axis, margin, y, text)
                 y += line
-            place = (margin, y - 0.06)
-            draw_box(axis, *place, whole, bar, "#eeeeee")
+            corner = (margin, y - 0.06)
+            draw_box(axis, *corner, whole, bar, "#eeeeee")
             if row.outcome and row.difference_percent < 0.0:
                 appearance = {"facecolor": BASE_COLOR if is_found else "white", "linewidth": 1.0}
                 share = -row.difference_percent / 100
                 axis.add_patch(
-                    Rectangle(place, whole * share, bar, edgecolor=BASE_COLOR, **appearance)
+                    Rectangle(corner, whole * share, bar, edgecolor=BASE_COLOR, **appearance)
                 )
             y += 2 * bar
     return figure

@@ -41,7 +41,7 @@ MAX_FOLDS = 6
 """Folds that are drawn."""
 
 PARTS = ((LEFT, 2.45), (2.85, 0.95), (4.1, RIGHT - 4.1))
-"""Place and width of the training, weak and test rows."""
+"""Position and width of the training, weak and test rows."""
 
 STEPS_TOP, GAP = 2.2, 0.2
 """Where the first step begins, and the distance between two steps."""

@@ -115,11 +115,11 @@ def row_names(data: Mapping) -> list[str]:
     n_rows = len(data["outputs"])
     stored = data.get("rows", {})
     if "line" in stored:
-        places = [f"line {line}" for line in stored["line"]]
+        locations = [f"line {line}" for line in stored["line"]]
     else:
-        places = [f"row {number}" for number in range(1, n_rows + 1)]
+        locations = [f"row {number}" for number in range(1, n_rows + 1)]
     names = json.loads(stored["name"].tobytes()) if "name" in stored else [""] * n_rows
-    return [str(name) or location for name, location in zip(names, places, strict=True)]
+    return [str(name) or location for name, location in zip(names, locations, strict=True)]
 
 
 def layout(found: pd.DataFrame, options: TableOptions) -> Layout:

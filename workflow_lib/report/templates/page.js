@@ -116,8 +116,8 @@ function makeFilter(table, number) {
   count.setAttribute("role", "status");
   count.setAttribute("aria-live", "polite");
   line.append(label, field, " ", count);
-  var place = table.closest(".wide") || table;
-  place.parentNode.insertBefore(line, place);
+  var anchor = table.closest(".wide") || table;
+  anchor.parentNode.insertBefore(line, anchor);
   field.addEventListener("input", function () {
     var words = field.value.toLowerCase().split(/\s+/).filter(Boolean), shown = 0;
     all.forEach(function (row, index) {
@@ -159,9 +159,9 @@ function makeSavable(table, number) {
   link.download = (part ? part.id : "table") + "-" + number + ".csv";
   link.href = "data:text/csv;charset=utf-8," + encodeURIComponent(csvOf(table));
   line.appendChild(link);
-  var place = table.closest(".wide") || table, notes = place.nextElementSibling;
-  if (notes && notes.classList.contains("notes")) { place = notes; }
-  place.parentNode.insertBefore(line, place.nextSibling);
+  var anchor = table.closest(".wide") || table, notes = anchor.nextElementSibling;
+  if (notes && notes.classList.contains("notes")) { anchor = notes; }
+  anchor.parentNode.insertBefore(line, anchor.nextSibling);
 }
 
 // On a narrow page the head of its column is before each sentence, and numbers break before a sign.

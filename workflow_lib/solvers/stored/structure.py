@@ -124,7 +124,7 @@ def _build_again(estimator: Any) -> Any:
 
 
 def _check_labels(estimator: Any) -> None:
-    """Require labels of neighbours that are places among the classes of their output."""
+    """Require labels of neighbours that are indices of the classes of their output."""
     classes = estimator.classes_ if isinstance(estimator.classes_, list) else [estimator.classes_]
     labels = np.reshape(estimator._y, (len(estimator._fit_X), len(classes))).T
     for each, known in zip(labels, classes):

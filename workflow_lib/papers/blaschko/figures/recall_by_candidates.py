@@ -118,8 +118,10 @@ def _lines(variants: Sequence[Variant], size: int, found, methods) -> list[Line]
             bars = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
             shift = step * (index - (len(variants) - 1) / 2)
             label = variant_label(variant._replace(components=SELECTED), methods)
-            places = np.arange(1, values.shape[1] + 1) + shift
+            positions = np.arange(1, values.shape[1] + 1) + shift
             appearance = row_style(variant, variants, methods)
             means = values.mean(axis=0)
-            lines.append(Line(label, list(places), list(means), list(bars), appearance, -means[0]))
+            lines.append(
+                Line(label, list(positions), list(means), list(bars), appearance, -means[0])
+            )
     return lines

@@ -64,7 +64,7 @@ def unpack(data: Mapping[str, Any], rows: np.ndarray | None = None) -> list[Imag
 
 
 def check(data: Mapping[str, Any]) -> None:
-    """Raise ValueError where points have no image, no word or no place in their image."""
+    """Raise ValueError where points have no image, no word or no position in their image."""
     tree, n_images = data["points"], len(data["boxes"]["sizes"])
     begins, n_points = np.asarray(tree["begins"]), len(tree["words"])
     if len(begins) != n_images + 1 or begins[0] != 0 or begins[-1] != n_points:

@@ -197,7 +197,7 @@ def _decoded(scores: np.ndarray, outputs: np.ndarray | None) -> np.ndarray:
 class Candidates:
     """The candidates of n training rows among o outputs."""
 
-    places: np.ndarray
+    indices: np.ndarray
     """Int array (n, m): output of each candidate, different ones in a row."""
 
     losses: np.ndarray
@@ -216,8 +216,8 @@ class Candidates:
         Losses (K, K), of a true class and a predicted one, are divided by the largest.
         """
         n_classes = len(losses)
-        places = np.tile(np.arange(n_classes), (len(labels), 1))
-        return cls(places, losses[labels] / max(losses.max(), 1e-300), n_classes)
+        indices = np.tile(np.arange(n_classes), (len(labels), 1))
+        return cls(indices, losses[labels] / max(losses.max(), 1e-300), n_classes)
 
     @classmethod
     def of_outputs(cls, outputs: np.ndarray, most: int) -> Candidates:
@@ -229,8 +229,8 @@ class Candidates:
         # Its own output is first, before copies of it.
         order = np.lexsort((np.arange(n) != np.arange(n)[:, None], distances), axis=1)
         chosen = np.linspace(0, n - 1, min(most, n)).round().astype(int)
-        places = order[:, chosen]
-        return cls(places, np.take_along_axis(distances, places, axis=1), n, True)
+        indices = order[:, chosen]
+        return cls(indices, np.take_along_axis(distances, indices, axis=1), n, True)
 
     def graph(
         self, preferences: str, n_preferred: int, across_rows: bool
@@ -241,7 +241,7 @@ class Candidates:
         """
         if self.is_numeric and not self.losses.any():
             return None
-        groups = np.repeat(np.arange(len(self.places)), self.places.shape[1])
+        groups = np.repeat(np.arange(len(self.indices)), self.indices.shape[1])
         return PreferenceGraph(
             self.losses.ravel(), None if across_rows else groups, preferences, n_preferred
         )
@@ -285,14 +285,14 @@ def ranked(
 
     def dual(coefficients: np.ndarray) -> np.ndarray:
         of_outputs = np.zeros((n, candidates.n_outputs))
-        of_outputs[rows, candidates.places] = coefficients.reshape(candidates.places.shape)
+        of_outputs[rows, candidates.indices] = coefficients.reshape(candidates.indices.shape)
         return of_outputs if L is None else of_outputs @ L
 
     def product(coefficients: np.ndarray) -> np.ndarray:
-        return (K @ dual(coefficients))[rows, candidates.places].ravel()
+        return (K @ dual(coefficients))[rows, candidates.indices].ravel()
 
     if graph is None:
-        none = np.zeros(candidates.places.size)
+        none = np.zeros(candidates.indices.size)
         yield from [(dual(none), Ranking(none, 0.0, 0.0, 0))] * len(costs)
         return
     machine = RankingMachine(graph, product, rescaling)

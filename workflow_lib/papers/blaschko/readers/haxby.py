@@ -41,7 +41,7 @@ class Options(Settings):
     single volume (`volumes`); those at rest are then rows too, of which all outputs are 0."""
 
     classes: Flag = False
-    """Whether the categories are classes, for `task: classes` and blocks, in the place of numeric
+    """Whether the categories are classes, for `task: classes` and blocks, instead of numeric
     outputs."""
 
 

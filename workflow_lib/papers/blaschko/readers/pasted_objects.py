@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 """The shares of the visual words of each image."""
 
-PLACES_OF_A_PATCH = 4
+BINS_OF_A_PATCH = 4
 
 Count = Annotated[int, Strict(), Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -68,7 +68,7 @@ class Options(Settings):
     """Words of the codebook."""
 
     patches: Annotated[
-        tuple[Annotated[int, Strict(), Field(ge=8, multiple_of=PLACES_OF_A_PATCH)], ...],
+        tuple[Annotated[int, Strict(), Field(ge=8, multiple_of=BINS_OF_A_PATCH)], ...],
         Field(min_length=1),
         AfterValidator(without_repeats),
     ] = (16, 32)
@@ -107,7 +107,7 @@ def kind_of_inputs(options: Options) -> str:
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row per object; `seed` draws scenes, mirror images, widths, places and codebook.
+    """Return one row per object; `seed` draws scenes, mirror images, widths, positions, codebook.
 
     ``outputs`` are the boxes (left, top, right, bottom) of the pasted objects, in pixels; each
     object is mirrored with probability 1/2. For ``inputs``, ``points`` and ``boxes`` see
@@ -203,8 +203,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     tree, rows, positions = _described(pictures, options)
     words = np.split(Images(tree, rows).nearest(codebook), tree["begins"][1:-1])
     images = [
-        ImagePoints(own, places, np.array(picture.shape[::-1]), options.n_words)
-        for own, places, picture in zip(words, positions, pictures)
+        ImagePoints(own, centres, np.array(picture.shape[::-1]), options.n_words)
+        for own, centres, picture in zip(words, positions, pictures)
     ]
     return box_dataset_tree(
         images,
@@ -227,19 +227,19 @@ def _cropped(pixels: np.ndarray, crop: Sequence[float]) -> np.ndarray:
 def _described(
     pictures: Sequence[np.ndarray], options: Options
 ) -> tuple[dict[str, Any], np.ndarray, list[np.ndarray]]:
-    """Return the descriptors of pictures for `Images`, their numbers, and the places of patches."""
+    """Return the descriptors of pictures for `Images`, their numbers, and the centres."""
     import numpy as np
 
     from workflow_lib.inputs.images.dense_sift import dense_sift
     from workflow_lib.inputs.images.visual_words import quantised
 
-    sizes = [patch // PLACES_OF_A_PATCH for patch in options.patches]
+    sizes = [patch // BINS_OF_A_PATCH for patch in options.patches]
     values, positions = [], []
     for picture in pictures:
         pixels = np.repeat(np.rint(255 * picture).astype(np.uint8)[:, :, None], 3, axis=2)
-        described, places = dense_sift(pixels, sizes, options.step, None, keep_flat=True)
+        described, centres = dense_sift(pixels, sizes, options.step, None, keep_flat=True)
         values.append(quantised(described))
-        positions.append(places)
+        positions.append(centres)
     lengths = [len(each) for each in values]
     tree = {
         "values": np.concatenate(values),

@@ -68,16 +68,16 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     column = table.named(options.smiles, "smiles")
     outputs = table.matrix([table.named(name, "outputs") for name in options.outputs])
     texts = table.strings(column).tolist()
-    places = [table.where(row, column) for row in range(table.n_rows)]
-    graphs = molecule_graphs(texts, places)
+    locations = [table.where(row, column) for row in range(table.n_rows)]
+    graphs = molecule_graphs(texts, locations)
     molecules = read_molecules(texts, options.radius, options.n_bits)
     excluded: dict[str, list[str]] = {MISSING_OUTPUT: [], REPEATED: []}
     rows, seen = [], set()
     for row, molecule in enumerate(molecules):
         if np.isnan(outputs[row]).any():
-            excluded[MISSING_OUTPUT].append(places[row])
+            excluded[MISSING_OUTPUT].append(locations[row])
         elif molecule.canonical in seen:
-            excluded[REPEATED].append(places[row])
+            excluded[REPEATED].append(locations[row])
         else:
             seen.add(molecule.canonical)
             rows.append(row)

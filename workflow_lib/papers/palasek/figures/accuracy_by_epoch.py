@@ -128,11 +128,16 @@ def _curves(
     }
 
 
-def _draw_line(axis, places: np.ndarray, accuracies: np.ndarray, appearance: Mapping) -> None:
+def _draw_line(axis, positions: np.ndarray, accuracies: np.ndarray, appearance: Mapping) -> None:
     mean = accuracies.mean(axis=0)
-    axis.plot(places, mean, **appearance)
+    axis.plot(positions, mean, **appearance)
     if len(accuracies) > 1:
         spread = accuracies.std(axis=0, ddof=1)
         axis.fill_between(
-            places, mean - spread, mean + spread, color=appearance["color"], alpha=0.15, linewidth=0
+            positions,
+            mean - spread,
+            mean + spread,
+            color=appearance["color"],
+            alpha=0.15,
+            linewidth=0,
         )

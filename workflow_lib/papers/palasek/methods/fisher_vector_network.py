@@ -118,13 +118,13 @@ class Method(base.Method):
         bags, weak = data.items, data.weak_items
         starts = []
         for fold in data.fold_numbers:
-            places = np.flatnonzero(data.folds != fold)
-            own = [bags[index] for index in places]
-            starts.append((self._start(data, own, weak), places))
+            indices = np.flatnonzero(data.folds != fold)
+            own = [bags[index] for index in indices]
+            starts.append((self._start(data, own, weak), indices))
         for point in combinations(grid):
             scores = np.empty((data.size, data.n_classes))
-            for fold, (start, places) in enumerate(starts):
-                labels, heldout = data.labels[places], np.flatnonzero(data.folds == fold)
+            for fold, (start, indices) in enumerate(starts):
+                labels, heldout = data.labels[indices], np.flatnonzero(data.folds == fold)
                 if len(np.unique(labels)) < 2:
                     # Without this fold one class is left, to which every bag then belongs.
                     scores[heldout] = one_hot(labels[:1], data.n_classes)

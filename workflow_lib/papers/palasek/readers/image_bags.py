@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WITHOUT_PATCH = "an image without any patch"
 
-PLACES_OF_A_PATCH = 4
+BINS_OF_A_PATCH = 4
 
 VGG16 = "vgg16-"
 """How the names of the layers of the network begin."""
@@ -115,7 +115,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         network, unit = Vgg16Maps(layer, Path(options.weights)), 1.0
     path = collection_path(options, sources, "image_bags")
     drawn, class_names, n_read, excluded = drawn_images(path, options, seed)
-    bags, places, kept = [], [], []
+    bags, kept_positions, kept = [], [], []
     for image in open_images(path, drawn, options.members):
         described, positions = _patches(image.pixels, options, network)
         if not len(described):
@@ -129,7 +129,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             )
             chosen.sort()
         bags.append(described[chosen])
-        places.append(positions[chosen])
+        kept_positions.append(positions[chosen])
         kept.append(image.entry)
     if not kept:
         raise wrong_source(str(path), "no image can be used", "images of at least two classes")
@@ -145,7 +145,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         location=str(path),
         rows_read=n_read,
         report={"exclusions": excluded},
-        **pack(bags, unit, places),
+        **pack(bags, unit, kept_positions),
     )
 
 
@@ -167,7 +167,7 @@ def _patches(
         return (np.empty((0, 1)), np.empty((0, 2))) if is_too_small else network.transform(pixels)
     if options.local_features == "dense-sift":
         described, positions = dense_sift(
-            pixels, (options.patch // PLACES_OF_A_PATCH,), options.step, None
+            pixels, (options.patch // BINS_OF_A_PATCH,), options.step, None
         )
         return np.rint(LARGEST * described).astype(np.uint8), positions
     height, width = pixels.shape[:2]

@@ -115,10 +115,10 @@ def draw(
 
 
 def _draw_shares(axis, shares: Shares, color: str) -> None:
-    places = np.arange(len(shares.names))[::-1]
+    positions = np.arange(len(shares.names))[::-1]
     spread = shares.weights.std(axis=0, ddof=1) if len(shares.weights) > 1 else None
     axis.barh(
-        places,
+        positions,
         shares.weights.mean(axis=0),
         xerr=spread,
         color=color,
@@ -128,14 +128,14 @@ def _draw_shares(axis, shares: Shares, color: str) -> None:
     )
     axis.plot(
         shares.columns,
-        places,
+        positions,
         linestyle="",
         marker="o",
         markersize=4,
         color="black",
         label="columns",
     )
-    axis.set_yticks(places)
+    axis.set_yticks(positions)
     axis.set_yticklabels(shares.names, fontsize=8.5)
     axis.set_xlim(left=0.0)
     axis.grid(axis="y", visible=False)

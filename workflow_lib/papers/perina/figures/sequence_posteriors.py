@@ -164,11 +164,11 @@ def _draw_areas(axis, gamma: np.ndarray, sequence: np.ndarray, letters: str | No
 
     n_steps, n_states = gamma.shape
     colors = colormaps[COLORS](np.linspace(0.0, 1.0, n_states))
-    below, places = np.zeros(n_steps), np.arange(1, n_steps + 1)
+    below, positions = np.zeros(n_steps), np.arange(1, n_steps + 1)
     for state in range(n_states):
         heights = gamma[:, state]
         axis.bar(
-            places,
+            positions,
             heights,
             width=1.0,
             bottom=below,

@@ -173,9 +173,9 @@ def mean_field(
         found = courses[-1] - free_energies < TOLERANCE * present.sum(axis=0)
         found = (found | (sweep == MAX_SWEEPS - 1)) & ~ended
         courses.append(free_energies)
-        places = found[running]
-        q[:, 0::2, found] = field.even[..., places]
-        q[:, 1::2, found] = field.odd[..., places]
+        of_running = found[running]
+        q[:, 0::2, found] = field.even[..., of_running]
+        q[:, 1::2, found] = field.odd[..., of_running]
         ended |= found
         if ended.all():
             break

@@ -46,9 +46,9 @@ class Options(Settings):
     """Letters between a half and the middle that are left out."""
 
     shortest: Annotated[Count | None, AfterValidator(not_above_length)] = None
-    """Where given, halves are cropped: of each, a part at a random place with a random length from
-    this to `length` is kept, so that neither place nor length tells the class. null (the default):
-    the whole halves."""
+    """Where given, halves are cropped: of each, a part at a random position with a random length
+    from this to `length` is kept, so that neither position nor length tells the class. null (the
+    default): the whole halves."""
 
     letters: Annotated[str, Field(min_length=2, pattern="^[A-Z]+$")] = "ACGT"
     """The known letters; small letters are the same. Others, such as N for any base, are unknown
@@ -136,7 +136,7 @@ def _groups(halves: Sequence[str]) -> list[int]:
 
 
 def _cropped(half: Record, shortest: int, generator: np.random.Generator) -> Record:
-    """Return a part of a half, with a random length and at a random place."""
+    """Return a part of a half, with a random length and at a random position."""
     whole = len(half.sequence)
     length = int(generator.integers(shortest, whole + 1))
     start = int(generator.integers(whole - length + 1))

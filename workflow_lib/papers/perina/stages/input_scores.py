@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.core.errors import UserError, key_place
+from workflow_lib.core.errors import UserError, key_location
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
@@ -71,7 +71,7 @@ def run(
                     columns = fold_space.transform(items_in(rows, items))
                 except ValueError as error:
                     raise UserError(
-                        location=f"{key_place(method_file, 'score_space')}, with {dataset}",
+                        location=f"{key_location(method_file, 'score_space')}, with {dataset}",
                         found=str(error),
                         expected="rows that have scores of this kind and level",
                         remedy="choose another level, or leave the method out of the experiment",

@@ -30,7 +30,7 @@ class CanonicalGrid(RidgeGrid):
 
     output_penalty: OutputPenalties
     """Penalties epsilon of the directions of the outputs, in units of their variance, strictly
-    increasing. 0 is none; with `.inf` directions of greatest covariance are found in the place of
+    increasing. 0 is none; with `.inf` directions of greatest covariance are found instead of
     those of greatest correlation."""
 
     output_laplacian_weight: Factors = (0.0,)
