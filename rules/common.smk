@@ -94,8 +94,8 @@ wildcard_constraints:
 def code(script, *modules):
     """Return the parameter of a rule that changes with its code, and with nothing else, a digest.
 
-    The code is the script, the adapter, and the library modules that they import. In the place of
-    a module may be a function that gives those of a job by its wildcards.
+    The code is the script, the adapter, and the library modules that they import. Instead of a
+    module, a function may give those of a job by its wildcards.
     """
     # Here, because Snakemake knows the folder of a script only while it reads the rules.
     scripts = tuple((name, script_file(name)) for name in (script, "adapter.py"))

@@ -38,7 +38,7 @@ class Splits(NamedTuple):
         return f"{name}_{self.name}" if self.members else name
 
     def path(self, path: str) -> str:
-        """Return a path or group with these splits in the place of `{split}`."""
+        """Return a path or group with these splits instead of `{split}`."""
         return path.replace("{split}", self.name)
 
     def message(self, text: str) -> str:

@@ -63,7 +63,7 @@ if not IS_MODULE:
 
         scheduler_load.install()
         terminal.data_functions[:] = [
-            lambda: run_plan.data_lines(settings.datasets, settings.places["dataset"])
+            lambda: run_plan.data_lines(settings.datasets, settings.locations["dataset"])
         ]
     try:
         check_base_file(Path(OWN_SETTINGS))

@@ -145,10 +145,10 @@ def check_inputs(snakemake) -> None:
     All such inputs are named at once, so that a user need not fix one after the other.
     """
     from workflow_lib.core.errors import UserError
-    from workflow_lib.core.file_digests import check_digest, clear_place, digest_path
+    from workflow_lib.core.file_digests import check_digest, clear_leftovers, digest_path
 
     for path in snakemake.output:
-        clear_place(path)
+        clear_leftovers(path)
     faults = []
     for path in dict.fromkeys(snakemake.input):
         try:

@@ -141,7 +141,7 @@ def install(workflow) -> bool:
             logger.removeHandler(default)
             is_listed = bool(settings.printshellcmds)
             handler = TerminalHandler(default, settings.dryrun, is_listed)
-            handler.places = places_of_copies(workflow)
+            handler.locations = storage_locations(workflow)
             logger.addHandler(handler)
             return True
     return False
@@ -167,7 +167,7 @@ class TerminalHandler(logging.Handler):
         self.default = default
         self.dry_run = dry_run
         self.lists_jobs = lists_jobs
-        self.places = "", ""
+        self.locations = "", ""
         self.planned: list[PlannedJob] = []
         self.started: dict[int, float] = {}
         self.titles: dict[int, str] = {}
@@ -258,7 +258,7 @@ class TerminalHandler(logging.Handler):
             f"{name}={value}" for name, value in record.wildcards.items()
         )
         if record.rule_name in RULES_WITH_SHOWN_LOG and record.log:
-            self.shown_logs[job] = local_path(record.log[0], *self.places)
+            self.shown_logs[job] = local_path(record.log[0], *self.locations)
         message = str(record.rule_msg or "").strip()
         self.titles[job] = message.splitlines()[0] if message else self.title(record)
         return ""
@@ -310,7 +310,7 @@ class TerminalHandler(logging.Handler):
         title = self.titles.get(job, record.rule_name)
         self.failed[job] = title
         cause = self.causes.pop(record.thread, "")
-        logs = [local_path(log, *self.places) for log in record.log]
+        logs = [local_path(log, *self.locations) for log in record.log]
         tail = next((lines for lines in map(readable_tail, logs) if lines), [])
         text = [self.line(f"FAILED {title}", job)]
         is_explained = any(line.startswith("error: ") for line in tail)
@@ -337,7 +337,7 @@ class TerminalHandler(logging.Handler):
         self.failed[group] = f"group {group}"
         text = [self.line(f"FAILED group {group} ({len(jobs)} jobs)", None)]
         for job in jobs:
-            for log in (local_path(log, *self.places) for log in job["log"]):
+            for log in (local_path(log, *self.locations) for log in job["log"]):
                 tail = readable_tail(log)
                 if any(line.startswith("error: ") for line in tail):
                     text += [*tail, f"    rule       {job['rule_name']}", f"    full log   {log}"]
@@ -376,7 +376,7 @@ class TerminalHandler(logging.Handler):
         later = file_of_later_date(message)
         if later:
             return f"error: {later}"
-        remedy = remedy_for_place(message)
+        remedy = remedy_for_system(message)
         if remedy:
             return f"error: {what_was_refused(message, name)}\n{remedy}"
         text = f"error: {without_traceback(message, name)}"
@@ -418,7 +418,7 @@ class TerminalHandler(logging.Handler):
         return "\n".join([end, *closing_lines()])
 
 
-def places_of_copies(workflow) -> tuple[str, str]:
+def storage_locations(workflow) -> tuple[str, str]:
     """Return the address that files of a storage begin with, and the folder of their copies."""
     prefix = workflow.storage_settings.default_storage_prefix
     if not workflow.storage_settings.default_storage_provider or not prefix:
@@ -557,7 +557,7 @@ def without_traceback(message: str, name: str) -> str:
         lines = list(drop_tracebacks(lines))
     lines = [line for line in lines if line.strip() not in ("", "Traceback:")]
     # A UserError says where the fault is; the line of the Snakefile that found it does not help.
-    # The name of the class alone, without a place in the Snakefile, is no help.
+    # The name of the class alone, without a line of the Snakefile, is no help.
     if len(lines) > 1 and (name in ("UserError", "WorkflowError") or lines[0] == f"{name}:"):
         head = lines.pop(0)
         if name == "WorkflowError" and " in " in head:
@@ -601,7 +601,7 @@ def file_of_later_date(message: str) -> str:
     )
 
 
-def remedy_for_place(message: str) -> str:
+def remedy_for_system(message: str) -> str:
     """Return what to do about a full disk, missing permissions or too little memory.
 
     '' where the message reports none of them.

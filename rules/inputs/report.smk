@@ -156,7 +156,7 @@ def datasets_for_report():
 
 
 def seeds_by_name():
-    """Return the seeds of the run by the place where they are used."""
+    """Return the seeds of the run by where they are used."""
     seeds = {"main": settings.run.seed}
     for experiment, values in settings.experiments.items():
         for split in settings.splits_of(experiment):

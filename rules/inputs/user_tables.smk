@@ -51,7 +51,7 @@ def own_paths(dataset):
 
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
-    location = f"{settings.places['dataset'][dataset]}, key "
+    location = f"{settings.locations['dataset'][dataset]}, key "
     return [present_file(location + key, path) for key, path in own_paths(dataset).items()]
 
 
