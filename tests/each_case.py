@@ -115,8 +115,8 @@ def in_turn(*axes: Iterable[Any]) -> list[tuple]:
 def products(axes: list[Axis]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every combination of the cases of the axes, as its name and its values."""
     for numbers in itertools.product(*(range(len(axis.cases)) for axis in axes)):
-        places = list(zip(axes, numbers, strict=True))
+        positions = list(zip(axes, numbers, strict=True))
         values = {}
-        for axis, number in places:
+        for axis, number in positions:
             values |= zip(axis.names, axis.cases[number].values, strict=True)
-        yield "-".join(axis.labels[number] for axis, number in places), values
+        yield "-".join(axis.labels[number] for axis, number in positions), values

@@ -295,7 +295,7 @@ def test_a_server_that_sends_hardly_anything_is_given_up(destination, server, mo
 
 
 @pytest.mark.parametrize("supplied", [True, False])
-def test_a_place_that_cannot_be_written_to_is_named(tmp_path, server, supplied):
+def test_a_location_that_cannot_be_written_to_is_named(tmp_path, server, supplied):
     (tmp_path / "resources").write_text("a file stands where the folder should be")
     mirrors = [put_into_mirror(tmp_path / "mirror", CONTENT)] if supplied else []
     with pytest.raises(UserError, match="could not be written .*free space"):

@@ -18,7 +18,7 @@ from workflow_lib.data.column_kinds import ROW_NAME, column_kinds
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.table.new_table import run
 from workflow_lib.table.proposed_formats import proposed_formats
-from workflow_lib.tabular.cell_texts import known_places, one_spelling
+from workflow_lib.tabular.cell_texts import known_indices, one_spelling
 from workflow_lib.tabular.dates import DAY_FIRST, MONTH_FIRST, has_short_year, is_date, moment
 from workflow_lib.tabular.row_roles import row_times
 from workflow_lib.tabular.user_table import Table
@@ -150,7 +150,7 @@ def test_one_value_has_one_spelling():
         assert one_spelling(np.array(texts, dtype=object)).tolist() == expected
     assert table_of(x=np.float32([0.1, 0.2])).strings("x").tolist() == ["0.1", "0.2"]
     known = ["TRUE", "1", "007", "x"]
-    assert known_places(["true", "1.0", "7", "X", ""], known).tolist() == [0, 1, 2, -1, -1]
+    assert known_indices(["true", "1.0", "7", "X", ""], known).tolist() == [0, 1, 2, -1, -1]
     assert set(table_of(x=[decomposed, composed]).strings("x")) == {composed}
 
 

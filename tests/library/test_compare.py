@@ -387,7 +387,7 @@ def test_tables_are_ranked_at_their_largest_size():
     extra = scores[scores["size"] == 20].assign(method="catboost")
     extra = extra.drop_duplicates(["table", "split"])
     ranking = page.ranking_of(pd.concat([scores, extra]), chosen, names)
-    assert {location.experiment: location.training_size for location in ranking.places} == {
+    assert {dataset.experiment: dataset.training_size for dataset in ranking.datasets} == {
         "edm": 50,
         "jura": 20,
         "linnerud": 10,

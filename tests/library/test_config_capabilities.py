@@ -194,7 +194,7 @@ def test_contradictory_methods_for_series_are_refused(method, model, reason):
 
 
 def keys_of(parameters: type, prefix: tuple = ()) -> dict[tuple, FieldInfo]:
-    """Return the keys of a settings class and of its blocks, by their place."""
+    """Return the keys of a settings class and of its blocks, by their location."""
     keys = {}
     for key, field in getattr(parameters, "model_fields", {}).items():
         keys |= {(*prefix, key): field} | keys_of(field.annotation, (*prefix, key))
@@ -234,7 +234,7 @@ def first_file(regressor: str) -> dict:
 
 
 def faults_of(data: dict, location: tuple, *value: object) -> list[str]:
-    """Return the faults of a file with another value at a place, or without it."""
+    """Return the faults of a file with another value at a location, or without it."""
     data = block = copy.deepcopy(data)
     for name in location[:-1]:
         block = block.setdefault(name, {})

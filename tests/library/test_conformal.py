@@ -67,7 +67,7 @@ def test_the_half_width_is_the_order_statistic(n_rows, level):
         np.testing.assert_array_equal(found, np.sort(np.abs(residuals), axis=0)[rank - 1])
 
 
-def test_the_level_is_kept_exactly_on_average_over_the_place_of_the_new_row():
+def test_the_level_is_kept_exactly_on_average_over_the_rank_of_the_new_row():
     # Of n + 1 exchangeable sizes each is the new one equally often: no sampling error is left.
     sizes = np.random.default_rng(0).exponential(size=30)
     for level in (0.5, 0.8, 0.9, 0.95):

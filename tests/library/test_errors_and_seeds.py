@@ -1,4 +1,4 @@
-"""Messages name place, fault and remedy; seeds depend on their axes and on nothing else."""
+"""Messages name location, fault and remedy; seeds depend on their axes and on nothing else."""
 
 import os
 import pickle

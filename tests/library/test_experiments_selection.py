@@ -316,7 +316,7 @@ def test_weak_selection_equals_grid_search(penalty, shared):
         pair = (alpha, alpha) if penalty == "shared" else (alpha["pi"], alpha["mu"])
         weight = round(2 * n_fold_rows * point["weak_weight"], 9)
         theirs[point["gamma"], *pair, weight] = score
-    # Grids of several shapes and orders, so that each has its optimum at another place.
+    # Grids of several shapes and orders, so that each has its optimum at another index.
     grids = [ALPHAS, ALPHAS[::-1], ALPHAS[:2], ALPHAS[1:], ALPHAS[2:]]
     for grid, order in itertools.product(grids, [weights, weights[::-1], weights[:1], weights[1:]]):
         choice = select(Y, folds, grams, weak_grams, targets, grid, order, penalty, True)

@@ -13,7 +13,7 @@ import pytest
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.file_digests import (
     check_digest,
-    clear_place,
+    clear_leftovers,
     differing_files,
     digest_path,
     main,
@@ -149,11 +149,11 @@ def test_a_file_that_the_user_replaces_is_not_refused_by_its_earlier_digest(reco
     for path in [*half_written, other]:
         path.touch()
     recorded.write_bytes(b"by hand")
-    clear_place(recorded)
+    clear_leftovers(recorded)
     assert sorted(recorded.parent.iterdir()) == sorted([other, recorded])
     check_digest(recorded)
-    clear_place(recorded)
-    clear_place(recorded.parent / "absent" / "file.csv")
+    clear_leftovers(recorded)
+    clear_leftovers(recorded.parent / "absent" / "file.csv")
 
 
 def test_files_that_differ_or_are_gone_are_listed(tmp_path, monkeypatch):

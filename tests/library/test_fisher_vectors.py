@@ -24,7 +24,7 @@ def sets():
     return [descriptors(m, seed=m) for m in (30, 1, 12)]
 
 
-def places(sets, seed=0):
+def drawn_positions(sets, seed=0):
     generator = np.random.default_rng(seed)
     return [generator.random((len(members), 2)) for members in sets]
 
@@ -155,7 +155,7 @@ def test_many_sets_together_are_described_as_each_alone(pyramid, monkeypatch):
     vectors = FisherVectors(fitted(), pyramid)
     sizes = [1, 1, 1, 0, 5, 1, 40, 16, 17, 0, 0, 3, *[1] * 70, 2]
     members = [descriptors(size, seed=index) for index, size in enumerate(sizes)]
-    positions = places(members)
+    positions = drawn_positions(members)
     expected = []
     for own, where in zip(members, positions, strict=True):
         # One descriptor after the other, summed here.
@@ -216,7 +216,7 @@ def test_rescaled_descriptors_with_a_rescaled_model_have_the_same_vectors():
 def test_vectors_have_unit_length_and_empty_sets_are_zero():
     vectors = FisherVectors(fitted(), "2x2")
     members = [*sets(), np.empty((0, 5))]
-    found = vectors.transform(members, places(members))
+    found = vectors.transform(members, drawn_positions(members))
     assert found.shape == (4, vectors.n_features) == (4, 5 * 2 * 4 * 5)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 1, 0], atol=1e-12)
     assert vectors.transform([], []).shape == (0, vectors.n_features)
@@ -231,7 +231,7 @@ def test_vectors_have_unit_length_and_empty_sets_are_zero():
 )
 def test_a_pyramid_holds_the_whole_and_then_its_regions(pyramid, region_of):
     model, members = fitted(), descriptors(60, seed=6)
-    (positions,) = places([members])
+    (positions,) = drawn_positions([members])
     positions[0] = [1.0, 1.0]
     positions[1] = [0.0, 0.0]
     region = np.array([region_of(x, y) for x, y in positions])

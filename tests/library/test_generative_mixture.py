@@ -213,7 +213,7 @@ def test_parameters_from_memberships_are_weighted_moments():
         assert model.covariances_[j] == pytest.approx(Y[j::3].var(axis=0).mean(), rel=1e-5)
 
 
-def test_empty_components_keep_their_place_and_the_overall_mean():
+def test_empty_components_keep_their_index_and_the_overall_mean():
     Y = clustered_outputs(30)
     memberships = np.eye(3)[np.array([0, 2])[np.arange(30) % 2]]
     model = GaussianMixtureModel(3).fit_from_responsibilities(Y, memberships)

@@ -343,10 +343,10 @@ def test_moments_and_sample_of_one_pass_are_those_of_all_rows(offset):
     mean, variance, sample = RowReader(Y).moments_and_sample(50, 40, np.random.default_rng(1))
     np.testing.assert_allclose(mean, Y.mean(axis=0), rtol=1e-14, atol=1e-14)
     assert variance == pytest.approx(Y.var(axis=0).mean(), rel=1e-12 if offset == 0 else 1e-8)
-    places = [int(np.flatnonzero((Y == row).all(axis=1))[0]) for row in sample]
-    assert places == sorted(set(places))
-    assert len(places) == 40
-    assert places[-1] - places[0] > 200
+    indices = [int(np.flatnonzero((Y == row).all(axis=1))[0]) for row in sample]
+    assert indices == sorted(set(indices))
+    assert len(indices) == 40
+    assert indices[-1] - indices[0] > 200
 
 
 def test_stepwise_drops_a_component_without_rows():

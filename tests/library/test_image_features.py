@@ -172,9 +172,9 @@ def test_flat_patches_may_be_kept_without_a_direction():
     assert descriptors.shape == (49, 128) and positions.shape == (49, 2)
     lengths = np.linalg.norm(descriptors, axis=1)
     np.testing.assert_allclose(lengths, np.where(lengths > 0, 1.0, 0.0), atol=1e-5)
-    found, places = dense_sift(image, (4,), step=8, longer_side=None)
+    found, centres = dense_sift(image, (4,), step=8, longer_side=None)
     np.testing.assert_array_equal(descriptors[lengths > 0], found)
-    np.testing.assert_array_equal(positions[lengths > 0], places)
+    np.testing.assert_array_equal(positions[lengths > 0], centres)
     assert 0 < len(found) < 49
 
 
@@ -196,10 +196,10 @@ def test_brightness_and_contrast_do_not_matter(every_patch):
 
 def test_a_mirrored_image_has_mirrored_descriptors():
     image = picture(61, 73, seed=10)
-    first, places = dense_sift(image, (5,))
-    second, mirrored_places = dense_sift(np.ascontiguousarray(image[:, ::-1]), (5,))
-    order = np.lexsort((-mirrored_places[:, 0], mirrored_places[:, 1]))
-    np.testing.assert_allclose(places, np.abs([1, 0] - mirrored_places[order]), atol=1e-5)
+    first, centres = dense_sift(image, (5,))
+    second, mirrored_centres = dense_sift(np.ascontiguousarray(image[:, ::-1]), (5,))
+    order = np.lexsort((-mirrored_centres[:, 0], mirrored_centres[:, 1]))
+    np.testing.assert_allclose(centres, np.abs([1, 0] - mirrored_centres[order]), atol=1e-5)
     directions = (4 - np.arange(8)) % 8
     mirrored = second[order].reshape(-1, 4, 4, 8)[:, :, ::-1][..., directions]
     np.testing.assert_allclose(first, mirrored.reshape(-1, 128), atol=1e-3)

@@ -48,7 +48,7 @@ def measured(fitted, groups, n_repeats=N_REPEATS, seed=0):
 
 def test_single_columns_have_the_importance_of_scikit_learn(fitted):
     X, Y, model = fitted
-    groups = column_groups({f"x{place}": ([place], []) for place in range(4)})
+    groups = column_groups({f"x{index}": ([index], []) for index in range(4)})
     found = measured(fitted, groups)
     assert found.shape == (4, N_REPEATS, 2)
     plain = relative_errors(Y, model.predict(X))
@@ -80,7 +80,7 @@ def test_columns_of_a_group_are_permuted_together(fitted):
 
 
 def test_batches_change_nothing(fitted, monkeypatch):
-    groups = column_groups({f"x{place}": ([place], []) for place in range(4)})
+    groups = column_groups({f"x{index}": ([index], []) for index in range(4)})
     expected = measured(fitted, groups, 3)
     monkeypatch.setattr("workflow_lib.table.importance.BATCH_NUMBERS", 1)
     np.testing.assert_array_equal(measured(fitted, groups, 3), expected)
@@ -100,7 +100,7 @@ def test_holm_is_the_step_down_of_bonferroni():
 
 
 def tree_of(plain, permuted, outputs=("y",)):
-    groups = column_groups({f"x{place}": ([place], []) for place in range(permuted.shape[1])})
+    groups = column_groups({f"x{index}": ([index], []) for index in range(permuted.shape[1])})
     return importance_tree(plain, permuted, Grouping(groups, 0.7, 0.7), outputs, 80, 20)
 
 

@@ -19,7 +19,7 @@ def frame_of(means, deviation=0.02, names=None, n_splits=5):
     return pd.DataFrame(
         {
             "output": "all outputs",
-            "input": names or [f"input {place}" for place in range(len(means))],
+            "input": names or [f"input {index}" for index in range(len(means))],
             "columns": "",
             "importance": means,
             "deviation": deviation,
@@ -96,7 +96,7 @@ def test_effects_are_the_means_over_the_splits(kind, tmp_path):
     figure = effects.draw_effects(EFFECTS[kind])
     assert len(figure.axes) == len(EFFECTS[kind])
     assert overlaps(figure) == []
-    tree = {"effects": {str(place): each for place, each in enumerate(EFFECTS[kind])}}
+    tree = {"effects": {str(index): each for index, each in enumerate(EFFECTS[kind])}}
     write_artifact(tmp_path / "importance.h5", tree, "importance")
     files = {suffix: tmp_path / f"effects.{suffix}" for suffix in ("svg", "png", "csv")}
     effects.run(tmp_path / "importance.h5", files)

@@ -50,7 +50,7 @@ def dense_rows(values) -> EncodedRows:
 
 
 def single_columns(names):
-    return column_groups({name: ([place], []) for place, name in enumerate(names)})
+    return column_groups({name: ([index], []) for index, name in enumerate(names)})
 
 
 def columns_of(grouping):
@@ -127,19 +127,19 @@ def test_channels_are_grouped_in_windows():
     assert 2 <= len(grouping.groups) <= MOST_WINDOWS and grouping.window_limit <= 0.7
     assert [name for group in grouping.groups for name in group.columns] == names
     widest = sorted(grouping.groups, key=lambda group: len(group.columns))[-2:]
-    assert {12, 42} == {place for place in (12, 42) for group in widest if place in group.inputs}
+    assert {12, 42} == {index for index in (12, 42) for group in widest if index in group.inputs}
     assert all(group.name == f"{group.columns[0]} to {group.columns[-1]}" for group in widest)
 
 
 def test_numbered_columns_without_correlation_are_no_channels():
     values = np.random.default_rng(4).normal(size=(300, 20))
-    names = [f"x{place}" for place in range(20)]
+    names = [f"x{index}" for index in range(20)]
     assert len(correlated_groups(single_columns(names), dense_rows(values)).groups) == 20
 
 
 def test_very_many_columns_make_no_more_groups_than_allowed():
     values = np.random.default_rng(5).normal(size=(40, 3500))
-    names = [f"{'abc'[place % 3]}{place * 7919 % 3500}" for place in range(3500)]
+    names = [f"{'abc'[index % 3]}{index * 7919 % 3500}" for index in range(3500)]
     grouping = correlated_groups(single_columns(names), dense_rows(values))
     assert len(grouping.groups) <= MOST_GROUPS and grouping.limit < 0.7
     assert sorted(name for group in grouping.groups for name in group.columns) == sorted(names)

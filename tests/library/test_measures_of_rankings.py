@@ -178,8 +178,8 @@ def test_recalls_are_those_of_ties_in_random_order():
     n_draws = 4000
     for _ in range(n_draws):
         order = np.lexsort((random.random((40, 6)), -scores), axis=1)
-        places = (order == labels[:, None]).argmax(axis=1)
-        found += (places[:, None] < np.arange(1, 7)).mean(axis=0) / n_draws
+        positions = (order == labels[:, None]).argmax(axis=1)
+        found += (positions[:, None] < np.arange(1, 7)).mean(axis=0) / n_draws
     np.testing.assert_allclose(recalls(labels, scores), found, atol=0.01)
     np.testing.assert_allclose(recalls(labels, np.zeros((40, 6))), np.arange(1, 7) / 6)
     distinct = random.permuted(np.tile(np.arange(6.0), (40, 1)), axis=1)

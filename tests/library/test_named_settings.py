@@ -82,7 +82,7 @@ def test_blocks_of_variants_that_are_refused(tmp_path, block, message):
     assert f"first.yaml, {message}" in str(error)
 
 
-def test_a_name_given_twice_names_both_places(example):
+def test_a_name_given_twice_names_both_locations(example):
     twice = RIDGE | {"variants": {"forest": {}, "twice": {}}}
     write(example, "methods/ridge", twice)
     write(example, "methods/weak", RIDGE | {"variants": {"twice": {}}})
@@ -96,7 +96,7 @@ def test_a_name_given_twice_names_both_places(example):
         assert location in message
 
 
-def test_faults_in_a_variant_name_its_place(example):
+def test_faults_in_a_variant_name_its_location(example):
     variants = {"narrow": {"grid": {"widht": [0.1]}}, "nested": {"variants": {"other": {}}}}
     write(example, "methods/ridge", RIDGE | {"variants": variants})
     message = message_of(example)
@@ -119,7 +119,7 @@ def test_names_of_variants_are_known_and_suggested(example):
     found = load_configuration(example, RUN | {"experiments": ["second"]})
     assert found.dataset_of("second").title == "Persons"
     assert found.methods["narrow"].plain_grid() == {"alpha": (0.1, 1.0), "width": (0.1,)}
-    assert found.places["method"] == {"narrow": "config/methods/ridge.yaml, key variants.narrow"}
+    assert found.locations["method"] == {"narrow": "config/methods/ridge.yaml, key variants.narrow"}
     after = load_configuration(example, RUN)
     assert set(after.methods_of("first")) == {*before.methods_of("first"), "narrow"}
     assert after.methods["ridge"].plain_grid() == before.methods["ridge"].plain_grid()

@@ -21,21 +21,21 @@ def test_errors_of_outputs_are_means_over_the_splits(tmp_path):
         tree[f"split-{k}"]["truth"][:, 2] = 0.1
         tree[f"split-{k}"]["reference"][2] = 0.0
     frame = output_errors(splits_of(tree), ["a", "a", "=c"])
-    for place in range(2):
+    for index in range(2):
         expected = []
         for k in range(3):
             truth, predicted = (
-                tree[f"split-{k}"][name][:, place] for name in ("truth", "predicted")
+                tree[f"split-{k}"][name][:, index] for name in ("truth", "predicted")
             )
             known = ~np.isnan(truth)
             pair = truth[known], predicted[known]
             expected.append((r2_score(*pair), root_mean_squared_error(*pair)))
         for name, values in zip(("r_squared", "rmse"), np.transpose(expected), strict=True):
-            assert frame[name][place] == pytest.approx(values.mean())
-            assert frame[f"{name}_deviation"][place] == pytest.approx(values.std(ddof=1))
+            assert frame[name][index] == pytest.approx(values.mean())
+            assert frame[f"{name}_deviation"][index] == pytest.approx(values.std(ddof=1))
         parts = [tree[f"split-{k}"] for k in range(3)]
-        ratios = [np.sqrt(part["errors"][place] / part["reference"][place]) for part in parts]
-        assert frame["relative_error"][place] == pytest.approx(np.mean(ratios))
+        ratios = [np.sqrt(part["errors"][index] / part["reference"][index]) for part in parts]
+        assert frame["relative_error"][index] == pytest.approx(np.mean(ratios))
     # A constant output has an error in its unit, but none relative to its spread.
     assert frame.loc[2, ["relative_error", "r_squared"]].isna().all()
     assert frame["rmse"][2] > 0 and list(frame["n_splits"]) == [3, 3, 0]

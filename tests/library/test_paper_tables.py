@@ -71,8 +71,8 @@ def printed_numbers(number: int) -> list[str]:
 
 def holds_in_order(longer: list[str], shorter: list[str]) -> bool:
     """Return whether `shorter` is a contiguous part of `longer`."""
-    places = range(len(longer) - len(shorter) + 1)
-    return any(longer[index : index + len(shorter)] == shorter for index in places)
+    starts = range(len(longer) - len(shorter) + 1)
+    return any(longer[index : index + len(shorter)] == shorter for index in starts)
 
 
 def plain(name: str) -> str:

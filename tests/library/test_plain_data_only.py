@@ -25,7 +25,7 @@ def sources() -> list[Path]:
 
 
 def faults(path: Path, text: str) -> Iterator[str]:
-    """Yield the places in a source file that could run code from data."""
+    """Yield the locations in a source file that could run code from data."""
     for node in ast.walk(ast.parse(text)):
         names = []
         if isinstance(node, ast.Import):

@@ -121,7 +121,7 @@ def test_plain_values_are_read_unchanged(tmp_path, protocol):
         assert found == value and type(found) is type(value)
 
 
-def test_values_that_occur_in_several_places_are_read_in_each(tmp_path):
+def test_values_that_occur_several_times_are_read_in_each(tmp_path):
     shared = ["a"]
     path = tmp_path / "shared.pkl"
     path.write_bytes(pickle.dumps([shared, shared, {"key": shared}]))

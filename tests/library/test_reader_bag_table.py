@@ -111,7 +111,7 @@ def test_three_formats_give_the_same_dataset(tmp_path):
         ("patient,ill,x_1\na,,1\nb,,2\nc,yes,3\n", {}, "1 classes can be used"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(tmp_path, text, options, reason):
+def test_what_cannot_be_read_is_refused_with_its_location(tmp_path, text, options, reason):
     with pytest.raises(UserError, match=reason):
         read(write_table(tmp_path, text), **options)
 

@@ -70,7 +70,7 @@ def refused(folder: Path, file: str | None = None, **options) -> str:
 # Rows
 
 
-def test_labelled_rows_are_kept_with_their_places_and_the_others_are_counted(tmp_path):
+def test_labelled_rows_are_kept_with_their_lines_and_the_others_are_counted(tmp_path):
     tree = stored(tmp_path, numbers=["x*"], row_name="id")
     assert tree["inputs"].shape == (N_LABELLED, 2)
     assert np.argwhere(np.isnan(tree["inputs"])).tolist() == [[3, 1]]

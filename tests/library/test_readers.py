@@ -1,4 +1,4 @@
-"""Readers return the table in the file, or name the place of the fault."""
+"""Readers return the table in the file, or name the location of the fault."""
 
 import json
 import re
@@ -135,7 +135,7 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
     }
 
 
-def test_arff_names_the_place_of_an_invalid_number(tmp_path):
+def test_arff_names_the_location_of_an_invalid_number(tmp_path):
     path = table(tmp_path, ARFF.replace("-2.5e1", "many"))
     message = refused("arff", {"targets": 2}, path)
     assert f"{path}, line 12, column 'price': 'many' is not a finite number" in message

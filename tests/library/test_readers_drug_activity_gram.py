@@ -170,7 +170,7 @@ def test_an_array_that_is_not_square(folder):
     assert "an array of the shape (0, 0)" in refused(folder)
 
 
-def test_asymmetry_is_reported_with_its_place_and_size(folder):
+def test_asymmetry_is_reported_with_its_location_and_size(folder):
     path = write_matrix(folder, changed(2, 1, 0.175))
     message = refused(folder)
     assert f"{path}: the kernel values are not symmetric: 0.125 in row 2, column 3" in message

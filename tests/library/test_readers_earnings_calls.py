@@ -264,7 +264,7 @@ def test_two_files_of_one_company(tmp_path):
     assert "a second file of prices of 'AB'" in refused(tmp_path, prices=prices)
 
 
-def test_archives_in_the_wrong_places(tmp_path):
+def test_archives_in_the_wrong_folders(tmp_path):
     calls, prices = archives(tmp_path)
     with pytest.raises(UserError, match=r"prices\.tar\.gz: no member .* MAEC_Dataset/"):
         read_dataset("earnings_calls", OPTIONS, [prices, calls], seed=0)

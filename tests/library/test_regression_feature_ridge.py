@@ -346,8 +346,8 @@ def test_rows_that_no_fold_holds_out_always_train(center):
     assert_equal(separate.solve([target] * 4, ALPHAS).weights, solutions.weights, rtol=1e-9)
     seen = np.zeros(N_ROWS, dtype=int)
     for fold, rows, predictions in separate.predictions(solutions):
-        places = np.searchsorted(together.heldout[fold], rows)
-        np.testing.assert_allclose(predictions, expected[fold][:, places], rtol=1e-9)
+        indices = np.searchsorted(together.heldout[fold], rows)
+        np.testing.assert_allclose(predictions, expected[fold][:, indices], rtol=1e-9)
         seen[rows] += 1
     assert (seen == 1).all()
     never = streamed(X, np.full(N_ROWS, -1), center)

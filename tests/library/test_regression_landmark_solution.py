@@ -289,7 +289,7 @@ def test_predictions_do_not_depend_on_blocks(preimage, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [KernelRidgeRegressor, OutputFisherRegressor])
-def test_one_warning_names_what_was_done_and_the_place_of_the_call(make):
+def test_one_warning_names_what_was_done_and_the_line_of_the_call(make):
     X, Y = regression_data(40)
     with pytest.warns(UserWarning) as caught:
         make(max_gram_rows=20, n_landmarks=10).fit(X, Y)
@@ -343,7 +343,7 @@ def test_wrong_parameters_are_named(make, parameters, message):
 
 
 @approximate
-def test_rows_that_a_kernel_refuses_are_named_by_their_place_among_all_rows(monkeypatch):
+def test_rows_that_a_kernel_refuses_are_named_by_their_index_among_all_rows(monkeypatch):
     monkeypatch.setattr(landmark_solution, "BLOCK_NUMBERS", 84)
     X, Y = positive_data(60)
     wrong = X.copy()

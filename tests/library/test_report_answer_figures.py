@@ -194,7 +194,7 @@ def test_of_many_outputs_those_from_the_easiest_to_the_hardest_are_drawn(
     if n_outputs == 5:
         assert drawn == names
     else:
-        ordered = [names[place] for place in np.argsort(errors)]
+        ordered = [names[index] for index in np.argsort(errors)]
         assert (drawn[0], drawn[-1]) == (ordered[0], ordered[-1])
         assert drawn == [name for name in ordered if name in drawn]
     assert len(figure.axes) == len(drawn) == min(n_outputs, answer.MAX_OUTPUTS)

@@ -167,8 +167,8 @@ def test_points_far_from_all_others_are_drawn_at_the_edge(tmp_path):
 
 
 def test_the_running_median_is_of_segments_of_equally_many_rows():
-    places = np.random.default_rng(0).permutation(40).astype(float)
-    at, medians = running_median(places, 100 - places)
+    positions = np.random.default_rng(0).permutation(40).astype(float)
+    at, medians = running_median(positions, 100 - positions)
     np.testing.assert_array_equal(at, [4.5, 14.5, 24.5, 34.5])
     np.testing.assert_array_equal(medians, 100 - at)
     assert len(running_median(np.arange(500.0), np.arange(500.0))[0]) == 12

@@ -16,7 +16,7 @@ from workflow_lib.report.figures.image_sheet import (
     N_LINES,
     RIGHT_MARK,
     WRONG_MARK,
-    shown_places,
+    shown_indices,
 )
 from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
 
@@ -173,15 +173,15 @@ def test_no_text_of_the_matrix_overlaps(tmp_path, n_classes, n_components):
             assert_apart(figure, group, touching=0.5)
 
 
-def test_places_are_at_even_steps_through_the_classes():
+def test_images_are_at_even_steps_through_the_classes():
     labels = np.array([1, 0, 1, 0, 2, 2])
     rows = np.array([5, 4, 3, 2, 1, 0])
-    assert shown_places(labels, rows, 10) == [3, 1, 2, 0, 5, 4]
-    assert shown_places(labels, rows, 3) == [1, 0, 4]
+    assert shown_indices(labels, rows, 10) == [3, 1, 2, 0, 5, 4]
+    assert shown_indices(labels, rows, 3) == [1, 0, 4]
     # Of as many rows in each of 24 classes, each class is shown once.
     labels = np.random.default_rng(0).permutation(np.repeat(np.arange(24), 5))
-    places = shown_places(labels, np.arange(120), 24)
-    assert labels[places].tolist() == list(range(24))
+    indices = shown_indices(labels, np.arange(120), 24)
+    assert labels[indices].tolist() == list(range(24))
 
 
 def test_images_have_their_true_and_predicted_classes(tmp_path):
@@ -190,12 +190,12 @@ def test_images_have_their_true_and_predicted_classes(tmp_path):
     data = read_artifact(paths["dataset"], "dataset")
     test = read_artifact(paths["splits"][0], "split")["test"]
     best = best_of(paths)
-    places = shown_places(best.truth[0], test, N_LINES * N_COLUMNS)
+    indices = shown_indices(best.truth[0], test, N_LINES * N_COLUMNS)
     axes = image_axes(figure)
-    assert len(axes) == len(places) == 18
+    assert len(axes) == len(indices) == 18
     texts = iter(figure.texts[1:])
     n_wrong = 0
-    for axis, index in zip(axes, places, strict=True):
+    for axis, index in zip(axes, indices, strict=True):
         np.testing.assert_array_equal(
             axis.images[0].get_array(), data["images"]["thumbnails"][test[index]]
         )
@@ -223,8 +223,8 @@ def test_bars_are_the_predicted_memberships(tmp_path):
     memberships = memberships["n-12_w-100_C-selected"]["test_memberships"]
     best = best_of(paths)
     test = read_artifact(paths["splits"][0], "split")["test"]
-    places = shown_places(best.truth[0], test, 24)
-    for axis, index in zip(bar_axes(figure), places, strict=True):
+    indices = shown_indices(best.truth[0], test, 24)
+    for axis, index in zip(bar_axes(figure), indices, strict=True):
         heights = [patch.get_height() for patch in axis.patches]
         assert heights == memberships[index].tolist()
         assert axis.get_xticklabels()[0].get_text() == str(memberships[index].argmax() + 1)
@@ -240,8 +240,8 @@ def test_bars_of_other_methods_are_those_of_the_predicted_class(tmp_path):
     memberships, _ = class_memberships(paths["models"], paths["vectors"])
     best = best_of(paths)
     test = read_artifact(paths["splits"][0], "split")["test"]
-    places = shown_places(best.truth[0], test, 24)
-    for axis, index in zip(bar_axes(figure), places, strict=True):
+    indices = shown_indices(best.truth[0], test, 24)
+    for axis, index in zip(bar_axes(figure), indices, strict=True):
         heights = [patch.get_height() for patch in axis.patches]
         np.testing.assert_allclose(heights, memberships[best.predicted[0][index]])
     assert "Bars: memberships of the predicted class in" in figure.texts[0].get_text()

@@ -55,9 +55,9 @@ def test_ranks_follow_the_errors_of_each_dataset(tmp_path):
     assert found.methods == ("ofer-gmm", "m-krr", "m-rf")
     np.testing.assert_array_equal(found.ranks, [[1, 3, 2], [3, 1, 2], [1, 2, 3]])
     np.testing.assert_allclose(found.average_ranks, [5 / 3, 2, 7 / 3])
-    assert [location.training_size for location in found.places] == [50, 50, 50]
-    assert [location.n_splits for location in found.places] == [5, 5, 5]
-    assert found.places[1].errors["ofer-gmm"] == pytest.approx(0.7)
+    assert [dataset.training_size for dataset in found.datasets] == [50, 50, 50]
+    assert [dataset.n_splits for dataset in found.datasets] == [5, 5, 5]
+    assert found.datasets[1].errors["ofer-gmm"] == pytest.approx(0.7)
 
 
 def test_methods_of_equal_rank_keep_the_order_of_the_run(tmp_path):
@@ -74,7 +74,7 @@ def test_the_largest_block_without_a_gap_is_ranked(tmp_path):
     errors["d"] = {"m-krr": 0.1, "m-rf": 0.2}
     found = rank(tmp_path, errors)
     assert set(found.methods) == {"m-krr", "m-rf", "ofer-gmm"}
-    assert [location.experiment for location in found.places] == ["a", "b", "c"]
+    assert [dataset.experiment for dataset in found.datasets] == ["a", "b", "c"]
     assert found.left_out == ("wofer-gmm",)
     assert found.unranked == ("Title of d",)
 
@@ -84,16 +84,16 @@ def test_five_datasets_take_precedence_over_more_cells(tmp_path):
     errors = {name: three(0.5, 0.4, 0.3) for name in "abcde"}
     for name in "ab":
         errors[name] |= {f"x-{number}": 0.1 * number for number in range(1, 7)}
-    assert len(rank(tmp_path, errors).places) == 5
+    assert len(rank(tmp_path, errors).datasets) == 5
     del errors["e"]
-    assert len(rank(tmp_path, errors).places) == 2
+    assert len(rank(tmp_path, errors).datasets) == 2
 
 
 def test_a_dataset_of_several_experiments_counts_once(tmp_path):
     errors = {"a": {"m-krr": 0.5, "m-rf": 0.4}} | {name: three(0.5, 0.4, 0.3) for name in "bcd"}
     shared = {"a": {"dataset": "same"}, "b": {"dataset": "same"}, "c": {"dataset": "same"}}
     found = rank(tmp_path, errors, experiments=shared)
-    assert [location.experiment for location in found.places] == ["b", "d"]
+    assert [dataset.experiment for dataset in found.datasets] == ["b", "d"]
     assert found.unranked == ()
 
 
@@ -104,7 +104,7 @@ def test_weak_rows_and_studies_are_left_out(tmp_path):
     scores = {name: read_scores(write_scores(tmp_path / f"{name}.csv", rows)) for name in "ab"}
     found = rank_methods(scores, {name: settings_of(name) for name in "ab"})
     assert found.methods == ("ofer-gmm", "m-krr", "m-rf")
-    assert found.places[0].errors["ofer-gmm"] == pytest.approx(0.3)
+    assert found.datasets[0].errors["ofer-gmm"] == pytest.approx(0.3)
     assert found.left_out == ()
 
 
@@ -119,7 +119,7 @@ def test_several_fixed_numbers_of_components_count_with_their_mean(tmp_path):
     ):
         scores = {n: read_scores(write_scores(tmp_path / "s.csv", rows + extra)) for n in "ab"}
         found = rank_methods(scores, {name: settings_of(name) for name in "ab"})
-        assert found.places[0].errors["ofer-gmm"] == pytest.approx(error)
+        assert found.datasets[0].errors["ofer-gmm"] == pytest.approx(error)
         assert found.averaged == averaged
 
 
@@ -136,7 +136,7 @@ def test_a_method_that_lacks_a_split_is_not_ranked_there(tmp_path):
     run_settings = {name: settings_of(name) for name in "ab"}
     # At the smaller size all four methods have every split.
     found = rank_methods({"a": damaged, "b": whole}, run_settings)
-    assert [location.training_size for location in found.places] == [20, 50]
+    assert [dataset.training_size for dataset in found.datasets] == [20, 50]
     at_largest = damaged[damaged["training_size"] == 50]
     assert len(rank_methods({"a": at_largest, "b": whole}, run_settings).methods) == 3
 
@@ -154,7 +154,7 @@ def test_numbers_and_classes_are_not_mixed(tmp_path):
     found = rank_methods({"a": classes, "b": classes, "c": classes, "d": numbers}, run_settings)
     assert found.is_accuracy
     assert found.methods[0] == "ofer-gmm"
-    assert (len(found.places), found.n_other_kind) == (3, 1)
+    assert (len(found.datasets), found.n_other_kind) == (3, 1)
     run_settings |= {name: settings_of(name) for name in "ab"}
     found = rank_methods({"a": numbers, "b": numbers, "c": classes, "d": numbers}, run_settings)
     assert not found.is_accuracy

@@ -310,8 +310,8 @@ def test_positions_are_rounded_because_the_layout_depends_on_addresses(tmp_path)
     other.set_aspect("equal")
     for each in (figure, outer):
         save_figure(each, tmp_path / "one.svg", tmp_path / "one.png")
-        places = [axis.get_position(original=True).extents for axis in each.axes]
-        places += [part.bbox_relative.extents for part in each.subfigs]
-        assert np.array_equal(places, np.round(places, 9))
+        positions = [axis.get_position(original=True).extents for axis in each.axes]
+        positions += [part.bbox_relative.extents for part in each.subfigs]
+        assert np.array_equal(positions, np.round(positions, 9))
         assert all(axis.get_in_layout() for axis in each.axes)
     assert above.get_position(original=True).y0 > below.get_position(original=True).y1

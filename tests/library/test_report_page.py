@@ -238,8 +238,8 @@ def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs,
     assembly.run(output=tmp_path / "report.html", contents=[contents], runs=runs, **inputs)
     text = (tmp_path / "report.html").read_text()
     assert '<a href="#table-toy-time">' in text
-    places = [text.index(f'<section id="{name}"') for name in ("summary", "one-2001", "two-2002")]
-    assert places == sorted(places) and places[-1] < text.index('<section id="where-ofer-helps"')
+    starts = [text.index(f'<section id="{name}"') for name in ("summary", "one-2001", "two-2002")]
+    assert starts == sorted(starts) and starts[-1] < text.index('<section id="where-ofer-helps"')
 
 
 def test_the_check_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):

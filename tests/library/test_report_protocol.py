@@ -51,10 +51,10 @@ def test_the_head_states_splits_and_folds():
 
 def test_test_rows_give_inputs_to_the_prediction_and_outputs_to_the_score_alone():
     figure = draw_protocol([TOY], 5)
-    places = {text.get_text(): text.get_position()[1] for text in figure.axes[0].texts}
-    assert places["inputs of test rows"] == places["3  Predict"]
-    assert places["outputs of test rows"] == places["4  Score"]
-    chips = [box for box in boxes_of(figure, TEST) if box.get_y() > places["1  Select: 5 folds"]]
+    heights = {text.get_text(): text.get_position()[1] for text in figure.axes[0].texts}
+    assert heights["inputs of test rows"] == heights["3  Predict"]
+    assert heights["outputs of test rows"] == heights["4  Score"]
+    chips = [box for box in boxes_of(figure, TEST) if box.get_y() > heights["1  Select: 5 folds"]]
     assert len(chips) == 2
 
 

@@ -219,9 +219,11 @@ def test_the_training_mean_is_a_line_where_it_is_near(tmp_path):
 def test_equal_methods_are_drawn_side_by_side(tmp_path):
     rows = [(method, "selected", 0, base_error) for method in ("m-krr", "m-rf", "ofer-gmm")]
     figure = draw_errors(tmp_path, rows)
-    places = [container.lines[0].get_xdata(orig=False) for container in figure.axes[0].containers]
-    assert np.all(np.diff(places, axis=0) > 0)
-    assert np.abs(np.array(places) - [0, 1, 2]).max() < 0.5
+    positions = [
+        container.lines[0].get_xdata(orig=False) for container in figure.axes[0].containers
+    ]
+    assert np.all(np.diff(positions, axis=0) > 0)
+    assert np.abs(np.array(positions) - [0, 1, 2]).max() < 0.5
 
 
 def test_channels_of_series_are_drawn_side_by_side(tmp_path):

@@ -47,24 +47,24 @@ def line_of(container):
     return np.array(line.get_xdata(orig=False)), np.array(line.get_ydata(orig=False))
 
 
-def tick_places(axis):
+def tick_positions(axis):
     texts = [text.get_text() for text in axis.get_xticklabels()]
     return dict(zip(texts, axis.get_xticks(), strict=True))
 
 
 def test_weights_are_at_their_logarithms_and_zero_is_separate(tmp_path):
     axis = draw(tmp_path, "weak_weight").axes[0]
-    places = tick_places(axis)
-    assert list(places) == ["0", "0.01", "10", "selected"]
-    assert places["10"] - places["0.01"] == pytest.approx(3.0)
-    assert places["0.01"] - places["0"] == pytest.approx(BREAK)
-    assert places["selected"] - places["10"] == pytest.approx(BREAK)
+    positions = tick_positions(axis)
+    assert list(positions) == ["0", "0.01", "10", "selected"]
+    assert positions["10"] - positions["0.01"] == pytest.approx(3.0)
+    assert positions["0.01"] - positions["0"] == pytest.approx(BREAK)
+    assert positions["selected"] - positions["10"] == pytest.approx(BREAK)
     (container,) = axis.containers
     found, means = line_of(container)
     gap = np.nan
     expected = [base_error, None, better_error, worse_error, None, noisy_error, None]
     np.testing.assert_allclose(means, [mean_of(error) if error else gap for error in expected])
-    at = [places["0"], gap, places["0.01"], places["10"], gap, places["selected"], gap]
+    at = [positions["0"], gap, positions["0.01"], positions["10"], gap, positions["selected"], gap]
     np.testing.assert_allclose(found, at)
 
 
@@ -78,7 +78,7 @@ def test_bars_are_one_deviation_long(tmp_path):
 
 def test_shares_are_at_their_values_and_methods_side_by_side(tmp_path):
     axis = draw(tmp_path, "weak_noise").axes[0]
-    assert tick_places(axis) == pytest.approx({"0": 0.0, "0.2": 0.2, "0.6": 0.6})
+    assert tick_positions(axis) == pytest.approx({"0": 0.0, "0.2": 0.2, "0.6": 0.6})
     ofer, weak = (line_of(container) for container in axis.containers)
     np.testing.assert_allclose(ofer[1][:2], [mean_of(worse_error), mean_of(better_error)])
     np.testing.assert_allclose(weak[1][:2], [mean_of(noisy_error), mean_of(worse_error)])
@@ -106,10 +106,10 @@ def test_the_title_says_what_was_run(tmp_path):
 def test_without_zero_the_axis_begins_with_the_first_weight(tmp_path):
     rows = [row for row in ROWS if row[-1] != "weak_weight=0"]
     axis = draw(tmp_path, "weak_weight", rows).axes[0]
-    assert list(tick_places(axis)) == ["0.01", "10", "selected"]
+    assert list(tick_positions(axis)) == ["0.01", "10", "selected"]
     only_zero = [row for row in ROWS if row[-1] not in ("weak_weight=0.01", "weak_weight=10")]
     axis = draw(tmp_path, "weak_weight", only_zero).axes[0]
-    assert list(tick_places(axis)) == ["0", "selected"]
+    assert list(tick_positions(axis)) == ["0", "selected"]
 
 
 def test_component_counts_have_different_lines(tmp_path):

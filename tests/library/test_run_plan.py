@@ -48,12 +48,12 @@ def test_missing_files_are_named_with_what_to_do(tmp_path, monkeypatch):
     names = ("first-impressions-s1", "first-impressions-s2", "linnerud", "kogan10k")
     folder = SettingsFolder(CONFIG / "datasets")
     datasets = {name: DatasetSettings.model_validate(folder.keys(name)) for name in names}
-    places = {name: f"{name}.yaml" for name in names}
-    download, empty, missing, *steps = data_lines(datasets, places)
+    locations = {name: f"{name}.yaml" for name in names}
+    download, empty, missing, *steps = data_lines(datasets, locations)
     assert download == "download    227 MB: kogan10k" and empty == ""
     assert missing == (
         "missing     first-impressions-s1, first-impressions-s2: you supply "
         "resources/first-impressions"
     )
     assert any("annotations.csv" in line for line in steps)
-    assert data_lines({"linnerud": datasets["linnerud"]}, places) == ["download    nothing"]
+    assert data_lines({"linnerud": datasets["linnerud"]}, locations) == ["download    nothing"]

@@ -32,7 +32,7 @@ def encoded(inputs):
 
 
 def values_of(function, groups, n_background=12, rows=ROWS, background=BACKGROUND, seed=0):
-    found = column_groups({str(place): (places, []) for place, places in enumerate(groups)})
+    found = column_groups({str(index): (indices, []) for index, indices in enumerate(groups)})
     return shapley_values(
         lambda rows: function(rows.inputs),
         encoded(rows),

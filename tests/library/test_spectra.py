@@ -17,8 +17,8 @@ CHANNELS = [f"x{1100 + 2 * channel}" for channel in range(60)]
 def smooth(n_rows=40, n_channels=60):
     """Return sums of three bands, shifted and stretched row by row."""
     generator = np.random.default_rng(3)
-    places = np.linspace(0, 1, n_channels)
-    bands = np.exp(-((places - np.array([[0.2], [0.5], [0.7]])) ** 2) / 0.02)
+    positions = np.linspace(0, 1, n_channels)
+    bands = np.exp(-((positions - np.array([[0.2], [0.5], [0.7]])) ** 2) / 0.02)
     rows = generator.random((n_rows, 3)) @ bands
     return generator.uniform(0.5, 2, (n_rows, 1)) * rows + generator.normal(size=(n_rows, 1))
 

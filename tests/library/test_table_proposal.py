@@ -47,7 +47,7 @@ def without(*names, n_rows=60):
     return {key: value for key, value in assay_columns(n_rows).items() if key not in names}
 
 
-def test_every_column_has_its_place(proposed):
+def test_every_column_has_a_role(proposed):
     proposal = proposed()
     assert proposal.options == {
         "file": "assay.csv",

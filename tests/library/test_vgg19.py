@@ -93,18 +93,18 @@ def published(torch, seed):
     """Return tensors with the names and shapes of the published file, and random numbers."""
     generator = torch.Generator().manual_seed(seed)
     sizes = [3, 64, 64, 128, 128, *[256] * 4, *[512] * 8]
-    places = [0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34]
+    indices = [0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34]
     state = {}
-    for location, n_before, n_after in zip(places, sizes[:-1], sizes[1:], strict=True):
-        state[f"features.{location}.weight"] = torch.randn(
+    for index, n_before, n_after in zip(indices, sizes[:-1], sizes[1:], strict=True):
+        state[f"features.{index}.weight"] = torch.randn(
             (n_after, n_before, 3, 3), generator=generator
         ) * np.sqrt(2 / 9 / n_before)
-        state[f"features.{location}.bias"] = 0.1 * torch.randn(n_after, generator=generator)
-    for location, n_before, n_after in [(0, 25088, 4096), (3, 4096, 4096), (6, 4096, 1000)]:
-        state[f"classifier.{location}.weight"] = torch.randn(
+        state[f"features.{index}.bias"] = 0.1 * torch.randn(n_after, generator=generator)
+    for index, n_before, n_after in [(0, 25088, 4096), (3, 4096, 4096), (6, 4096, 1000)]:
+        state[f"classifier.{index}.weight"] = torch.randn(
             (n_after, n_before), generator=generator
         ) * np.sqrt(2 / n_before)
-        state[f"classifier.{location}.bias"] = 0.1 * torch.randn(n_after, generator=generator)
+        state[f"classifier.{index}.bias"] = 0.1 * torch.randn(n_after, generator=generator)
     return state
 
 
@@ -121,17 +121,17 @@ def test_features_are_those_of_the_layers_written_out(weights):
     image = picture(50, 80)
     state = published(torch, 5)
     values = torch.from_numpy(network_input(image))[None]
-    for location in range(37):
-        if f"features.{location}.weight" in state:
-            kernel, bias = (state[f"features.{location}.{name}"] for name in ("weight", "bias"))
+    for index in range(37):
+        if f"features.{index}.weight" in state:
+            kernel, bias = (state[f"features.{index}.{name}"] for name in ("weight", "bias"))
             values = torch.relu(torch.nn.functional.conv2d(values, kernel, bias, padding=1))
-        elif location in (4, 9, 18, 27, 36):
+        elif index in (4, 9, 18, 27, 36):
             n_maps, side = values.shape[1], values.shape[2]
             values = values.reshape(1, n_maps, side // 2, 2, side // 2, 2).amax(dim=(3, 5))
     values = values.reshape(-1).numpy()
     assert values.shape == (25088,)
-    for location in (0, 3):
-        kernel, bias = (state[f"classifier.{location}.{name}"] for name in ("weight", "bias"))
+    for index in (0, 3):
+        kernel, bias = (state[f"classifier.{index}.{name}"] for name in ("weight", "bias"))
         values = np.maximum(kernel.numpy() @ values + bias.numpy(), 0)
     (found,) = Vgg19Features(weights, device="cpu").transform([image])
     assert values.max() > 1

@@ -25,12 +25,12 @@ SIZES = [10, 20, 50, 100]
 def test_the_share_is_swapped_at_every_size_among_its_own_rows(share, numbers):
     for seed in range(5):
         codes = np.concatenate([np.random.default_rng(seed).permutation(10) for _ in range(10)])
-        places = swapped_rows(codes, SIZES, share, seed)
+        indices = swapped_rows(codes, SIZES, share, seed)
         for size, number in zip(SIZES, numbers, strict=True):
-            np.testing.assert_array_equal(np.sort(places[:size]), np.arange(size))
-            assert (places[:size] != np.arange(size)).sum() == number
+            np.testing.assert_array_equal(np.sort(indices[:size]), np.arange(size))
+            assert (indices[:size] != np.arange(size)).sum() == number
         # Only the last of a cycle may meet a first one of its class.
-        assert (codes[places] != codes).sum() >= numbers[-1] - len(SIZES)
+        assert (codes[indices] != codes).sum() >= numbers[-1] - len(SIZES)
 
 
 def test_swaps_are_drawn_anew_by_the_seed_and_larger_shares_contain_smaller_ones():

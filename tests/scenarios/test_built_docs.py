@@ -36,13 +36,13 @@ class _Links(HTMLParser):
         super().__init__()
         self.loaded: list[str] = []
         self.linked: list[str] = []
-        self.places: set[str] = set()
+        self.anchors: set[str] = set()
         self.n_equations = 0
 
     def handle_starttag(self, tag, attributes) -> None:
         values = dict(attributes)
         if values.get("id"):
-            self.places.add(values["id"])
+            self.anchors.add(values["id"])
         if tag in ("script", "img", "iframe") and values.get("src"):
             self.loaded.append(values["src"])
         if tag == "link" and values.get("href"):
@@ -92,7 +92,7 @@ def test_built_pages_load_nothing_from_elsewhere_and_have_no_broken_links(built)
                 target = path.parent / (target or path.name)
                 assert target.exists(), f"{path.name}: {address}"
                 if location and target.suffix == ".html":
-                    assert location in links_of(target).places, f"{path.name}: {address}"
+                    assert location in links_of(target).anchors, f"{path.name}: {address}"
     for style in built.rglob("*.css"):
         assert not re.search(r"(@import|url\()[\"' ]*(https?:)?//", style.read_text())
 

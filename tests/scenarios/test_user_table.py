@@ -501,10 +501,10 @@ def test_columns_in_another_order_give_the_same_predictions(predicted, answered)
 def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path):
     folder = copy_folder(fresh, tmp_path / "run")
     random = Random(2)
-    places = {"common": (0, 24), "rare": (4, 7), "single": (9, 1)}
+    groups = {"common": (0, 24), "rare": (4, 7), "single": (9, 1)}
     rows = [
-        f"{random.gauss(location, 1):.3f},{random.gauss(-location, 1):.3f},{name}"
-        for name, (location, count) in places.items()
+        f"{random.gauss(mean, 1):.3f},{random.gauss(-mean, 1):.3f},{name}"
+        for name, (mean, count) in groups.items()
         for _ in range(count)
     ]
     (folder / "kinds.csv").write_text("\n".join(["heat,cold,kind", *rows]) + "\n")
@@ -581,8 +581,8 @@ def test_bags_of_rows_get_one_prediction_each_and_unlabelled_ones_are_learned_fr
     random = Random(4)
 
     def cells(bag: int) -> list[str]:
-        location = 2 * (bag % 2)
-        drawn = [(random.gauss(location, 1), random.gauss(-location, 1)) for _ in range(6)]
+        mean = 2 * (bag % 2)
+        drawn = [(random.gauss(mean, 1), random.gauss(-mean, 1)) for _ in range(6)]
         kind = ("well", "ill")[bag % 2] if bag < 30 else ""
         return [f"p{bag},{kind},{size:.4f},{1000 * weight:.1f}" for size, weight in drawn]
 

@@ -29,7 +29,7 @@ def flip_bit(path: Path, other: Path, in_attribute: bool) -> None:
     """Change one bit, such that most files can still be read: a number or a name differs."""
     content = bytearray(path.read_bytes())
     if path.suffix == ".h5":
-        index = _place_of_attribute(path) if in_attribute else _place_of_number(path)
+        index = _location_of_attribute(path) if in_attribute else _location_of_number(path)
     elif in_attribute:
         index = next(index for index, byte in enumerate(content) if chr(byte).isalpha())
     else:
@@ -65,21 +65,21 @@ def another_file(name: str, names: Iterable[str]) -> str:
     return min((other for other in sorted(names) if other != name), key=distance)
 
 
-def _place_of_number(path: Path) -> int:
+def _location_of_number(path: Path) -> int:
     """Return the position of the middle of the largest array in an HDF5 file."""
-    places: list[tuple[int, int]] = []
+    locations: list[tuple[int, int]] = []
 
     def note(name: str, item: h5py.Group | h5py.Dataset) -> None:
         if isinstance(item, h5py.Dataset) and item.id.get_offset() is not None:
-            places.append((item.nbytes, item.id.get_offset()))
+            locations.append((item.nbytes, item.id.get_offset()))
 
     with h5py.File(path, "r", locking=False) as file:
         file.visititems(note)
-    size, offset = max(places)
+    size, offset = max(locations)
     return offset + size // 2
 
 
-def _place_of_attribute(path: Path) -> int:
+def _location_of_attribute(path: Path) -> int:
     """Return the position of the text of the attribute ``content_digest`` in an HDF5 file."""
     with h5py.File(path, "r", locking=False) as file:
         text = file.attrs["content_digest"].item()

@@ -1,6 +1,6 @@
-"""Configurations of the smoke experiment that are wrong in one place; a number says which.
+"""Configurations of the smoke experiment that are wrong in one value; a number says which.
 
-`mutation` draws from the valid files: a file, a place in it and a change.
+`mutation` draws from the valid files: a file, a value in it and a change.
 `changed_option` draws a text for `--config` likewise.
 """
 
@@ -210,12 +210,12 @@ def changed_option(number: int) -> str:
 # What happens to a key or a value
 
 
-def _places(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
+def _values(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
     """Yield the path of every value below `tree`, and the value."""
     if isinstance(tree, dict | list):
         for key in tree if isinstance(tree, dict) else range(len(tree)):
             yield (*path, key), tree[key]
-            yield from _places(tree[key], (*path, key))
+            yield from _values(tree[key], (*path, key))
 
 
 def _at(tree: Any, path: tuple) -> Any:
@@ -232,7 +232,7 @@ def _keys(path: tuple) -> tuple[str, ...]:
 def _changed_tree(random: Random, tree: dict) -> tuple[tuple[str, ...], str, dict]:
     """Return the keys at which `tree` was changed, the change in words, and the tree."""
     tree = copy.deepcopy(tree)
-    path, value = random.choice(list(_places(tree)))
+    path, value = random.choice(list(_values(tree)))
     parent, last = _at(tree, path[:-1]), path[-1]
     keys = _keys(path)
     where = "/".join(map(str, path))
@@ -247,7 +247,7 @@ def _changed_tree(random: Random, tree: dict) -> tuple[tuple[str, ...], str, dic
         del parent[last]
         return keys, f"{where} is gone", tree
     if draw < 0.4:
-        other_path, other = random.choice(list(_places(tree)))
+        other_path, other = random.choice(list(_values(tree)))
         if path != other_path[: len(path)] and other_path != path[: len(other_path)]:
             parent[last], _at(tree, other_path[:-1])[other_path[-1]] = other, value
             change = f"{where} and {'/'.join(map(str, other_path))} are swapped"
@@ -261,7 +261,7 @@ def _changed_tree(random: Random, tree: dict) -> tuple[tuple[str, ...], str, dic
         parent[last] = random.choice([*NUMBERS, -value, float(value), str(value)])
     else:
         parent[last] = random.choice(OF_ANOTHER_KIND)
-    change = f"{where} is {str(parent[last])[:80]!r} in the place of {str(value)[:80]!r}"
+    change = f"{where} is {str(parent[last])[:80]!r} instead of {str(value)[:80]!r}"
     return keys, change, tree
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import smoke
-from places import BLOCK, mounted_disk, mounted_read_only, without_permission
+from mounts import BLOCK, mounted_disk, mounted_read_only, without_permission
 from small_run import Outcome
 from whole_results import assert_none_incomplete, assert_whole, temporary_files
 

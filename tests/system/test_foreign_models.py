@@ -61,7 +61,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
 
 
 def paths(tree: dict, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Return the places of all values and groups of a tree."""
+    """Return the paths of all values and groups of a tree."""
     found = []
     for name, value in tree.items():
         found.append((*before, name))

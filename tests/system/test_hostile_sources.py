@@ -23,7 +23,7 @@ STRANGE = str(ROOT / "tests" / "system" / "unknown_job.py")
 
 
 def assert_reported(ended: Ended, location: str) -> None:
-    """Check that the jobs ended with one error that names a place and says what to do."""
+    """Check that the jobs ended with one error that names a location and says what to do."""
     assert ended.status == 1, ended
     assert ended.error.startswith("error: "), ended.text[-2000:]
     assert "this is a defect" not in ended.error, ended.text[-2000:]

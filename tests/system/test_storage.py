@@ -52,13 +52,13 @@ def store():
         yield store
 
 
-def options(store, place: str, *more: str) -> list[str]:
-    prefix = f"s3://{store.bucket.name}/{place}"
+def options(store, folder_name: str, *more: str) -> list[str]:
+    prefix = f"s3://{store.bucket.name}/{folder_name}"
     return ["--profile", "profiles/s3", "--default-storage-prefix", prefix, *more]
 
 
-def run(folder: Path, store, place: str, *more: str):
-    return smoke.snakemake(folder, *options(store, place, *more), **store.variables())
+def run(folder: Path, store, folder_name: str, *more: str):
+    return smoke.snakemake(folder, *options(store, folder_name, *more), **store.variables())
 
 
 def planned(outcome) -> set[str]:
@@ -67,9 +67,9 @@ def planned(outcome) -> set[str]:
     return set(re.findall(r"^ *Job \d+: (.+)$", outcome.text, re.MULTILINE))
 
 
-def assert_finished(store, place: str, expected: dict[str, str], folder: Path) -> None:
+def assert_finished(store, folder_name: str, expected: dict[str, str], folder: Path) -> None:
     """Check that the results in the storage are those of a run without one, with their digests."""
-    found = store.contents(place)
+    found = store.contents(folder_name)
     made = {name for name in found if name.startswith(("results/measurements/", "resources/"))}
     files = {name for name in made if not name.endswith(SUFFIX)}
     assert {SCORES, SPLIT, FEATURES, PREDICTIONS, SOURCE} <= files
@@ -81,66 +81,66 @@ def assert_finished(store, place: str, expected: dict[str, str], folder: Path) -
 
 
 def test_a_run_and_what_is_lost_or_replaced(store, fresh, unrun, expected, tmp_path):
-    place = "run"
-    outcome = run(unrun, store, place, SCORES)
+    folder_name = "run"
+    outcome = run(unrun, store, folder_name, SCORES)
     assert outcome.status == 0, outcome.text
     assert f"{JOBS} jobs finished" in outcome.text
     assert "Storing in storage" not in outcome.text
-    assert_finished(store, place, expected, unrun)
+    assert_finished(store, folder_name, expected, unrun)
     assert len(store.requests) < REQUESTS_PER_JOB * JOBS
     # On another machine, which has nothing but what is in the storage, everything is there.
     other = smoke.copy_of(fresh, tmp_path / "other")
-    outcome = run(other, store, place, SCORES)
+    outcome = run(other, store, folder_name, SCORES)
     assert outcome.status == 0 and "Nothing to be done" in outcome.text, outcome.text
 
     # What was lost is made again, from copies of what it is made from.
     for lost in (FEATURES, str(digest_path(SCORES))):
-        store.remove(f"{place}/{lost}")
-    outcome = run(other, store, place, SCORES, FEATURES)
+        store.remove(f"{folder_name}/{lost}")
+    outcome = run(other, store, folder_name, SCORES, FEATURES)
     assert outcome.status == 0, outcome.text
     assert "features" in outcome.text and "split measurements" not in outcome.text
-    assert_finished(store, place, expected, other)
+    assert_finished(store, folder_name, expected, other)
 
     # What was replaced is refused, until it is removed.
-    content = store.contents(place)[SPLIT]
-    store.put(f"{place}/{SPLIT}", content[:-1] + bytes([content[-1] ^ 1]))
-    outcome = run(other, store, place, SCORES)
+    content = store.contents(folder_name)[SPLIT]
+    store.put(f"{folder_name}/{SPLIT}", content[:-1] + bytes([content[-1] ^ 1]))
+    outcome = run(other, store, folder_name, SCORES)
     assert outcome.status == 1, outcome.text
     assert f"{SPLIT}: the file differs from its digest" in outcome.text
     assert "remove the file of this path from the storage" in outcome.text
     assert "Traceback" not in outcome.text
-    store.remove(f"{place}/{SPLIT}")
-    outcome = run(other, store, place, SCORES, SPLIT, FEATURES)
+    store.remove(f"{folder_name}/{SPLIT}")
+    outcome = run(other, store, folder_name, SCORES, SPLIT, FEATURES)
     assert outcome.status == 0, outcome.text
-    assert_finished(store, place, expected, other)
+    assert_finished(store, folder_name, expected, other)
 
 
 def test_an_upload_that_fails_leaves_no_result(store, unrun, expected, monkeypatch):
-    place = "refused"
-    monkeypatch.setattr(store, "fails", f"PUT .*/{place}/{FEATURES}")
-    outcome = run(unrun, store, place, "--storage-s3-retries", "1", SCORES)
+    folder_name = "refused"
+    monkeypatch.setattr(store, "fails", f"PUT .*/{folder_name}/{FEATURES}")
+    outcome = run(unrun, store, folder_name, "--storage-s3-retries", "1", SCORES)
     assert outcome.status == 1, outcome.text
-    assert FEATURES not in store.contents(place)
+    assert FEATURES not in store.contents(folder_name)
     monkeypatch.undo()
-    outcome = run(unrun, store, place, SCORES)
+    outcome = run(unrun, store, folder_name, SCORES)
     assert outcome.status == 0, outcome.text
-    assert_finished(store, place, expected, unrun)
+    assert_finished(store, folder_name, expected, unrun)
 
 
 def test_a_run_killed_during_an_upload_is_resumed(store, unrun, expected, monkeypatch):
-    place = "killed"
-    monkeypatch.setattr(store, "holds", f"PUT .*/{place}/{PREDICTIONS}")
-    words = options(store, place, SCORES)
+    folder_name = "killed"
+    monkeypatch.setattr(store, "holds", f"PUT .*/{folder_name}/{PREDICTIONS}")
+    words = options(store, folder_name, SCORES)
     with RunAtWork(unrun, *words, **store.variables()) as killed:
         killed.wait_until(store.held.is_set)
         killed.kill_both()
     store.released.set()
     monkeypatch.undo()
-    assert PREDICTIONS not in store.contents(place)
-    assert run(unrun, store, place, "--unlock", SCORES).status == 0
-    outcome = run(unrun, store, place, SCORES)
+    assert PREDICTIONS not in store.contents(folder_name)
+    assert run(unrun, store, folder_name, "--unlock", SCORES).status == 0
+    outcome = run(unrun, store, folder_name, SCORES)
     assert outcome.status == 0, outcome.text
-    assert_finished(store, place, expected, unrun)
+    assert_finished(store, folder_name, expected, unrun)
 
 
 def write_own_table(folder: Path) -> None:
@@ -186,21 +186,21 @@ def write_own_table(folder: Path) -> None:
 
 
 def test_a_table_in_the_storage_and_edits(store, unrun, tmp_path):
-    place, own = "table", ("--config", f"name={NAME}")
+    folder_name, own = "table", ("--config", f"name={NAME}")
     write_own_table(unrun)
     local = smoke.copy_of(unrun, tmp_path / "local")
     for name in (f"{NAME}.csv", "rows.csv"):
-        store.put(f"{place}/{name}", (unrun / name).read_bytes())
+        store.put(f"{folder_name}/{name}", (unrun / name).read_bytes())
         (unrun / name).unlink()
     predict = [*own, "rows=rows.csv", "--", "predict"]
-    for outcome in (run(unrun, store, place, *predict), smoke.snakemake(local, *predict)):
+    for outcome in (run(unrun, store, folder_name, *predict), smoke.snakemake(local, *predict)):
         assert outcome.status == 0, outcome.text
-    found = store.contents(place)
+    found = store.contents(folder_name)
     of_table = {name for name in smoke.results(local) if name.startswith(f"results/{NAME}/")}
     assert {MODEL, f"results/{NAME}/predictions/rows.csv"} <= of_table
     for name in of_table:
         assert found[name] == (local / name).read_bytes(), name
-    copy = unrun / ".snakemake" / "storage" / "s3" / store.bucket.name / place / MODEL
+    copy = unrun / ".snakemake" / "storage" / "s3" / store.bucket.name / folder_name / MODEL
     assert load_model(copy).predict(local / "rows.csv").to_frame().notna().all(axis=None)
 
     dry = ["--dry-run", "--printshellcmds"]
@@ -208,5 +208,5 @@ def test_a_table_in_the_storage_and_edits(store, unrun, tmp_path):
         for folder in (unrun, local):
             edit_yaml(folder / "config" / "tables" / "experiments" / f"{NAME}.yaml", **changes)
         jobs = planned(smoke.snakemake(local, *dry, *predict))
-        assert jobs and planned(run(unrun, store, place, *dry, *predict)) == jobs
+        assert jobs and planned(run(unrun, store, folder_name, *dry, *predict)) == jobs
     shutil.rmtree(local)

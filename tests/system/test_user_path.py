@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import smoke
-from places import BLOCK, mounted_disk
+from mounts import BLOCK, mounted_disk
 from running_workflow import RunAtWork
 from small_run import (
     SNAKEMAKE,
@@ -229,7 +229,7 @@ def test_a_command_with_little_memory_says_so_or_ends_well(number, folder_before
     assert_as_undisturbed(folder, command, stages)
 
 
-PLACES = [("Proben Straße 1", 61001, 1, 2), ("side by side", 61002, 2, 1)]
+FOLDERS = [("Proben Straße 1", 61001, 1, 2), ("side by side", 61002, 2, 1)]
 """Of two users: the name of the folder, the number of the user, who has no name, cores, threads."""
 
 
@@ -240,7 +240,7 @@ def test_two_users_get_the_same_results(stages):
         parent = Path(name)
         parent.chmod(0o755)
         with ThreadPoolExecutor(2) as pool:
-            folders = list(pool.map(lambda location: whole_path(stages, parent, *location), PLACES))
+            folders = list(pool.map(lambda folder: whole_path(stages, parent, *folder), FOLDERS))
         for folder in folders:
             assert_as_undisturbed(folder, "predict", stages)
             assert (folder / f"results/{NAME}/report.html").stat().st_size > 10_000

@@ -24,10 +24,10 @@ setTimeout(function () {
   var left = Object.keys(results);
   function next() {
     if (left.length === 0) {
-      var place = document.createElement("pre");
-      place.id = "found";
-      place.textContent = JSON.stringify(found);
-      document.body.appendChild(place);
+      var element = document.createElement("pre");
+      element.id = "found";
+      element.textContent = JSON.stringify(found);
+      document.body.appendChild(element);
       return;
     }
     var path = left.pop();
@@ -91,12 +91,12 @@ def test_each_has_a_caption_and_labels(results):
         assert all(result["labels"].values()), path
         assert result["labels"]["file"].lower() == Path(path).suffix[1:]
     labels = [tuple(result["labels"].values()) for result in results.values()]
-    places = {
+    categories = {
         (category, label)
         for category, parts in results_by_category(results).items()
         for label in parts
     }
-    assert len(places) == len(labels)
+    assert len(categories) == len(labels)
 
 
 def results_by_category(results: dict) -> dict[str, set]:

@@ -60,7 +60,7 @@ SETTINGS = {
 
 def image(random: np.random.Generator, box: np.ndarray) -> ImagePoints:
     """Return an image with a point in each cell, whose words in a box of cells are others."""
-    columns, rows = (places.ravel() for places in np.meshgrid(range(SIDE), range(SIDE)))
+    columns, rows = (positions.ravel() for positions in np.meshgrid(range(SIDE), range(SIDE)))
     inside = (columns >= box[0]) & (rows >= box[1]) & (columns < box[2]) & (rows < box[3])
     words = random.integers(0, 20, len(inside))
     is_other = inside & (random.random(len(inside)) < 0.9)

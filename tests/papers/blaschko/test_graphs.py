@@ -73,8 +73,8 @@ def test_the_order_of_nodes_and_edges_has_no_meaning():
     shuffled = []
     for graph in graphs:
         order = random.permutation(len(graph.labels))
-        places = np.argsort(order)
-        edges = random.permutation(places[graph.edges])[:, ::-1]
+        indices = np.argsort(order)
+        edges = random.permutation(indices[graph.edges])[:, ::-1]
         shuffled.append(Graph(graph.labels[order], edges.reshape(-1, 2)))
     rows, others = graph_rows(graphs), graph_rows(shuffled)
     model = WeisfeilerLehman().fit(rows)

@@ -119,13 +119,13 @@ def test_predictions_are_training_outputs_of_the_fold(tmp_path):
 def test_a_row_has_its_own_output_and_evenly_spaced_others():
     outputs = np.array([[0.0], [1.0], [3.0], [3.0], [9.0]])
     candidates = Candidates.of_outputs(outputs, 3)
-    assert candidates.places[0].tolist() == [0, 2, 4]
-    assert candidates.places[3].tolist() == [3, 1, 4]
+    assert candidates.indices[0].tolist() == [0, 2, 4]
+    assert candidates.indices[3].tolist() == [3, 1, 4]
     assert (candidates.losses[:, 0] == 0).all()
     unit = np.median([1.0, 9.0, 9.0, 81.0, 4.0, 4.0, 64.0, 36.0, 36.0])
     np.testing.assert_allclose(candidates.losses[0] * unit, [0.0, 9.0, 81.0])
     every = Candidates.of_outputs(outputs, 100)
-    assert sorted(every.places[2]) == [0, 1, 2, 3, 4]
+    assert sorted(every.indices[2]) == [0, 1, 2, 3, 4]
 
 
 def test_the_joint_gram_matrix_is_that_of_the_pairs():
@@ -134,14 +134,14 @@ def test_the_joint_gram_matrix_is_that_of_the_pairs():
     K, L = gram_matrix(X, None, "rbf", 0.5), output_kernel(outputs, 1.0)
     candidates = Candidates.of_outputs(outputs, 4)
     graph = candidates.graph("complete", 1, across_rows=True)
-    rows, places = np.repeat(np.arange(7), 4), candidates.places.ravel()
-    joint = K[np.ix_(rows, rows)] * L[np.ix_(places, places)]
+    rows, indices = np.repeat(np.arange(7), 4), candidates.indices.ravel()
+    joint = K[np.ix_(rows, rows)] * L[np.ix_(indices, indices)]
     assert graph.n_edges > 7 * 6
     expected = RankingMachine(graph, joint.__matmul__, "margin").solve(2.0 * 7, 1e-4)
     ((dual, found),) = ranked(K, L, candidates, graph, "margin", [2.0], 1e-4)
     # Both stop at a gap of 1e-4; how they get there depends on rounding.
     assert found.objective == pytest.approx(expected.objective, rel=1e-6)
-    np.testing.assert_allclose((K @ dual)[rows, places], joint @ expected.coefficients, atol=1e-3)
+    np.testing.assert_allclose((K @ dual)[rows, indices], joint @ expected.coefficients, atol=1e-3)
 
 
 def test_one_class_is_refused():

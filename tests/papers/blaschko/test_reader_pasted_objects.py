@@ -66,10 +66,10 @@ def test_words_inside_boxes_are_not_those_outside(tmp_path):
     scenes = write_archive(tmp_path / "flat.tar", flat, "w")
     tree = read([scenes, objects])
     for points, box in zip(unpack(tree), tree["outputs"], strict=True):
-        places = points.positions * points.size
+        positions = points.positions * points.size
         # Patches of 8 pixels, whose words see half of it beyond their centres.
-        is_apart = ((places < box[:2] - 5) | (places > box[2:] + 5)).any(axis=1)
-        inside = ((places > box[:2]) & (places < box[2:])).all(axis=1)
+        is_apart = ((positions < box[:2] - 5) | (positions > box[2:] + 5)).any(axis=1)
+        inside = ((positions > box[:2]) & (positions < box[2:])).all(axis=1)
         (word,) = set(points.words[is_apart])
         assert (points.words[inside] != word).mean() > 0.9
     np.testing.assert_allclose(tree["inputs"].sum(axis=1), 1.0)
@@ -110,7 +110,7 @@ def test_an_object_that_is_too_high_is_refused(tmp_path):
         ([0, 0, 5, 11], "outside"),
     ],
 )
-def test_boxes_that_are_none_are_refused_with_their_place(box, problem):
+def test_boxes_that_are_none_are_refused_with_their_location(box, problem):
     with pytest.raises(UserError, match="row 3") as caught:
         check_box(box, (20, 10), "boxes.csv, row 3")
     assert problem in caught.value.found

@@ -56,8 +56,8 @@ def test_patches_are_drawn_by_the_seed_and_the_name_of_the_image(tmp_path):
     drawn, all_of_them = read(path), read(path, patches_per_image=None)
     assert (np.diff(drawn["bags"]["begins"]) == 6).all()
     for few, many in zip(unpack(drawn), unpack(all_of_them)):
-        places = [np.flatnonzero((many == patch).all(axis=1))[0] for patch in few]
-        assert places == sorted(places)
+        indices = [np.flatnonzero((many == patch).all(axis=1))[0] for patch in few]
+        assert indices == sorted(indices)
     night = read(path, classes=["night"] + ["day"])
     np.testing.assert_array_equal(night["bags"]["values"], drawn["bags"]["values"])
     assert (read(path, seed=1)["bags"]["values"] != drawn["bags"]["values"]).any()

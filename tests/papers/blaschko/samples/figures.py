@@ -16,8 +16,8 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
     corners, sides = random.integers(0, 50, (24, 2)), random.integers(10, 30, (24, 2))
     boxes = np.concatenate([corners, corners + sides], axis=1).astype(float)
     files = {"dataset": folder / "data.h5", "predictions": [], "all_regressions": []}
-    words, places = random.integers(0, 3, (24, 40)), random.random((24, 40, 2))
-    images = [ImagePoints(*each, np.array([80, 80]), 3) for each in zip(words, places)]
+    words, positions = random.integers(0, 3, (24, 40)), random.random((24, 40, 2))
+    images = [ImagePoints(*each, np.array([80, 80]), 3) for each in zip(words, positions)]
     tree = {"inputs": boxes, "outputs": boxes, **pack(images)}
     write_artifact(files["dataset"], tree, "dataset")
     files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
