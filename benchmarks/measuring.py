@@ -350,9 +350,9 @@ def run(name: str, quick: bool, folder: Path) -> list[str]:
     Parameters
     ----------
     name : str
-        Name of the module in this package. It may have a function `write(folder, found, quick)` in
-        the place of the common one, which is given the rows of all measurements so far, writes
-        them, and returns what to print of the last one and what of it has failed.
+        Name of the module in this package. It may have a function `write(folder, found, quick)`
+        instead of the common one, which is given the rows of all measurements so far, writes them,
+        and returns what to print of the last one and what of it has failed.
     quick : bool
         Only the small sizes.
     folder : path

@@ -60,13 +60,13 @@ def draw(errors: pd.DataFrame) -> Figure:
         height = 0.6 + 0.23 * max(len(shown.columns), 3)
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axis = figure.subplots()
-        for place, (method, column) in enumerate(shown.items()):
+        for position, (method, column) in enumerate(shown.items()):
             color = BASE_COLOR if method == SUBJECT else COLOR
-            axis.barh(place, column.mean(), color=color, height=0.7)
-            axis.plot(tables[method], [place] * len(tables), ".", color=DOT_COLOR, markersize=4)
+            axis.barh(position, column.mean(), color=color, height=0.7)
+            axis.plot(tables[method], [position] * len(tables), ".", color=DOT_COLOR, markersize=4)
             axis.annotate(
                 f"{column.mean():.3f}",
-                (0, place),
+                (0, position),
                 (4, 0),
                 textcoords="offset points",
                 va="center",

@@ -36,7 +36,7 @@ class FaultRecord(SphinxDirective):
             )
             for kind in record["kinds"]
         ]
-        rows.append(("all", *(sum(row[place] for row in rows) for place in (1, 2, 3)), ""))
+        rows.append(("all", *(sum(row[column] for row in rows) for column in (1, 2, 3)), ""))
         where = f"Python {record['python']}, {record['system']}."
         found = [name for kind in record["kinds"] for name in kind["found"]]
         cells = [[[nodes.paragraph(text=str(cell))] for cell in row] for row in rows]
