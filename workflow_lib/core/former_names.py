@@ -50,9 +50,3 @@ def current_module(module: str) -> str:
     if package != "workflow_lib" or rest not in _FORMER_MODULES:
         return module
     return f"{package}.{_FORMER_MODULES[rest]}"
-
-
-def current_path(path: str) -> str:
-    """Return the present dotted path of a class, which may be given by a former one."""
-    module, dot, name = path.rpartition(".")
-    return f"{current_module(module)}{dot}{name}"

@@ -30,14 +30,9 @@ def default_max_gram_rows(memory: float | None = None) -> int:
         Bytes; None means those of this machine, or 10,000 rows where the system does not report
         them.
     """
-    memory = _memory() if memory is None else memory
     if memory is None:
-        return MAX_ROWS
+        try:
+            memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, OSError, ValueError):
+            return MAX_ROWS
     return min(MAX_ROWS, int((SHARE_OF_MEMORY * memory / (8 * GRAMS_IN_MEMORY)) ** 0.5))
-
-
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None

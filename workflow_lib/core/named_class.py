@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workflow_lib.core.errors import UserError, nearest_name
-from workflow_lib.core.former_names import current_module, current_path
+from workflow_lib.core.former_names import current_module
 from workflow_lib.core.optional_packages import EXTRAS, install_command
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
@@ -96,7 +96,7 @@ class NamedClass(NamedTuple):
         Without the package; the settings name those of the classes that the class combines.
         """
         paths = [self.path, *_texts_in(dict(self.settings))]
-        modules = [current_path(path).rpartition(".")[0].partition(".") for path in paths]
+        modules = [current_module(path.rpartition(".")[0]).partition(".") for path in paths]
         return [rest for package, _, rest in modules if package == "workflow_lib" and rest]
 
     def _before_import(self) -> Iterator[Fault]:
@@ -220,7 +220,8 @@ def imported_class(path: str):
 
     Raises ImportError if the module cannot be imported, or has nothing of that name.
     """
-    module, _, name = current_path(path).rpartition(".")
+    module, _, name = path.rpartition(".")
+    module = current_module(module)
     found = importlib.import_module(module)
     if not hasattr(found, name):
         raise ImportError(f"the module {module} has no {name}")
