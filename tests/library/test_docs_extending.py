@@ -19,7 +19,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import READERS
 from workflow_lib.methods.contract import base as methods
 from workflow_lib.models.fisher import FisherEmbedding
-from workflow_lib.models.kinds import base as models
+from workflow_lib.models.kinds.base import ModelArguments
+from workflow_lib.models.kinds.found import read_kind
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_scores
@@ -164,9 +165,9 @@ def test_the_method_has_the_keys_in_its_file(module_of):
 def test_the_model_is_shrunk_stored_and_embeds(tmp_path, module_of):
     path = "workflow_lib/models/kinds/shrunk_gaussian.py"
     (tmp_path / "shrunk_gaussian.py").write_text(FILES[path])
-    assert models.read_kind(tmp_path / "shrunk_gaussian.py").covariances == ("full",)
+    assert read_kind(tmp_path / "shrunk_gaussian.py").covariances == ("full",)
     module, Y = module_of(path), np.random.default_rng(0).normal(size=(12, 8))
-    model = module.new(models.ModelArguments("full", 0.05, 1, 1, 0)).fit(Y)
+    model = module.new(ModelArguments("full", 0.05, 1, 1, 0)).fit(Y)
     sample = np.linalg.eigvalsh(np.cov(Y.T, bias=True))
     assert np.linalg.eigvalsh(model.covariance_).min() > sample.min()
     back = FisherEmbedding(module.from_arrays(module.to_arrays(model)), "full", "matrix")

@@ -11,19 +11,19 @@ from each_case import each_case
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import OUTPUT_MODELS
 from workflow_lib.models.fisher import FisherEmbedding
-from workflow_lib.models.kinds import base
-from workflow_lib.models.kinds import found as kinds
+from workflow_lib.models.kinds import found
+from workflow_lib.models.kinds.base import ModelArguments
 from workflow_lib.models.output_scaling import fit_output_scaling
 from workflow_lib.models.storage import model_from_tree, model_to_tree
 
-KINDS = kinds.model_kinds()
+KINDS = found.model_kinds()
 CASES = [(kind, covariance) for kind in KINDS for covariance in KINDS[kind].covariances]
 
 
 def fitted(kind: str, covariance: str, n_components: int = 2):
     """Return a fitted model and the outputs of fit, series of three steps."""
     Y = np.random.default_rng(0).normal(size=(40, 3)).cumsum(axis=1)
-    arguments = base.ModelArguments(covariance, 0.05, n_components, n_init=2, random_state=3)
+    arguments = ModelArguments(covariance, 0.05, n_components, n_init=2, random_state=3)
     return OUTPUT_MODELS.load(kind).new(arguments).fit(Y), Y
 
 
@@ -31,7 +31,7 @@ def fitted(kind: str, covariance: str, n_components: int = 2):
 def test_a_fitted_model_is_stored_and_embeds_as_declared(kind, covariance):
     model, Y = fitted(kind, covariance)
     back = model_from_tree(model_to_tree(model, fit_output_scaling(Y, "none")))
-    assert kinds.kind_of(back) == kind
+    assert found.kind_of(back) == kind
     np.testing.assert_array_equal(back.score_samples(Y), model.score_samples(Y))
     for form, blocks in KINDS[kind].blocks.items():
         embedding = FisherEmbedding(back, form)
@@ -64,9 +64,9 @@ def test_the_kinds_are_read_without_loading_them(tmp_path):
     path = tmp_path / "odd.py"
     path.write_text("BLOCKS = {}\n")
     with pytest.raises(UserError, match=r"odd\.py: .* without PREIMAGES, COVARIANCES"):
-        base.read_kind(path)
+        found.read_kind(path)
 
 
 def test_a_model_of_no_kind_is_refused():
     with pytest.raises(TypeError, match="int is no generative model of outputs; the kinds are"):
-        kinds.kind_of(3)
+        found.kind_of(3)

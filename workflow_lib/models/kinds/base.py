@@ -26,14 +26,7 @@ a class and three functions:
     returns the `workflow_lib.models.scores.Scores` of a fitted model.
 """
 
-import ast
-from pathlib import Path
 from typing import NamedTuple
-
-from workflow_lib.core.plugins import check_members, declared, plugin_name
-
-LITERALS = ("BLOCKS", "PREIMAGES", "COVARIANCES", "COUNT_KEY", "TASKS")
-FUNCTIONS = ("new", "to_arrays", "from_arrays", "scores")
 
 
 class ModelArguments(NamedTuple):
@@ -59,25 +52,3 @@ class ModelArguments(NamedTuple):
 
     batch_size: int | None = None
     """Rows of a batch of stepwise EM; None for EM on all rows."""
-
-
-class OutputModelKind(NamedTuple):
-    """What the module of a kind declares."""
-
-    name: str
-    blocks: dict[str, tuple[str, ...]]
-    preimages: tuple[str, ...]
-    covariances: tuple[str, ...]
-    count_key: str | None
-    tasks: tuple[str, ...]
-
-
-def read_kind(path: Path) -> OutputModelKind:
-    """Return what the module of a kind declares, from its source.
-
-    Raises UserError if something is missing.
-    """
-    found, needed = declared(path), (*LITERALS, "Model", *FUNCTIONS)
-    every = f"{', '.join(needed[:-1])} and {needed[-1]}, as every kind of models has them"
-    check_members(path, found, needed, every, "docs/add-a-model.md")
-    return OutputModelKind(plugin_name(path), *(ast.literal_eval(found[name]) for name in LITERALS))
