@@ -23,7 +23,6 @@ from workflow_lib.core.result_columns import (
     TIMINGS,
     TRAINING,
 )
-from workflow_lib.measures.found import measures_of
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.output_scaling import fit_output_scaling
 from workflow_lib.models.storage import model_to_tree
@@ -33,6 +32,7 @@ from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_markup import latex_markup
 from workflow_lib.report.table_text import TableOptions
 from workflow_lib.run.models import OWNERS_OF_KEYS
+from workflow_lib.tasks.found import measures_of
 from workflow_lib.uncertainty.row_intervals import RowIntervals
 
 METHODS = {

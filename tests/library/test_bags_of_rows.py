@@ -10,9 +10,9 @@ from saved_model_samples import Final
 from small_assay import config_with_methods
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.models import DatasetSettings
 from workflow_lib.table import data_profile_stage, table_predictions_stage
 from workflow_lib.table.new_table import run
 
@@ -90,7 +90,9 @@ def test_the_profile_of_the_table_is_that_of_its_bags(tmp_path):
     assert (facts["rows"], facts["rows_labelled"], facts["rows_unlabelled"]) == (36, 24, 12)
     assert facts["bag_rows"] == 180 and facts["classes"] == {"no": 12, "yes": 12}
     assert facts["kinds"]["number"][0] == "mean of size" and facts["leaks"] == []
-    assert is_own_table([], options) and not is_own_table([{"address": "https://a"}], options)
+    settings = DatasetSettings.model_construct(options=options)
+    assert settings.is_user_table
+    assert not settings.model_copy(update={"sources": ({"address": "https://a"},)}).is_user_table
 
 
 def final_of(folder, units=UNITS):

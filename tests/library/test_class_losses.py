@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.data.class_losses import path_lengths, read_costs, read_tree, with_class_losses
 from workflow_lib.measures.base import Predictions
-from workflow_lib.measures.found import values_of
 from workflow_lib.models.class_decoding import least_loss_scores, on_simplex
+from workflow_lib.tasks.found import values_of
 
 CLASSES = ["ant", "bee", "carp", "dace", "eel"]
 EDGES = ["life,insects", "life,fish", "insects,ant", "insects,bee", "fish,long", "long,eel"]

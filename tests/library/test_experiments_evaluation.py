@@ -10,9 +10,9 @@ from small_data import regression_data
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
-from workflow_lib.measures.found import measures_of
 from workflow_lib.protocol.evaluation import by_method, run_scores, run_timings, write_rows
 from workflow_lib.protocol.splitting import run as run_split
+from workflow_lib.tasks.found import measures_of
 
 
 def write_split(path, generator, n_rows=30):

@@ -9,10 +9,9 @@ import pytest
 from measure_samples import Rows, formulas, sample, scores_of, with_gaps
 
 from workflow_lib.measures.base import Measure
-from workflow_lib.measures.found import measures_of
 from workflow_lib.measures.metrics import METRICS
 from workflow_lib.report.quantities import QUANTITIES, Quantity
-from workflow_lib.tasks.found import all_measures, tasks
+from workflow_lib.tasks.found import all_measures, measures_of, tasks
 
 
 def test_every_measure_has_a_second_formula_and_no_formula_is_left():

@@ -8,13 +8,13 @@ from overlaps import overlaps
 from report_samples import METHODS, write_accuracies, write_scores
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.measures.found import measures_of
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
 from workflow_lib.report.ranks import rank_methods
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import critical_difference
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
+from workflow_lib.tasks.found import measures_of
 
 
 def constant(value):

@@ -21,10 +21,10 @@ from report_samples import (
 )
 from scipy import stats
 
-from workflow_lib.measures.found import measures_of
 from workflow_lib.report.results import read_scores, read_timings
 from workflow_lib.report.tables import error_table, reference_variant, time_table
 from workflow_lib.report.variants import Variant
+from workflow_lib.tasks.found import measures_of
 
 PUBLISHED_HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"
 

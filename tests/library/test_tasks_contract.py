@@ -10,12 +10,18 @@ import pytest
 from measure_samples import Rows, outputs_of, scores_of
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.measures.found import measures_of
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.run.models import ExperimentSettings
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.tasks.base import PER_CLASS
-from workflow_lib.tasks.found import all_measures, metrics_of, task_of, tasks, usual_measures
+from workflow_lib.tasks.found import (
+    all_measures,
+    measures_of,
+    metrics_of,
+    task_of,
+    tasks,
+    usual_measures,
+)
 
 ROOT = Path(__file__).parents[2]
 METHODS = set(SettingsFolder(ROOT / "config" / "methods").names)

@@ -17,7 +17,7 @@ import pytest
 from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, files_below
 
 from workflow_lib.core.result_columns import CROSS_VALIDATED, TRAINING
-from workflow_lib.measures.found import measures_of
+from workflow_lib.tasks.found import measures_of
 
 LOADING_ATTRIBUTES = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
 WITH_WEAK_ROWS = {

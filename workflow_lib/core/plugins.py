@@ -105,9 +105,7 @@ SCORE_SPACES = Plugins(
     others=("base", "found"),
     is_stated=False,
 )
-MEASURES = Plugins(
-    "measure", "measures", "measures", others=("base", "found", "metrics"), is_stated=False
-)
+MEASURES = Plugins("measure", "measures", "measures", others=("base", "metrics"), is_stated=False)
 ITEM_KINDS = Plugins("item kind", "items/kinds", "item_kinds", others=("base",), is_stated=False)
 TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
 STAGES = Plugins("stage", "protocol/stages", "stages")

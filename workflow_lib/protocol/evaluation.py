@@ -17,9 +17,8 @@ from workflow_lib.core.whole_files import write_text
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.group_names import chosen_entries, requested_weak_size, size_group
 from workflow_lib.measures.base import Predictions
-from workflow_lib.measures.found import values_of
 from workflow_lib.tasks.base import Fit, Task
-from workflow_lib.tasks.found import task_of
+from workflow_lib.tasks.found import task_of, values_of
 from workflow_lib.uncertainty.output_ranges import OutputRanges
 
 _KEYS = ("components", "training_size", "weak_size", "setting", "score")

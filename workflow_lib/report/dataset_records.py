@@ -6,7 +6,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.report.labels import count_of, format_share
 from workflow_lib.report.reproduced_tables import RECIPE, data_kind
@@ -32,7 +31,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         kind = "Simulated"
     elif settings["sources"]:
         kind = "Observed, from the source below"
-    elif is_own_table(settings["sources"], settings.get("options", {})):
+    elif settings.get("options", {}).get("file"):
         kind = "Your table"
     elif any(map(settings.get("options", {}).get, ("folder", "collection"))):
         kind = "Observed, files fetched by hand by the user"

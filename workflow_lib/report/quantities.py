@@ -14,13 +14,12 @@ import pandas as pd
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_columns import FIT, OF_ROWS
 from workflow_lib.measures.base import Measure
-from workflow_lib.measures.found import measures_of
 from workflow_lib.protocol.statistics import mean_and_deviation
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
 from workflow_lib.tasks.base import Task
-from workflow_lib.tasks.found import all_measures, task_with, usual_measures
+from workflow_lib.tasks.found import all_measures, measures_of, task_with, usual_measures
 
 REFERENCE_METHOD = Task.reference
 """The method that the others are compared with where the task names no other."""

@@ -10,7 +10,6 @@ import pandas as pd
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.job_needs import job_needs, most_gram_rows
-from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.results import write_frame
@@ -170,5 +169,5 @@ def _gram_rows(configuration: Mapping, experiment: str) -> int:
         values["weak_sizes"] or (),
         limit,
         per_class=values["split"] == "per_class",
-        is_user_table=is_own_table(dataset["sources"], dataset["options"]),
+        is_user_table=not dataset["sources"] and bool(dataset["options"].get("file")),
     )

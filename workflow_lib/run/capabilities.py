@@ -12,25 +12,23 @@ from __future__ import annotations
 from typing import Any
 
 from workflow_lib.core.requirement import Requirement
-from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.core.values import ALL, numbers_of
 from workflow_lib.data.reading import kind_of_inputs
 from workflow_lib.inputs.score_spaces.found import input_model_kinds
 from workflow_lib.items.kinds.base import item_kinds, stated_kinds
 from workflow_lib.items.scales import MARKOV_SCALE, TEXT_SCALES
-from workflow_lib.measures.found import measures_of
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import EmbeddingMethod, MethodFile
 from workflow_lib.models.kinds.found import model_kinds
-from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     FIGURES,
     TABLES,
     DatasetSettings,
     ExperimentSettings,
+    InputModelSettings,
     ModelSettings,
 )
-from workflow_lib.tasks.found import alternatives, metrics_of, tasks
+from workflow_lib.tasks.found import alternatives, measures_of, metrics_of, tasks
 
 MODULES = {
     regressor: module._replace(
@@ -540,7 +538,7 @@ def experiment_facts(
         "whole_groups": experiment.whole_groups,
         "wrong_labels": experiment.wrong_labels,
         "swaps_outputs": experiment.wrong_labels > 0,
-        "is_own_table": is_own_table(dataset.sources, dataset.options),
+        "is_own_table": dataset.is_user_table,
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
         "has_unpaired_sizes": bool(experiment.unpaired_sizes),

@@ -15,8 +15,12 @@ from workflow_lib.core.settings import Settings
 from workflow_lib.core.yaml_files import YamlLoader, read_yaml, shown
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile, parameters_of
-from workflow_lib.run.input_model import InputModelSettings
-from workflow_lib.run.models import DatasetSettings, ExperimentSettings, ModelSettings
+from workflow_lib.run.models import (
+    DatasetSettings,
+    ExperimentSettings,
+    InputModelSettings,
+    ModelSettings,
+)
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.run.problems import settings_errors, written
 

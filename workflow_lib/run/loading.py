@@ -15,14 +15,12 @@ from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.job_needs import most_gram_rows
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.result_columns import OF_ROWS
-from workflow_lib.core.user_tables import is_own_table
 from workflow_lib.core.values import ALL
 from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.methods.contract import file_settings
 from workflow_lib.methods.contract.method_file import MethodFile, with_line_styles
 from workflow_lib.run import capabilities
 from workflow_lib.run.files import ConfigurationFiles, check_run_files, location_of_run, validated
-from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     FIGURES,
     KEYS_OF_TABLES,
@@ -30,15 +28,15 @@ from workflow_lib.run.models import (
     TABLES,
     DatasetSettings,
     ExperimentSettings,
+    InputModelSettings,
     ModelSettings,
     RunSettings,
     TableSettings,
 )
-from workflow_lib.run.needed_data import experiments_to_run, replaced_experiments
 from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.published import published_names
 from workflow_lib.run.requests import TableRequest, as_typed
-from workflow_lib.run.studies import listed_experiments
+from workflow_lib.run.studies import listed_experiments, replaced_experiments
 from workflow_lib.tabular.tables import listed
 from workflow_lib.tasks.base import PER_CLASS, Task
 from workflow_lib.tasks.found import all_measures, tasks
@@ -120,8 +118,7 @@ class Configuration:
 
     def is_user_table(self, experiment: str) -> bool:
         """Return whether the experiment is on a user table."""
-        dataset = self.dataset_of(experiment)
-        return is_own_table(dataset.sources, dataset.options)
+        return self.dataset_of(experiment).is_user_table
 
     def models_of(self, experiment: str) -> tuple[str, ...]:
         """Return the names of the generative models of an experiment, sorted."""
@@ -331,7 +328,8 @@ def load_configuration(
     files = ConfigurationFiles(Path(folder), imports_classes)
     replaced = replaced_experiments(files, run, location)
     experiments, methods, left_out = {}, {}, {}
-    for name in experiments_to_run(run, replaced):
+    names = [other for name in run.experiments for other in replaced.get(name, (name,))]
+    for name in dict.fromkeys(names):
         experiment = _experiment(files, run, name, location)
         dataset = _dataset_of(files, name, experiment)
         if experiment is None or dataset is None:
@@ -590,7 +588,6 @@ def _methods_of(
                 )
             )
     # A missing member may be the method with a fault, which is already reported.
-    is_user_table = is_own_table(dataset.sources, dataset.options)
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
     for method_name, reason in incomplete.items():
         if default:
@@ -608,7 +605,7 @@ def _methods_of(
     for figure in experiment.figures:
         for method_name in figure.methods:
             # For a user table, editing the list of methods must suffice to leave a method out.
-            is_left_out = is_user_table and files.has("method", method_name)
+            is_left_out = dataset.is_user_table and files.has("method", method_name)
             if method_name not in chosen and not has_faulty and not is_left_out:
                 files.errors.append(
                     UserError(
@@ -623,7 +620,7 @@ def _methods_of(
         *((figure.name, FIGURES[figure.kind], False) for figure in experiment.figures),
     ):
         # Of a user table, tables that lack such a method are left out.
-        is_left_out = is_user_table and is_table
+        is_left_out = dataset.is_user_table and is_table
         if not (has_faulty or is_left_out or _has_method_for(files, kind, chosen)):
             files.errors.append(
                 UserError(
@@ -649,7 +646,7 @@ def _methods_of(
                 )
         own_keys = KEYS_OF_TABLES.get(table.kind)
         requested = own_keys.named_methods(table) if hasattr(own_keys, "named_methods") else set()
-        requested -= set(files.names("method")) if is_user_table else set()
+        requested -= set(files.names("method")) if dataset.is_user_table else set()
         for method_name in sorted(requested - set(chosen)) if not has_faulty else ():
             files.errors.append(
                 UserError(
@@ -714,7 +711,7 @@ def _tables_that_can_be(
     There, editing the list of methods must suffice to leave one out; elsewhere a table without a
     method that it needs, or a question about another method, is an error.
     """
-    if not is_own_table(dataset.sources, dataset.options):
+    if not dataset.is_user_table:
         return experiment.tables
     kept = []
     for table in experiment.tables:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict
 
+from workflow_lib.core.errors import nearest_name
 from workflow_lib.core.plugins import TABLE_KEYS
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import (
@@ -19,6 +20,7 @@ from workflow_lib.core.values import (
     RELATIVE_PATH,
     SHA256,
     Count,
+    Flag,
     Fraction,
     Name,
     NotNegative,
@@ -37,10 +39,14 @@ from workflow_lib.core.values import (
     strictly_increasing,
     without_repeats,
 )
+from workflow_lib.inputs.score_spaces.found import input_model_kinds
 from workflow_lib.models.kinds.found import model_kinds
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.table_kinds.base import table_kinds
 from workflow_lib.tasks.found import all_measures, alternatives, tasks
+
+OF_THE_DATA = ("emission", "n_symbols", "random_state")
+"""Arguments of models of inputs that follow from the data, or from the seed of the run."""
 
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
@@ -448,6 +454,11 @@ class DatasetSettings(Settings):
     citation: Text
     """Whom to cite for the data."""
 
+    @property
+    def is_user_table(self) -> bool:
+        """Whether it is read from the user's file; its results include an answer and a model."""
+        return not self.sources and bool(self.options.get("file"))
+
 
 class ModelSettings(Settings):
     """A generative model of the outputs: `config/models/NAME.yaml`."""
@@ -469,6 +480,60 @@ class ModelSettings(Settings):
     n_init: Repeats = 5
     """Random starts of expectation-maximisation; the most likely result is kept. Five make a bad
     local maximum rare at little cost."""
+
+
+class InputModelSettings(Settings):
+    """A generative model of inputs that are sequences or bags: `config/input_models/NAME.yaml`.
+
+    It is fitted once for each training size and fold, to the training rows of the fold, and serves
+    all methods whose `score_space` names it."""
+
+    summary: Text
+    """What it is, in one sentence."""
+
+    kind: Literal[*(input_model_kinds() or [""])]
+    """`hidden_markov`: hidden Markov models of sequences of letters or of vectors; `topic_model`:
+    latent Dirichlet allocation of bags of words."""
+
+    per_class: Flag = False
+    """Whether there is a model of each class, fitted to its rows; off by default: one of all rows,
+    which needs no class."""
+
+    settings: dict[str, Any] = {}
+    """Arguments of the model that do not change. Those that follow from the data, such as the
+    number of letters, and the seed are given to it."""
+
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    """Values of arguments that compete, each with everything that a method itself selects."""
+
+    def faults(self) -> list[tuple[str, str, str, str]]:
+        """Return the faults in the names of arguments: key, found, expected and remedy."""
+        known = [
+            name for name in input_model_kinds()[self.kind].arguments if name not in OF_THE_DATA
+        ]
+        faults = [
+            (
+                f"{key}.{name}",
+                f"a model of the kind {self.kind} has no argument '{name}' to set",
+                f"one of: {', '.join(sorted(known))}",
+                f"write '{nearest_name(name, known)}'"
+                if nearest_name(name, known)
+                else "remove it",
+            )
+            for key, arguments in (("settings", self.settings), ("grid", self.grid))
+            for name in arguments
+            if name not in known
+        ]
+        faults += [
+            (
+                f"settings.{name}",
+                "the argument stands in settings and in grid",
+                "each argument in one of the two",
+                "remove it from one of them",
+            )
+            for name in sorted(self.settings.keys() & self.grid.keys())
+        ]
+        return faults
 
 
 class ExperimentSettings(Settings):

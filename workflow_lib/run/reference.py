@@ -21,12 +21,12 @@ from workflow_lib.core.values import ADDRESS, COLOR, MAX_COUNT, NAME, RELATIVE_P
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
 from workflow_lib.run.files import SETTINGS_OF_KIND
-from workflow_lib.run.input_model import InputModelSettings
 from workflow_lib.run.models import (
     DatasetSettings,
     ExperimentDefaults,
     ExperimentSettings,
     FigureSettings,
+    InputModelSettings,
     InputSettings,
     ModelSettings,
     ReportSettings,

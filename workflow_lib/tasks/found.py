@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from types import ModuleType
 from typing import Any
 
-from workflow_lib.core.plugins import TASKS
-from workflow_lib.measures.base import Measure
-from workflow_lib.measures.found import measures_of
+from workflow_lib.core.plugins import MEASURES, TASKS
+from workflow_lib.measures.base import Measure, Predictions
 from workflow_lib.tasks.base import Task
 
 
@@ -26,6 +26,28 @@ def task_of(data: Mapping[str, Any]) -> Task:
 def task_with(outputs: str) -> Task:
     """Return the first task whose own measures are of a kind of outputs."""
     return next(task for task in tasks().values() if task.outputs == outputs)
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    return tuple(map(MEASURES.load, MEASURES.modules))
+
+
+def measures_of(*outputs: str) -> dict[str, Measure]:
+    """Return the measures of these kinds of outputs, by name and in this order."""
+    found = [measure for module in _modules() for measure in module.MEASURES]
+    return {each.name: each for kind in outputs for each in found if each.outputs == kind}
+
+
+def values_of(outputs: tuple[str, ...], rows: Predictions) -> dict[str, float]:
+    """Return all that these predictions have of the measures of these kinds of outputs."""
+    return {
+        name: value
+        for kind in outputs
+        for module in _modules()
+        if module.MEASURES[0].outputs == kind
+        for name, value in module.values(rows).items()
+    }
 
 
 @cache

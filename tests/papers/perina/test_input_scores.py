@@ -15,7 +15,7 @@ from workflow_lib.papers.perina.input_steps.stored_scores import scores_of
 from workflow_lib.papers.perina.score_space_storage import model_from_tree
 from workflow_lib.papers.perina.stages import input_models, input_scores
 from workflow_lib.protocol import features_stage, regression, splitting
-from workflow_lib.run.input_model import InputModelSettings
+from workflow_lib.run.models import InputModelSettings
 
 N, N_FOLDS = 60, 3
 ITEMS = {"kind": "letters", "n_symbols": 4}

@@ -52,7 +52,7 @@ def run(
     kind : str
         A module of `workflow_lib.inputs.score_spaces`.
     per_class, settings, grid
-        As of `workflow_lib.run.input_model.InputModelSettings`.
+        As of `workflow_lib.run.models.InputModelSettings`.
     seed : int
     model_file : str
         The YAML file, as errors name it.
