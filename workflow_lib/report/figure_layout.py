@@ -16,7 +16,7 @@ class RepeatableLayoutEngine(ConstrainedLayoutEngine):
     """
 
     def execute(self, fig):
-        """Place the axes of a figure and of the parts it is divided into, and round the places."""
+        """Place the axes of a figure and of its parts, and round their positions."""
         found = super().execute(fig)
         for part in fig.subfigs:
             part.bbox_relative.set(_rounded(part.bbox_relative))

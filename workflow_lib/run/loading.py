@@ -321,7 +321,9 @@ def load_configuration(
     check_run_files(sources)
     location = location_of_run(sources)
     request, merged = _without_request(merged, location)
-    run, errors = validated(RunSettings, with_numbers_of_defaults(merged), location)
+    if "defaults" in merged:
+        merged = {**merged, "defaults": _numbers_read(merged["defaults"])}
+    run, errors = validated(RunSettings, merged, location)
     # The name of a table is also that of its experiment; its fault is reported once.
     raise_errors([error for error in errors if error.location == f"{location}, key name"] or errors)
     run = run.model_copy(update={"experiments": tuple(listed_experiments(folder, run.experiments))})
@@ -399,18 +401,12 @@ def _without_request(
     return None, rest
 
 
-def with_numbers_of_defaults(merged: dict[str, Any]) -> dict[str, Any]:
-    """Return the run's configuration with the numbers in ``defaults`` parsed.
+def _numbers_read(value: Any) -> Any:
+    """Return the value of ``defaults`` with the numbers in it parsed.
 
     Snakemake turns ``--config defaults='{training_sizes: [10, 20]}'`` into the texts '10' and
     '20'; it parses only single numbers, as in ``--config seed=3``.
     """
-    if "defaults" not in merged:
-        return merged
-    return {**merged, "defaults": _numbers_read(merged["defaults"])}
-
-
-def _numbers_read(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _numbers_read(item) for key, item in value.items()}
     if isinstance(value, list):
