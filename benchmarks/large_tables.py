@@ -1,0 +1,251 @@
+"""Tables of up to two million rows: `python -m benchmarks.large_tables`.
+
+A synthetic table in Parquet: 100 inputs are noisy combinations of 8 factors, and the 5 outputs are
+smooth, oscillating, multiplied, stepped and linear functions of the factors, with noise. Each fit
+is a process of its own with one thread; its CPU seconds include reading the file, its memory is the
+highest of the process. Errors are of other rows, relative to the training mean. Peers of
+scikit-learn and LightGBM read all rows into memory; those that would not fit are left out.
+
+It writes `large_tables.csv` and `large_tables.svg`: time and memory by rows, inputs, outputs and
+landmarks, each with the exponent of a power law.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measuring import ROOT, THREAD_VARIABLES
+from workflow_lib.core.optional_packages import is_installed
+
+ROWS, QUICK_ROWS = (20_000, 200_000, 2_000_000), (2_000, 8_000)
+N_TEST, BLOCK = 20_000, 50_000
+INPUTS, OUTPUTS, LANDMARKS = 100, 5, 1000
+GROWTH_ROWS = 50_000
+GROWTH = {"inputs": (25, 50, 100, 200), "outputs": (5, 20, 80), "landmarks": (250, 500, 1000, 2000)}
+N_FACTORS, NOISE = 8, 0.3
+TREES = 300
+"""Of boosting: with early stopping in scikit-learn, all of them in LightGBM."""
+
+OWN, OWN_MIXTURE = "m-KRR on landmarks", "OFER-GMM on landmarks"
+NYSTROEM, HISTOGRAMS, LIGHTGBM = "Nystroem + RidgeCV", "histogram boosting", "LightGBM"
+METHODS = (OWN, OWN_MIXTURE, NYSTROEM, HISTOGRAMS, LIGHTGBM)
+COLORS = ("#E69F00", "#0072B2", "#999999", "#009E73", "#CC79A7")
+COLUMNS = ("method", "rows", "inputs", "outputs", "landmarks", "error", "cpu_s", "wall_s", "mb")
+
+
+def write_table(path: Path, n_rows: int, n_inputs: int, n_outputs: int, seed: int) -> None:
+    """Write a table, block by block; the same sizes have the same factors."""
+    import pyarrow
+    from pyarrow import parquet
+
+    shape = np.random.default_rng(11)
+    mixing = shape.normal(size=(N_FACTORS, n_inputs)) / np.sqrt(N_FACTORS)
+    directions = shape.normal(size=(3, N_FACTORS, n_outputs)) / np.sqrt(N_FACTORS)
+    names = [f"x{column}" for column in range(n_inputs)]
+    names += [f"y{column}" for column in range(n_outputs)]
+    kinds = (
+        lambda a, b, c: np.tanh(2 * a) + b,
+        lambda a, b, c: np.sin(3 * a) + 0.5 * b,
+        lambda a, b, c: a * b + c,
+        lambda a, b, c: np.sign(a) + np.sign(b) * (c > 0),
+        lambda a, b, c: a + b,
+    )
+    writer = None
+    for block, start in enumerate(range(0, n_rows, BLOCK)):
+        generator = np.random.default_rng([seed, block])
+        size = min(BLOCK, n_rows - start)
+        factors = generator.normal(size=(size, N_FACTORS))
+        X = factors @ mixing + NOISE * generator.normal(size=(size, n_inputs))
+        parts = np.einsum("nf,kfd->knd", factors, directions)
+        Y = [kinds[column % 5](*parts[:, :, column]) for column in range(n_outputs)]
+        Y = np.column_stack(Y) + NOISE * generator.normal(size=(size, n_outputs))
+        table = pyarrow.table(dict(zip(names, np.hstack([X, Y]).T, strict=True)))
+        writer = writer or parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    writer.close()
+
+
+def arrays_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return all inputs and outputs of a table."""
+    from workflow_lib import open_columns
+
+    table = open_columns(path)
+    names = {letter: [name for name in table.kinds if name[0] == letter] for letter in "xy"}
+    return table.columns(names["x"])[:], table.columns(names["y"])[:]
+
+
+def own(path: Path, test: np.ndarray, n_landmarks: int, n_components: int | None) -> np.ndarray:
+    """Fit to the file, and return the predictions of other rows."""
+    from workflow_lib import LandmarkRegressorCV, open_columns
+
+    table = open_columns(path)
+    X = table.columns([name for name in table.kinds if name[0] == "x"])
+    Y = table.columns([name for name in table.kinds if name[0] == "y"])
+    return LandmarkRegressorCV(n_components, n_landmarks=n_landmarks).fit(X, Y).predict(test)
+
+
+def nystroem(path: Path, test: np.ndarray, n_landmarks: int) -> np.ndarray:
+    """The same with scikit-learn, for one width: that of its default."""
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, Y = arrays_of(path)
+    features = Nystroem(n_components=n_landmarks, gamma=1.0 / X.shape[1], random_state=0)
+    ridge = RidgeCV(np.logspace(-6, 3, 10), alpha_per_target=False)
+    return make_pipeline(StandardScaler(), features, ridge).fit(X, Y).predict(test)
+
+
+def boosting(path: Path, test: np.ndarray, new_model) -> np.ndarray:
+    """Fit boosted trees to each output."""
+    X, Y = arrays_of(path)
+    return np.column_stack([new_model().fit(X, y).predict(test) for y in Y.T])
+
+
+def histograms():
+    """Return a new model of scikit-learn."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(max_iter=TREES, early_stopping=True, random_state=0)
+
+
+def lightgbm():
+    """Return a new model of LightGBM."""
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(n_estimators=TREES, n_jobs=1, verbose=-1, random_state=0)
+
+
+def measure(method: str, path: Path, test: Path, n_landmarks: int) -> dict[str, float]:
+    """Fit in this process; return the error, the CPU and wall seconds, and the memory in MB."""
+    X, Y = arrays_of(test)
+    fits = {
+        OWN: lambda: own(path, X, n_landmarks, None),
+        OWN_MIXTURE: lambda: own(path, X, n_landmarks, 10),
+        NYSTROEM: lambda: nystroem(path, X, n_landmarks),
+        HISTOGRAMS: lambda: boosting(path, X, histograms),
+        LIGHTGBM: lambda: boosting(path, X, lightgbm),
+    }
+    begin, wall = time.process_time(), time.perf_counter()
+    predicted = fits[method]()
+    squares = ((predicted - Y) ** 2).mean(axis=0) / Y.var(axis=0)
+    return {
+        "error": float(np.sqrt(squares).mean()),
+        "cpu_s": time.process_time() - begin,
+        "wall_s": time.perf_counter() - wall,
+        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def why_not(method: str, n_rows: int, n_inputs: int) -> str:
+    """Return why a method is left out, or an empty text."""
+    if method == LIGHTGBM and not is_installed("lightgbm"):
+        return "is not installed"
+    columns = 3 * LANDMARKS if method == NYSTROEM else 3 * n_inputs
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    fits = method in (OWN, OWN_MIXTURE) or 8.0 * n_rows * columns < 0.7 * available
+    return "" if fits else "does not fit into the memory"
+
+
+def exponent(sizes, values) -> float:
+    """Return the slope of the logarithm of values by that of sizes."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def draw(rows: list[dict], path: Path) -> None:
+    """Draw time and memory by each size."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    panels = ("rows", "inputs", "outputs", "landmarks")
+    colors = dict(
+        zip(METHODS, ("#E69F00", "#0072B2", "#999999", "#009E73", "#CC79A7"), strict=True)
+    )
+    figure, axes = pyplot.subplots(2, 4, figsize=(11, 5), layout="constrained", sharex="col")
+    for panel, column in zip(panels, axes.T, strict=True):
+        chosen = [row for row in rows if row["growth"] == panel]
+        for axis, key, unit in zip(column, ("cpu_s", "mb"), ("CPU s", "peak MB"), strict=True):
+            for method in METHODS:
+                points = sorted((row[panel], row[key]) for row in chosen if row["method"] == method)
+                if not points:
+                    continue
+                sizes, values = np.array(points).T
+                power = f" ({exponent(sizes, values):.2f})" if len(points) > 1 else ""
+                label = f"{method}{power}"
+                axis.loglog(sizes, values, "o-", color=colors[method], label=label, markersize=4)
+            axis.legend(fontsize=6, frameon=False)
+            axis.set_ylabel(unit if panel == "rows" else "")
+        column[1].set_xlabel(panel)
+    figure.savefig(path)
+
+
+def run(folder: Path, quick: bool) -> list[dict]:
+    """Measure all, and write the table and the figure."""
+    rows_of, growth_rows = (QUICK_ROWS, 2_000) if quick else (ROWS, GROWTH_ROWS)
+    plan = [("rows", method, n, INPUTS, OUTPUTS, LANDMARKS) for n in rows_of for method in METHODS]
+    for panel, sizes in GROWTH.items():
+        for size in sizes:
+            default = {"inputs": INPUTS, "outputs": OUTPUTS, "landmarks": LANDMARKS}
+            plan.append((panel, OWN, growth_rows, *(default | {panel: size}).values()))
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
+    found: list[dict] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as made:
+        for panel, method, n_rows, n_inputs, n_outputs, n_landmarks in plan:
+            if reason := why_not(method, n_rows, n_inputs):
+                print(f"{method}, {n_rows} rows: {reason}", flush=True)
+                continue
+            sizes = n_rows, n_inputs, n_outputs
+            train = Path(made, "-".join(map(str, sizes)) + ".parquet")
+            test = Path(made, f"test-{n_inputs}-{n_outputs}.parquet")
+            for path, n, seed in ((train, n_rows, 1), (test, N_TEST, 2)):
+                if not path.exists():
+                    write_table(path, n, n_inputs, n_outputs, seed)
+            command = [sys.executable, "-m", "benchmarks.large_tables", "--one", method]
+            command += [str(train), str(test), str(n_landmarks)]
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+            )
+            row = {"growth": panel, "method": method, "rows": n_rows, "inputs": n_inputs}
+            row |= {"outputs": n_outputs, "landmarks": n_landmarks} | json.loads(done.stdout)
+            found.append(row)
+            shown = ", ".join(f"{key} {row[key]:.4g}" for key in ("error", "cpu_s", "wall_s", "mb"))
+            print(f"{method}, {sizes}, {n_landmarks} landmarks: {shown}", flush=True)
+    with (folder / "large_tables.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["growth", *COLUMNS])
+        writer.writeheader()
+        writer.writerows(found)
+    draw(found, folder / "large_tables.svg")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.large_tables")
+    parser.add_argument("--folder", type=Path, default=Path("results/benchmarks"))
+    parser.add_argument("--quick", action="store_true", help="only small sizes, for trying")
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.one:
+        method, train, test, n_landmarks = options.one
+        print(json.dumps(measure(method, Path(train), Path(test), int(n_landmarks))))
+    else:
+        run(options.folder, options.quick)
+
+
+if __name__ == "__main__":
+    main()
