@@ -76,4 +76,13 @@ def learned_model(wildcards):
             "snakemake --cores 2 learn --config name=NAME data=FILE outputs=COLUMNS",
         )
     n_blocks()
+    others = sorted(set(learned_request()) - {"name", "data", "blocks", *OF_RESULTS})
+    if others:
+        refuse(
+            "snakemake learn",
+            f"the key {others[0]}",
+            f"some of {', '.join(OF_RESULTS)} and blocks: there are no groups, classes, weak rows "
+            "or texts where memory does not hold the table",
+            f"leave out {others[0]}, or take some of the rows and `snakemake new`",
+        )
     return [f"results/{table}/model.h5" for table in learned_tables()]

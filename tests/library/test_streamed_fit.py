@@ -200,6 +200,19 @@ def test_outputs_without_inputs_move_the_mixture_alone():
     assert (model.landmarks_ == other.landmarks_).all()
 
 
+def test_rows_without_inputs_teach_the_mixture_alone():
+    inputs = X.copy()
+    inputs[:60] = np.nan
+    outputs = Y.copy()
+    outputs[:30] += 300
+    for settings in (OUTPUTS, MIXTURE):
+        found = fitted(StreamPlan.made(inputs, outputs, settings), X=inputs, Y=outputs)
+        expected = fitted(StreamPlan.made(inputs, Y, settings), X=inputs)
+        assert found[0].n_rows == N_ROWS - 60
+        np.testing.assert_array_equal(found[1].errors, expected[1].errors)
+        assert (found[0].test_score == expected[0].test_score) == (settings is OUTPUTS)
+
+
 def test_faults_name_the_argument(tmp_path):
     infinite = Y.copy()
     infinite[4, 1] = np.inf

@@ -77,6 +77,7 @@ def test_faults_are_told_in_one_message(folder, capsys):
         "there is no column 'z'": learn(outputs="z"),
         "values of the type .*string": learn(exclude="c"),
         "key blocks: 'many'": learn(blocks="many"),
+        "the key same_group. Expected .*weak rows": learn(same_group="row"),
         "no columns to predict": ["learn", "--config", "data=big.parquet", "name=big"],
         "there is no file 'bog.parquet'.*write 'big.parquet'": [
             *("learn", "--config", "data=bog.parquet", "name=big", "outputs=y1"),

@@ -218,7 +218,8 @@ class StreamPlan:
         Parameters
         ----------
         X, Y : arrays, or anything that gives arrays for slices and for sorted row numbers
-            NaN where missing; a row that lacks an output is left out.
+            NaN where missing; a row that lacks an output is left out, and from one without any
+            input only mixtures learn.
         settings : StreamSettings
         unpaired : array (u, d), or anything that gives arrays for slices, or None
             Outputs without inputs, from which all mixtures learn, too.
@@ -235,18 +236,17 @@ class StreamPlan:
         complete = np.concatenate([np.empty(0, dtype=bool), *complete])
         known = np.flatnonzero(complete & (folds < settings.n_folds))
         if len(known) < 2:
-            n_rows = int(complete.sum())
-            raise ArgumentError(
-                _location(Y, "Y"),
-                f"{n_rows} sample{'' if n_rows == 1 else 's'} with all outputs",
-                "at least 2 to learn from, as errors are those of rows that a fit has not seen",
-                "give more rows",
-            )
+            raise _too_few(Y, "Y", int(complete.sum()), "all outputs")
         generator = np.random.default_rng(derive_seed(settings.seed, "sample", len(X)))
         n_sample = CANDIDATES_PER_LANDMARK * settings.n_landmarks
         if len(known) > n_sample:
             known = np.sort(generator.choice(known, n_sample, replace=False, shuffle=False))
-        sample, outputs = _rows_of(X, known, "X"), _rows_of(Y, known, "Y")
+        sample = _rows_of(X, known, "X")
+        with_inputs = ~np.isnan(sample).all(axis=1)
+        sample, known = sample[with_inputs], known[with_inputs]
+        outputs = _rows_of(Y, known, "Y")
+        if len(known) < 2:
+            raise _too_few(X, "X", len(known), "inputs")
         preparation = fit_preparation(sample, settings.scale)
         rows = preparation.apply(sample)
         landmarks = choose_landmarks(
@@ -456,7 +456,7 @@ class StreamPlan:
         """
         tests = np.flatnonzero(self.settings.folds(self.n_rows) == self.settings.n_folds)[:n_rows]
         inputs, outputs = _rows_of(X, tests, "X"), _rows_of(Y, tests, "Y")
-        known = ~np.isnan(outputs).any(axis=1)
+        known = ~np.isnan(outputs).any(axis=1) & ~np.isnan(inputs).all(axis=1)
         inputs, outputs = inputs[known], outputs[known]
         if not known.any():
             return inputs, outputs, outputs
@@ -482,10 +482,10 @@ class StreamPlan:
         for start in range(rows.start, rows.stop, size):
             block = slice(start, min(start + size, rows.stop))
             outputs = _rows_of(Y, block, "Y")
-            known = ~np.isnan(outputs).any(axis=1)
+            inputs = _rows_of(X, block, "X")
+            known = ~np.isnan(outputs).any(axis=1) & ~np.isnan(inputs).all(axis=1)
             if known.any():
-                inputs = self.preparation.apply(_rows_of(X, block, "X")[known])
-                yield folds[block][known], inputs, outputs[known]
+                yield folds[block][known], self.preparation.apply(inputs[known]), outputs[known]
 
     @cached_property
     def _columns(self) -> list[slice]:
@@ -614,6 +614,15 @@ def _rows_of(rows, chosen, name: str) -> np.ndarray:
             "correct it, or leave the row out",
         )
     return values
+
+
+def _too_few(rows, name: str, n_rows: int, what: str) -> ArgumentError:
+    return ArgumentError(
+        _location(rows, name),
+        f"{n_rows} sample{'' if n_rows == 1 else 's'} with {what}",
+        "at least 2 to learn from, as errors are those of rows that a fit has not seen",
+        "give more rows",
+    )
 
 
 def _location(rows, name: str) -> str:
