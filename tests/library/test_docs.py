@@ -9,7 +9,7 @@ import workflow_lib
 from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.run.named_settings import SettingsFolder
-from workflow_lib.run.requests import TableRequest
+from workflow_lib.run.requests import Request, TableRequest
 from workflow_lib.run.studies import study_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +52,12 @@ def test_no_other_name_is_in_the_reference():
 def test_every_key_of_new_is_explained_and_no_other():
     keys = first_cells(section(page("your-table.md"), "## Every key of `new`"))
     assert sorted(keys) == sorted(f"`{key}`" for key in TableRequest.model_fields)
+
+
+def test_every_key_of_learn_is_explained_and_no_other():
+    named = " ".join(first_cells(section(page("many-rows.md"), "## What it does")))
+    of_learn = set(Request.model_fields) - set(TableRequest.model_fields)
+    assert set(re.findall(r"`(\w+)`", named)) == of_learn | {"outputs", "inputs", "exclude"}
 
 
 def test_messages_that_are_explained_are_those_of_the_code():

@@ -35,7 +35,7 @@ from workflow_lib.run.models import (
 )
 from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.published import published_names
-from workflow_lib.run.requests import TableRequest, as_typed
+from workflow_lib.run.requests import Request, as_typed
 from workflow_lib.run.studies import listed_experiments, replaced_experiments
 from workflow_lib.tabular.tables import listed
 from workflow_lib.tasks.base import PER_CLASS, Task
@@ -89,7 +89,7 @@ class Configuration:
     replaced: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The experiments that do not run, with the stand-ins of each."""
 
-    request: TableRequest | None = None
+    request: Request | None = None
     """The request for a new table; None without one."""
 
     locations: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -375,9 +375,9 @@ def load_configuration(
 
 def _without_request(
     merged: dict[str, Any], location: str
-) -> tuple[TableRequest | None, dict[str, Any]]:
+) -> tuple[Request | None, dict[str, Any]]:
     """Return the request for a new table, and the configuration of the run without it."""
-    fields = TableRequest.model_fields
+    fields = Request.model_fields
     requested = {key: merged[key] for key in fields if merged.get(key) is not None}
     rest = {key: value for key, value in merged.items() if key not in fields}
     if "name" in requested:
@@ -386,7 +386,7 @@ def _without_request(
         # A misspelt key could belong to either; the keys of the request are the more likely ones.
         unknown = [key for key in rest if key not in RunSettings.model_fields]
         surplus = {key: rest.pop(key) for key in unknown}
-        request, errors = validated(TableRequest, requested | surplus, location)
+        request, errors = validated(Request, requested | surplus, location)
         raise_errors(errors)
         return request, rest
     if surplus := sorted(set(requested) - {"name"}):

@@ -36,7 +36,7 @@ from workflow_lib.run.models import (
     TableSettings,
 )
 from workflow_lib.run.named_settings import LIKE, VARIANTS
-from workflow_lib.run.requests import TableRequest
+from workflow_lib.run.requests import Request, TableRequest
 from workflow_lib.tasks.found import all_measures
 
 SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
@@ -45,6 +45,7 @@ SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("`report` of the run", "report.", ReportSettings),
     ("`about` of the run", "about.", StudyDescription),
     ("Settings of `snakemake new`", "", TableRequest),
+    ("Settings of `snakemake new` and `snakemake learn`", "", Request),
     ("Datasets", "", DatasetSettings),
     ("`inputs` of a dataset", "inputs.", InputSettings),
     ("`sources` of a dataset", "sources[].", SourceSettings),

@@ -145,23 +145,27 @@ class TableRequest(Settings):
     """`point` or `comma`: the decimal mark of columns in which 12,572 may have either; by default
     that of the other columns."""
 
-    components: Typed | None = None
-    """Of `snakemake learn` alone: number of components of a mixture of the outputs, for OFER;
-    null (the default): kernel ridge regression of the outputs."""
-
-    landmarks: Typed | None = None
-    """Of `snakemake learn` alone: number of landmarks; 1000 by default. Time grows with its
-    square."""
-
-    blocks: Typed | None = None
-    """Of `snakemake learn` alone: number of blocks of rows, each a job; 1 by default."""
-
     date_order: Typed | None = None
     """`day-first` or `month-first`: the order in the dates of `time` such as 1/02/2024; by default
     as a day after the 12th shows."""
 
 
-_TYPED = {*TableRequest.model_fields, "rows", "keep"}
+class Request(TableRequest):
+    """The settings of a table, for `snakemake new` or `snakemake learn`; those here are of `learn`
+    alone."""
+
+    components: Typed | None = None
+    """Number of components of a mixture of the outputs, for OFER; null (the default): kernel ridge
+    regression of the outputs."""
+
+    landmarks: Typed | None = None
+    """Number of landmarks; 1000 by default. Time grows with its square."""
+
+    blocks: Typed | None = None
+    """Number of blocks of rows, each a job; 1 by default."""
+
+
+_TYPED = {*Request.model_fields, "rows", "keep"}
 
 
 def typed_values(arguments: Sequence[str], command: Sequence[str] = ()) -> dict[str, str]:
