@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 
 from workflow_lib import LandmarkRegressorCV, open_columns
+from workflow_lib.fitting import streamed_fit
 from workflow_lib.fitting.fold_targets import TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at
 from workflow_lib.fitting.streamed_fit import StreamPlan, StreamSettings, added
 from workflow_lib.methods.contract.saved_method import SavedMethod
+from workflow_lib.solvers.device_sums import device_namespace
 from workflow_lib.solvers.gram import gram_matrix
 
 N_ROWS = 400
@@ -198,6 +200,34 @@ def test_outputs_without_inputs_move_the_mixture_alone():
     other = LandmarkRegressorCV(2, n_landmarks=20, alphas=[1e-3]).fit(X, Y)
     assert (model.predict(X) != other.predict(X)).any()
     assert (model.landmarks_ == other.landmarks_).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
+@pytest.mark.parametrize("width", [1e-6, 1.0])
+def test_sums_of_another_device_are_those_of_the_processor(kernel, width, monkeypatch):
+    # NumPy stands for a device: torch has the same functions.
+    monkeypatch.setattr(streamed_fit, "device_namespace", lambda device: device and (np, "cpu"))
+    n_landmarks = 3 if kernel == "linear" else 30
+    settings = replace(
+        MIXTURE, kernels=(kernel,), widths=(width,), n_landmarks=n_landmarks, center=width == 1.0
+    )
+    plan = StreamPlan.made(X, Y, settings)
+    for blocks in ([range(N_ROWS)], [range(190), range(190, N_ROWS)]):
+        ours = added([plan.sums(X, Y, rows) for rows in blocks])
+        others = added([plan.sums(X, Y, rows, "cuda") for rows in blocks])
+        for fold, expected in enumerate(ours):
+            for name, values in vars(expected).items():
+                found = getattr(others[fold], name)
+                if name == "squares":
+                    found, values = np.tril(found), np.tril(values)
+                scale = np.abs(values).max() + 1e-300
+                np.testing.assert_allclose(found / scale, values / scale, atol=1e-12)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="device 'nowhere'"):
+        LandmarkRegressorCV(device="nowhere").fit(X, Y)
+    assert device_namespace(None) is None
 
 
 def test_rows_without_inputs_teach_the_mixture_alone():

@@ -64,6 +64,9 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         relative error of all outputs together.
     cv : int, default=5
         Number of folds, drawn by row.
+    device : str or None, default=None
+        Where the sums over rows are added up: None for the processor, ``cuda`` or another device of
+        torch (the extra ``deep``), ``auto`` for a GPU where there is one. In float64 everywhere.
     random_state : int, Generator, RandomState or None, default=1
         Of folds, landmarks and the start of the mixture.
 
@@ -111,6 +114,7 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         scale="standard",
         metric="arrmse",
         cv=5,
+        device=None,
         random_state=1,
     ):
         self.n_components = n_components
@@ -122,6 +126,7 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         self.scale = scale
         self.metric = metric
         self.cv = cv
+        self.device = device
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -168,7 +173,7 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
                 )
         plan = StreamPlan.made(X, Y, self._settings(), unpaired)
         rows = range(len(X))
-        solutions = plan.solved(plan.sums(X, Y, rows))
+        solutions = plan.solved(plan.sums(X, Y, rows, self.device))
         errors = plan.errors(solutions, X, Y, rows) if plan.models else None
         method = plan.fitted(solutions, errors)
         self._preparation, self._method = plan.preparation, SavedMethod(method.tree)

@@ -43,6 +43,8 @@ from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.mixtures.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling
 from workflow_lib.models.storage import model_from_tree, model_to_tree, scaling_from_tree
+from workflow_lib.solvers.device_sums import BLOCK_NUMBERS as DEVICE_NUMBERS
+from workflow_lib.solvers.device_sums import DeviceSums, device_namespace
 from workflow_lib.solvers.feature_ridge import BLOCK_NUMBERS, FeatureRidge
 from workflow_lib.solvers.feature_sums import FeatureSums
 from workflow_lib.solvers.landmarks import (
@@ -326,27 +328,40 @@ class StreamPlan:
         features = self.features
         return features.transform(rows) if features.factor is None else features.values(rows)
 
-    def sums(self, X, Y, rows: range) -> list[FeatureSums]:
+    def sums(self, X, Y, rows: range, device: str | None = None) -> list[FeatureSums]:
         """Return the sums of a range of the rows, by fold, those of the test rows last.
 
         The targets are the outputs, and then the blocks that are regressed for each model.
 
         Raises ArgumentError for infinite values.
+
+        Parameters
+        ----------
+        X, Y
+        rows : range
+        device : str or None, default=None
+            Where products are made (`workflow_lib.solvers.device_sums.device_namespace`).
         """
-        width = self._columns[-1].stop
-        origin = np.zeros(width)
+        origin = np.zeros(self._columns[-1].stop)
         origin[: len(self.target_origin)] = self.target_origin
-        n_parts = self.settings.n_folds + 1
+        n_parts, on_device = self.settings.n_folds + 1, device_namespace(device)
+        if on_device:
+            added = DeviceSums(self.features, self.origin, origin, n_parts, *on_device)
+            for folds, inputs, outputs in self._row_blocks(X, Y, rows, DEVICE_NUMBERS):
+                added.add(inputs, self._all_targets(outputs), folds)
+            return added.sums()
         sums = [FeatureSums.of_no_rows(self.origin, origin) for _ in range(n_parts)]
         for folds, inputs, outputs in self._row_blocks(X, Y, rows):
-            targets = [outputs]
-            for index in range(len(self.models)):
-                targets.append(self._regressed(index, outputs))
-            T, values = np.hstack(targets), self._values(inputs)
+            T, values = self._all_targets(outputs), self._values(inputs)
             for fold in np.unique(folds):
                 chosen = folds == fold
                 sums[fold].add(values[chosen], T[chosen])
         return sums
+
+    def _all_targets(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the outputs and what is regressed for each model, side by side."""
+        models = range(len(self.models))
+        return np.hstack([outputs, *(self._regressed(index, outputs) for index in models)])
 
     def solved(self, sums: Sequence[FeatureSums]) -> Solutions:
         """Return the solutions without each fold, from the sums of all rows by fold, which are
@@ -475,10 +490,12 @@ class StreamPlan:
         predicted = (values @ weights).reshape(-1, *intercepts.shape) + intercepts
         return predicted.transpose(1, 0, 2)
 
-    def _row_blocks(self, X, Y, rows: range) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def _row_blocks(
+        self, X, Y, rows: range, numbers: int = BLOCK_NUMBERS
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the folds (b,), prepared inputs (b, k) and outputs (b, d) of blocks of rows."""
         folds, size = self.settings.folds(self.n_rows), len(self.origin)
-        size = max(1, BLOCK_NUMBERS // max(size, self._columns[-1].stop))
+        size = max(1, numbers // max(size, self._columns[-1].stop))
         for start in range(rows.start, rows.stop, size):
             block = slice(start, min(start + size, rows.stop))
             outputs = _rows_of(Y, block, "Y")

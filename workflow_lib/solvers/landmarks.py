@@ -219,6 +219,8 @@ class LandmarkFeatures(Features):
     factor : array (m, m) or None
         F; None where the condition number of k(L, L) is estimated to be more than 1e7 in the
         1-norm, which is ten times or more that of the eigenvalues.
+    projection : array (m, r)
+        U diag(s)^(-1/2), without F.
     n_features : int
         m with F. Otherwise r, the number of eigenvalues above 1e-10 of the largest: those below are
         mostly rounding, which the square root would blow up. What is left out of Z Z' is as small.
@@ -232,13 +234,13 @@ class LandmarkFeatures(Features):
         K = gram_matrix(self.landmarks, None, kernel, gamma)
         self.factor, self.n_features = _well_conditioned_factor(K), len(K)
         if self.factor is None:
-            self._projection = _projection(K)
-            self.n_features = self._projection.shape[1]
+            self.projection = _projection(K)
+            self.n_features = self.projection.shape[1]
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         values = self.values(X)
         if self.factor is None:
-            return values @ self._projection
+            return values @ self.projection
         return solve_triangular(self.factor, values.T, lower=True, check_finite=False).T
 
     def values(self, X: np.ndarray) -> np.ndarray:
@@ -246,7 +248,7 @@ class LandmarkFeatures(Features):
 
     def dual(self, weights: np.ndarray) -> np.ndarray:
         if self.factor is None:
-            return self._projection @ weights
+            return self.projection @ weights
         return solve_triangular(self.factor, weights, lower=True, trans=1, check_finite=False)
 
 

@@ -43,6 +43,9 @@ LEVEL = 0.9
 MAX_CALIBRATED = 20_000
 """Test rows whose residuals give the intervals."""
 
+DEVICE = "auto"
+"""A GPU is used where there is one, and torch."""
+
 MAX_KEPT = 2000
 """Rows of the sample that the model keeps, to tell how unlike them a new row is."""
 
@@ -121,7 +124,7 @@ def sums(
 ) -> None:
     """Write the sums of one of `n_blocks` blocks of rows."""
     made, columns = _plan_of(plan), TableColumns.of(data, request)
-    found = made.sums(*columns, block_of(made.n_rows, block, n_blocks))
+    found = made.sums(*columns, block_of(made.n_rows, block, n_blocks), DEVICE)
     _write_sums(found, output, [plan])
 
 
@@ -189,7 +192,7 @@ def learn(data: str | Path, request: Mapping[str, Any], output: Path, seed: int)
     """
     made, columns = _new_plan(data, request, seed)
     rows = range(made.n_rows)
-    solutions = made.solved(made.sums(*columns, rows))
+    solutions = made.solved(made.sums(*columns, rows, DEVICE))
     errors = made.errors(solutions, *columns, rows) if made.models else None
     return _save(made, solutions, errors, columns, Path(data).stem, "", output)
 
