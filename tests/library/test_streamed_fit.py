@@ -118,11 +118,15 @@ def test_errors_after_the_preimage_are_those_of_decoded_rows():
         targets = plan._fold_targets(fold, Y[rows])
         columns = TargetColumns({None: [targets]}, has_weak_rows=False)
         for index in (0, 6, n_penalties**2 - 1):
-            decoded = decoded_at(
-                targets, columns.split(None, 0, predicted), index, True, "per_block"
-            )
-            expected = ((Y[rows] - decoded) ** 2).sum(axis=0)
-            np.testing.assert_allclose(errors[fold, index], expected, rtol=1e-8)
+            for number, projected in enumerate((True, False)):
+                split = columns.split(None, 0, predicted)
+                decoded = decoded_at(targets, split, index, projected, "per_block")
+                expected = ((Y[rows] - decoded) ** 2).sum(axis=0)
+                found = errors[fold, number * n_penalties**2 + index]
+                np.testing.assert_allclose(found, expected, rtol=1e-8)
+        # With equal penalties and without the projection, the outputs themselves are regressed.
+        shared = [n_penalties**2 + index * (n_penalties + 1) for index in range(n_penalties)]
+        np.testing.assert_allclose(errors[fold, shared], solutions.errors[fold], rtol=1e-6)
 
 
 def test_nothing_that_sees_outputs_learns_from_rows_that_are_held_out():

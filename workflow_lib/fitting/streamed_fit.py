@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import Any
@@ -40,6 +40,7 @@ from workflow_lib.inputs.preparation import InputPreparation, fit_preparation
 from workflow_lib.items.group_names import components_group, fold_group, size_group
 from workflow_lib.measures.metrics import relative_error
 from workflow_lib.models.forward import ForwardEmbedding
+from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.mixtures.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.models.output_scaling import OutputScaling, fit_output_scaling
 from workflow_lib.models.storage import model_from_tree, model_to_tree, scaling_from_tree
@@ -64,7 +65,8 @@ MIXTURE_ROWS = 1024
 FORM, COVARIANCE_BLOCK, PREIMAGE = "reduced", "constrained", "projected"
 """Of the embedding."""
 
-IS_PROJECTED = PREIMAGE == "projected"
+PROJECTIONS = (True, False)
+"""Whether predicted memberships are projected on the simplex; both compete."""
 
 _ARRAYS = ("origin", "target_origin", "curve", "sample")
 """Arrays of a plan that are stored under their names."""
@@ -392,9 +394,11 @@ class StreamPlan:
 
     def errors(self, solutions: Solutions, X, Y, rows: range) -> np.ndarray:
         """Return the squared errors (n_folds + 1, n_points, d) of a range of rows after the
-        pre-image, summed over them; those of the test rows last."""
+        pre-image, summed over them; those of the test rows last. Points are all pairs of penalties,
+        with and then without the projection."""
         settings, n_points = self.settings, len(self._alphas(self.kernel)) ** 2
-        total = np.zeros((settings.n_folds + 1, n_points, len(self.target_origin)))
+        shape = settings.n_folds + 1, len(PROJECTIONS), n_points, len(self.target_origin)
+        total = np.zeros(shape)
         for folds, inputs, outputs in self._row_blocks(X, Y, rows):
             values = self.features.values(inputs)
             for fold in np.unique(folds):
@@ -402,15 +406,12 @@ class StreamPlan:
                 predicted = self._grid_predictions(solutions, fold, values[known])
                 targets = self._fold_targets(fold, outputs[known])
                 columns = TargetColumns({None: [targets]}, has_weak_rows=False)
-                total[fold] += squared_errors(
-                    outputs[known],
-                    targets,
-                    columns.split(None, 0, predicted),
-                    IS_PROJECTED,
-                    "per_block",
-                    settings.center,
-                )
-        return total
+                split = columns.split(None, 0, predicted)
+                for index, projected in enumerate(PROJECTIONS):
+                    total[fold, index] += squared_errors(
+                        outputs[known], targets, split, projected, "per_block", settings.center
+                    )
+        return total.reshape(shape[0], -1, shape[-1])
 
     def fitted(self, solutions: Solutions, errors: np.ndarray | None = None) -> StreamedMethod:
         """Return the method fitted to all rows, with the penalties of the least error.
@@ -428,8 +429,9 @@ class StreamPlan:
         errors = solutions.errors if errors is None else errors
         points = grid_points(alphas, [np.nan], "per_block", bool(self.models))
         scores = relative_error(errors[:-1].sum(axis=0), of_mean, settings.metric)
-        count = settings.n_components
-        choice, index = best_point(self.kernel, count, bool(self.models), points, scores)
+        count, repeated = settings.n_components, points * len(PROJECTIONS)
+        choice, index = best_point(self.kernel, count, False, repeated, scores)
+        choice = replace(choice, projected=bool(self.models) and PROJECTIONS[index // len(points)])
         total = FeatureSums(**solutions.total)
         weights, intercepts = total.ridge([self._penalties(choice)], settings.center)
         arrays = {"weights": self.features.dual(weights), "intercept": intercepts[0]}
@@ -439,7 +441,7 @@ class StreamPlan:
         chosen: dict[str, Any] = {"training_size": total.n_rows}
         tree: dict[str, Any] = {"module": "kernel_ridge"}
         if self.models:
-            chosen["n_components"] = count
+            chosen |= {"n_components": count, "projected": choice.projected}
             tree |= {"form": FORM, "covariance_block": COVARIANCE_BLOCK, "preimage": PREIMAGE}
             stored = {components_group(count): {fold_group(None): self.models[-1]}}
             tree["models"] = {size_group(total.n_rows): stored}
@@ -481,7 +483,9 @@ class StreamPlan:
             return inputs, outputs, predicted[point]
         targets = self._fold_targets(self.settings.n_folds, outputs)
         columns = TargetColumns({None: [targets]}, has_weak_rows=False).split(None, 0, predicted)
-        return inputs, outputs, decoded_at(targets, columns, point, IS_PROJECTED, "per_block")
+        number, index = divmod(point, len(predicted) ** 2)
+        decoded = decoded_at(targets, columns, index, PROJECTIONS[number], "per_block")
+        return inputs, outputs, decoded
 
     def _grid_predictions(self, solutions: Solutions, fold: int, values: np.ndarray) -> np.ndarray:
         """Return what is predicted without a fold from values (b, m), (n_penalties, b, d)."""
@@ -584,8 +588,8 @@ def added(parts: Sequence[Sequence[FeatureSums]]) -> list[FeatureSums]:
 def _mixtures(Y, folds, sampled, sampled_folds, settings, unpaired) -> list[dict]:
     """Return the mixtures without each fold, without the test rows, and of all rows, as trees.
 
-    They start from the sampled rows, since a file may be sorted, and go on with blocks of all rows
-    in random order.
+    They start from the sampled rows, since a file may be sorted, go on with blocks of all rows in
+    random order, and end with one variance for all components (`_tied`).
     """
     k = settings.n_folds
     seed = derive_seed(settings.seed, "mixtures", len(folds))
@@ -614,7 +618,16 @@ def _mixtures(Y, folds, sampled, sampled_folds, settings, unpaired) -> list[dict
             scaled = scaling.apply(outputs[learn(of_block)])
             for begin in range(0, len(scaled), MIXTURE_ROWS):
                 model.partial_fit(scaled[begin : begin + MIXTURE_ROWS])
-    return [model_to_tree(model, scaling) for _, scaling, model in found]
+    return [model_to_tree(_tied(model), scaling) for _, scaling, model in found]
+
+
+def _tied(model: OnlineGaussianMixtureModel) -> GaussianMixtureModel:
+    """Return a mixture with one variance for all components: with equal penalties its regression is
+    then that of the outputs, so that the choice among penalties can only gain on it."""
+    tied = GaussianMixtureModel(model.n_components_, "tied_spherical")
+    tied.weights_, tied.means_ = model.weights_, model.means_
+    tied.covariances_ = float(model.weights_ @ model.covariances_)
+    return tied
 
 
 def _rows_of(rows, chosen, name: str) -> np.ndarray:
