@@ -75,6 +75,7 @@ ROUTINE = (
     "Select jobs to execute",
     "Touching output file",
     "Removing output files of failed job",
+    "Removing temporary output",
     "Retrieving from storage:",
     "Storing in storage:",
     "Finished upload.",
