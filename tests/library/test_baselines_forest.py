@@ -9,8 +9,25 @@ from workflow_lib.solvers.forest import (
     FORESTS,
     fitted_forest,
     forest_predictions,
+    grown,
+    new_forest,
     select_max_features,
 )
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_forest_is_that_of_scikit_learn_to_the_last_bit(kind, n_outputs):
+    X, Y = regression_data(40)
+    Y = Y[:, 0] if n_outputs == 1 else Y
+    forest = grown(new_forest(kind, 6, 0.5, seed=3), X, Y)
+    expected = new_forest(kind, 6, 0.5, seed=3).fit(X, Y)
+    np.testing.assert_array_equal(forest.predict(X), expected.predict(X))
+    for own, other in zip(forest.estimators_, expected.estimators_, strict=True):
+        np.testing.assert_array_equal(own.tree_.threshold, other.tree_.threshold)
+        assert own.get_params() == other.get_params() and list(vars(own)) == list(vars(other))
+    assert vars(forest).keys() == vars(expected).keys()
+    assert forest.get_params() == expected.get_params()
 
 
 @pytest.mark.parametrize("kind", FORESTS)

@@ -1,10 +1,12 @@
 """Multi-output forests of regression trees (m-RF, extra trees), the tree baselines."""
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from sklearn import config_context
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from workflow_lib.measures.metrics import relative_error, squared_error_sums
@@ -46,13 +48,49 @@ def fitted_forest(
     """
     forest = new_forest(kind, n_trees, max_features, seed)
     if Y.shape[1] == 1:
-        return forest.fit(X, Y[:, 0])
+        return grown(forest, X, Y[:, 0])
     scaling = fit_output_scaling(Y, output_scale)
-    forest.fit(X, scaling.apply(Y))
+    grown(forest, X, scaling.apply(Y))
     for estimator in forest.estimators_:
         # Predictions are means of the values of leaves.
         values = estimator.tree_.value
         values[:, :, 0] = scaling.inverse_transform(values[:, :, 0])
+    return forest
+
+
+def grown(forest, X: np.ndarray, Y: np.ndarray):
+    """Return a new forest of `new_forest` after what ``forest.fit(X, Y)`` does, to the last bit.
+
+    On few rows scikit-learn spends more time on each tree's parameters, and on what is the same for
+    all trees, than on growing it. Therefore it fits the first tree alone, and the others are copies
+    that are fitted with their own seeds and rows.
+
+    Parameters
+    ----------
+    X : array (n, q)
+        Inputs, without missing values.
+    Y : array (n,) or (n, d)
+        Outputs.
+    """
+    n_trees, n = forest.n_estimators, len(X)
+    forest.n_estimators = 1
+    first = forest.fit(X, Y).estimators_[0]
+    forest.n_estimators = n_trees
+    generator = np.random.RandomState(forest.random_state)
+    seeds = generator.randint(np.iinfo(np.int32).max, size=n_trees).tolist()
+    X = np.asarray(X, dtype=np.float32)
+    with config_context(skip_parameter_validation=True):
+        for seed in seeds[1:]:
+            tree, counts = copy.copy(first), None
+            if forest.bootstrap:
+                generator.seed(seed)
+                counts = np.bincount(generator.randint(0, n, n), minlength=n)
+            # A new generator for each tree would take as long as growing it.
+            generator.seed(seed)
+            tree.random_state = generator
+            tree.fit(X, Y, sample_weight=counts, check_input=False)
+            tree.random_state = seed
+            forest.estimators_.append(tree)
     return forest
 
 
