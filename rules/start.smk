@@ -50,9 +50,11 @@ except (KeyError, OSError):
     os.environ.update(LOGNAME=str(os.getuid()))
 
 if not IS_MODULE:
+    import job_processes
     import terminal
 
     terminal.install(workflow)
+    job_processes.install()
     if workflow.is_main_process:
         refuse_low_memory_limit()
         # The list needs neither a configuration without faults nor a number of cores.

@@ -413,7 +413,8 @@ def test_what_failed_runs_again_although_older_results_follow_from_it(finished, 
     assert "regression m-rf clusters splits 0 to 1" in affected
     # Neither the configuration nor any file differs between the two runs.
     (tmp_path / "sitecustomize.py").write_text(FAILING_JOB)
-    outcome = snakemake(finished, "--keep-going", PYTHONPATH=str(tmp_path))
+    variables = {"PYTHONPATH": str(tmp_path), "OFER_OWN_PROCESSES": "1"}
+    outcome = snakemake(finished, "--keep-going", **variables)
     assert outcome.status == 1
     assert "FAILED regression m-rf clusters splits 0 to 1" in outcome.stderr
     assert (finished / "results" / "clusters" / "scores.csv").exists()

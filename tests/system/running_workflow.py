@@ -122,10 +122,22 @@ class RunAtWork:
 def jobs_at_work(folder: Path) -> list[psutil.Process]:
     """Return the jobs of any run in `folder`, including those whose run has ended."""
     location = str(folder / ".snakemake" / "scripts") + os.sep
+    words = {
+        process: process.info["cmdline"] or []
+        for process in psutil.process_iter(["cmdline", "cwd", "ppid"])
+        if process.info["cwd"] == str(folder)
+    }
+    # A copy of the process that all jobs begin as has its command line.
+    servers = {
+        process.pid
+        for process, command in words.items()
+        if any(word.endswith("job_processes.py") for word in command)
+    }
     return [
         process
-        for process in psutil.process_iter(["cmdline", "status"])
-        if any(word.startswith(location) for word in process.info["cmdline"] or ())
+        for process, command in words.items()
+        if any(word.startswith(location) for word in command)
+        or (process.pid in servers and process.info["ppid"] in servers)
     ]
 
 

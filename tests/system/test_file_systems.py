@@ -177,7 +177,8 @@ def test_a_job_that_the_kernel_kills_for_its_memory_says_so(number, finished, ex
 def limited(rule: str, module: str, more: int | str) -> dict[str, str]:
     """Return the variables that limit the memory of a job (`limited_memory/sitecustomize.py`)."""
     folder = Path(__file__).with_name("limited_memory")
-    return {"PYTHONPATH": str(folder), "LIMITED_JOB": f"{rule}:{module}:{more}"}
+    limit = {"PYTHONPATH": str(folder), "LIMITED_JOB": f"{rule}:{module}:{more}"}
+    return limit | {"OFER_OWN_PROCESSES": "1"}
 
 
 def run(folder: Path, prefix: list[str] | None = None, **variables: str) -> Outcome:

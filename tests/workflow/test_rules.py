@@ -35,7 +35,7 @@ ORDER = [
 SCRIPTS = [
     path
     for path in sorted((ROOT / "scripts").glob("*.py"))
-    if path.name not in ("adapter.py", "scheduler_load.py", "terminal.py")
+    if path.name not in ("adapter.py", "job_processes.py", "scheduler_load.py", "terminal.py")
 ]
 STATEMENTS = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?:[ \t]+.*\n|\n)*)", re.MULTILINE)
 # Rules in a loop over the splits of their jobs, by the name before these splits.

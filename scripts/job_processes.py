@@ -1,0 +1,203 @@
+"""Jobs as copies of one process, which imports the libraries once for all of them.
+
+Starting Python and importing the libraries takes longer than the work of most jobs of a small run.
+The first job of a run starts this file as a process, the server. It forks for every job, and the
+copy runs the script as ``python SCRIPT`` would. The modules of `LIBRARIES` that a job has imported
+are then imported by the server, so that later copies have them. The server computes nothing, and
+its copies share nothing else.
+
+A job gets the process that Snakemake starts where its command is another one (an environment of
+conda, a container), where its folder or its environment variables differ from those of the server,
+as with more threads, and in every job where memory is limited, on other systems than Linux, and
+where the variable `OWN_PROCESSES` is set.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import multiprocessing
+import os
+import resource
+import runpy
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any
+
+OWN_PROCESSES = "OFER_OWN_PROCESSES"
+"""The environment variable with which every job starts Python itself, as for finding a fault."""
+
+LIBRARIES = {
+    "h5py",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "scipy",
+    "sklearn",
+    "snakemake",
+    "workflow_lib",
+}
+"""What the server imports; others might start threads, which a copy would not have."""
+
+SECONDS_TO_END = 2.0
+"""How long Snakemake waits at its end for the server."""
+
+PREFIX = "set -euo pipefail; "
+"""What Snakemake puts in front of every command for bash."""
+
+
+def install() -> None:
+    """Begin the Python scripts of this process's jobs as copies, where that is possible."""
+    # `snakemake.shell` may also be the class in it.
+    shell = sys.modules.get("snakemake.shell")
+    limits = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    is_limited = any(resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in limits)
+    if sys.platform != "linux" or is_limited or os.environ.get(OWN_PROCESSES):
+        return
+    if getattr(shell, "sp", None) is subprocess:
+        shell.sp = Starter()
+
+
+class Starter:
+    """The module `subprocess` for Snakemake, whose `Popen` begins scripts as copies of a server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._server: socket.socket | None = None
+        self._place: tuple[str, dict[str, str]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(subprocess, name)
+
+    def Popen(self, command: str, *, env: dict[str, str], **options: Any) -> Any:
+        """Begin a command of Snakemake, as a copy where it runs a Python script."""
+        words = shlex.split(command.removeprefix(PREFIX)) if isinstance(command, str) else []
+        is_script = len(words) == 2 and words[0] == sys.executable and words[1].endswith(".py")
+        if is_script and options["stdout"] is not subprocess.PIPE:
+            # A server that was killed cannot copy itself; the job can still start alone.
+            with contextlib.suppress(OSError, EOFError):
+                server = self._server_at((os.getcwd(), env))
+                if server:
+                    return Copy(server, words[1])
+        return subprocess.Popen(command, env=env, **options)
+
+    def _server_at(self, place: tuple[str, dict[str, str]]) -> socket.socket | None:
+        """Return the connection to the server; None where it was started at another place."""
+        with self._lock:
+            if self._server is None:
+                self._server, theirs = socket.socketpair()
+                command = [sys.executable, __file__, str(theirs.fileno())]
+                server = subprocess.Popen(command, env=place[1], pass_fds=[theirs.fileno()])
+                theirs.close()
+                atexit.register(end, self._server, server)
+                self._place = place
+        return self._server if place == self._place else None
+
+
+def end(connection: socket.socket, server: subprocess.Popen) -> None:
+    """Close the connection to a server, on which it ends unless copies are still at work."""
+    connection.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.wait(SECONDS_TO_END)
+
+
+class Copy:
+    """A copy of the server that runs a script, with the methods of a process that are used."""
+
+    def __init__(self, server: socket.socket, script: str) -> None:
+        self._connection, theirs = Pipe()
+        socket.send_fds(server, [b"."], [theirs.fileno()])
+        theirs.close()
+        self._connection.send(script)
+        self.pid: int = self._connection.recv()
+
+    def wait(self) -> int:
+        """Let the script begin, and return its exit status, of a signal its negative number."""
+        # Not before, so that the process is still there when Snakemake begins to measure it.
+        try:
+            self._connection.send("begin")
+            return self._connection.recv()
+        except (OSError, EOFError):
+            return -signal.SIGKILL
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._send(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask the process to end."""
+        self._send(signal.SIGTERM)
+
+    def _send(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+def serve(requests: socket.socket) -> None:
+    """Begin a copy for every connection that is sent, until the other end is closed."""
+    # The interrupt of a terminal is for Snakemake, and for the jobs.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    jobs: dict[Connection, tuple[Any, Connection]] = {}
+    is_open = True
+    while is_open or jobs:
+        missing: list[str] = []
+        for ready in wait([*jobs, *[requests] * is_open]):
+            if ready is requests:
+                _, files, *_ = socket.recv_fds(requests, 1, 1)
+                is_open = bool(files)
+                if files:
+                    imported, process, connection = copied(Connection(files[0]))
+                    jobs[imported] = process, connection
+                continue
+            try:
+                missing += ready.recv()
+            except EOFError:
+                process, connection = jobs.pop(ready)
+                process.join()
+                with contextlib.suppress(OSError):
+                    connection.send(process.exitcode)
+                connection.close()
+        for name in missing:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+
+
+def copied(connection: Connection) -> tuple[Connection, Any, Connection]:
+    """Begin a copy that runs the script which a connection names, and answer with its number.
+
+    The first of the returned connections gives the modules that it imports, and ends with it.
+    """
+    imported, theirs = Pipe(duplex=False)
+    # What exists is not collected by the copies, which would copy its memory.
+    gc.freeze()
+    arguments = connection.recv(), connection, theirs
+    process = multiprocessing.get_context("fork").Process(target=run_script, args=arguments)
+    process.start()
+    theirs.close()
+    connection.send(process.pid)
+    return imported, process, connection
+
+
+def run_script(script: str, connection: Connection, imported: Connection) -> None:
+    """Run a script in this copy, and tell the server what it has imported."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    known = set(sys.modules)
+    connection.recv()
+    sys.argv[:] = [script]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    try:
+        runpy.run_path(script, run_name="__main__")
+    finally:
+        new = set(sys.modules) - known
+        imported.send(sorted(name for name in new if name.partition(".")[0] in LIBRARIES))
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

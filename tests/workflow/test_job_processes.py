@@ -1,0 +1,120 @@
+"""Jobs begin as copies of one process, which has what earlier jobs imported."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from small_run import ROOT, SNAKEMAKE
+
+HEAD = """\
+import sys
+
+sys.path.insert(0, "scripts")
+import job_processes
+
+job_processes.install()
+
+
+rule all:
+    input:
+        "c.json",
+
+
+"""
+
+RULE = """\
+rule {name}:
+    input:
+        {inputs!r},
+    output:
+        "{name}.json",
+    benchmark:
+        "{name}.tsv"
+    threads: {threads}
+    script:
+        "scripts/work.py"
+
+
+"""
+
+SCRIPT = """\
+import json
+import os
+import sys
+
+known = set(sys.modules)
+from workflow_lib.core import seeds
+
+if snakemake.rule == os.environ.get("KILLED"):
+    os.kill(os.getpid(), 9)
+facts = {
+    "parent": os.getppid(),
+    "has_imported": "workflow_lib.core.seeds" in known,
+    "script": os.path.basename(sys.argv[0]),
+    "threads": os.environ["OMP_NUM_THREADS"],
+}
+with open(snakemake.output[0], "w") as file:
+    json.dump(facts, file)
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "job_processes.py", tmp_path / "scripts")
+    (tmp_path / "scripts" / "work.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def ended(project, threads=1, **variables):
+    """Run a, b and c, which has so many threads, one after the other; return how that ended."""
+    rules = [("a", [], 1), ("b", ["a.json"], 1), ("c", ["b.json"], threads)]
+    text = [RULE.format(name=name, inputs=inputs, threads=n) for name, inputs, n in rules]
+    (project / "Snakefile").write_text(HEAD + "".join(text))
+    return subprocess.run(
+        [*SNAKEMAKE, "--cores", "2"],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def facts(project):
+    return [json.loads((project / f"{name}.json").read_text()) for name in "abc"]
+
+
+def test_jobs_are_copies_of_one_process_that_has_their_imports(project):
+    done = ended(project)
+    assert done.returncode == 0, done.stderr
+    first, second, third = facts(project)
+    assert first["parent"] == second["parent"] == third["parent"]
+    assert [each["has_imported"] for each in (first, second, third)] == [False, True, True]
+    assert first["script"].endswith(".work.py") and first["script"] != second["script"]
+    assert (project / "b.tsv").read_text().startswith("s\t")
+    # Its other end is closed, so that it does not outlive the run.
+    assert not os.path.exists(f"/proc/{first['parent']}")
+
+
+def test_a_job_with_other_threads_has_a_process_of_its_own(project):
+    assert ended(project, threads=2).returncode == 0
+    first, second, third = facts(project)
+    assert (second["threads"], third["threads"]) == ("1", "2")
+    assert first["parent"] == second["parent"] != third["parent"]
+    assert not third["has_imported"]
+
+
+def test_every_job_has_a_process_of_its_own_where_that_is_asked_for(project):
+    assert ended(project, OFER_OWN_PROCESSES="1").returncode == 0
+    assert not any(each["has_imported"] for each in facts(project))
+
+
+def test_a_copy_that_is_killed_fails_its_job_alone(project):
+    done = ended(project, KILLED="b")
+    assert done.returncode == 1
+    assert "died with <Signals.SIGKILL: 9>" in done.stderr
+    assert (project / "a.json").exists() and not (project / "b.json").exists()
+    assert ended(project).returncode == 0
