@@ -233,14 +233,33 @@ def save_figure(
         if png_path is not None:
             targets.append((png_path, "png", {"Software": None}))
         for path, file_format, metadata in targets:
-            content = io.BytesIO()
-            figure.savefig(content, format=file_format, metadata=metadata)
-            write_bytes(path, content.getvalue())
+            write_bytes(path, drawn(figure, file_format, metadata))
     if csv_path is not None:
         from workflow_lib.report.figure_data import figure_data
         from workflow_lib.report.results import write_frame
 
         write_frame(csv_path, figure_data(figure))
+
+
+def drawn(figure, file_format: str, metadata: Mapping) -> bytes:
+    """Return the bytes of a figure as ``"svg"`` or ``"png"``, as ``savefig`` writes them.
+
+    With a layout, ``savefig`` draws twice, first for the layout alone, which each drawing begins with.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    content = io.BytesIO()
+    if not isinstance(figure, Figure):
+        figure.savefig(content, format=file_format, metadata=metadata)
+        return content.getvalue()
+    figure.dpi = STYLE["savefig.dpi"]
+    if file_format == "svg":
+        FigureCanvasSVG(figure).print_svg(content, metadata=metadata)
+    else:
+        FigureCanvasAgg(figure).print_png(content, metadata=metadata)
+    return content.getvalue()
 
 
 def lay_out(figure) -> None:
