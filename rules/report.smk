@@ -1,7 +1,5 @@
 """Tables, figures, the record of the run and the report."""
 
-from workflow_lib.run.paper_runs import paper_runs
-
 
 rule table:
     input:
@@ -298,7 +296,7 @@ rule report:
         ),
         published=PUBLISHED,
         n_folds=settings.run.n_folds,
-        runs=lambda wildcards: paper_runs(CONFIG),
+        runs=lambda wildcards: runs_of_papers(),
         ranked=lambda wildcards: ranked_experiments(),
         protocol=lambda wildcards: protocol_experiments(),
         pairs=lambda wildcards: embedding_pairs(),

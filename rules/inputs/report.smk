@@ -1,10 +1,17 @@
 """What is shown of all experiments together, and what the report reads and states of each."""
 
 from workflow_lib.report.regressor_pairs import pairs_of
+from workflow_lib.run.paper_runs import paper_runs
 from workflow_lib.run.published import contents_files
 
 # What the paper shows; not needed in the report on a table of the user's own.
 CONTENTS = [] if settings.run.name else [external_path(path) for path in contents_files(CONFIG)]
+
+
+@cache
+def runs_of_papers():
+    """Return which runs make tables of papers, for which the files of all runs are read."""
+    return paper_runs(CONFIG) if CONTENTS else {}
 
 
 def report_title():
