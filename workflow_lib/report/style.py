@@ -244,7 +244,7 @@ def save_figure(
 def drawn(figure, file_format: str, metadata: Mapping) -> bytes:
     """Return the bytes of a figure as ``"svg"`` or ``"png"``, as ``savefig`` writes them.
 
-    With a layout, ``savefig`` draws twice, first for the layout alone, which each drawing begins with.
+    With a layout, ``savefig`` draws twice, first for the layout, with which each drawing begins.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
