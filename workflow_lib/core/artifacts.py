@@ -20,6 +20,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from h5py import h5a, h5d, h5g, h5o, h5s
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.stored_rows import StoredRows
@@ -265,7 +266,11 @@ def _load(
 
 
 def _header(path: Path, file: h5py.File) -> dict[str, Any]:
-    header = {name: _attribute(file, name) for name in _RESERVED_NAMES if name in file.attrs}
+    header = {
+        name: _attribute(h5a.open(file.id, name.encode()))
+        for name in _RESERVED_NAMES
+        if name in file.attrs
+    }
     for name in _RESERVED_NAMES:
         if name not in header and name != "seed":
             raise _damaged(
@@ -302,47 +307,67 @@ def _check(path: Path, kind: str, header: Mapping[str, Any], entries: Mapping[st
 
 
 def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, Any]:
-    entries: dict[str, Any] = {
-        name: _attribute(file, name) for name in file.attrs if name not in _RESERVED_NAMES
+    entries = {
+        name: value for name, value in _attributes(file.id).items() if name not in _RESERVED_NAMES
     }
     remaining = path.stat().st_size
 
-    def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
+    # The objects of h5py's high-level interface take most of the time to read many small arrays.
+    def visit(encoded: bytes, found: h5o.ObjInfo) -> None:
         nonlocal remaining
+        name = encoded.decode()
         if name.count("/") >= MAX_DEPTH:
             raise ValueError(f"over {MAX_DEPTH} groups within groups")
-        if isinstance(item, h5py.Dataset):
-            remaining -= item.nbytes
-        if not isinstance(item, h5py.Dataset):
+        if found.type != h5o.TYPE_DATASET:
             entries[name] = _GROUP
-        elif item.is_virtual or item.external:
-            # A file must not make this process read other files.
-            raise ValueError(f"'{name}' lies in another file")
-        elif item.dtype.kind not in "biuf":
-            raise ValueError(f"'{name}' is of the type {item.dtype}")
-        elif remaining < 0:
-            # Reading it would fill the memory, or fail as if the machine had too little.
-            raise ValueError(f"'{name}' has a stated size larger than the file")
-        elif item.shape and _is_listed(name, streamed):
-            entries[name] = StoredRows(item, partial(_damaged, path))
-        else:
-            # A dataset without dimensions is read as a numpy number; it was an array.
-            entries[name] = np.asarray(item[()], dtype=item.dtype)
-        for attribute in item.attrs:
-            entries[f"{name}/{attribute}"] = _attribute(item, attribute)
+            if found.num_attrs == 0:
+                return
+        item = h5o.open(file.id, encoded)
+        if found.type == h5o.TYPE_DATASET:
+            shape, dtype = item.shape, item.dtype
+            remaining -= math.prod(shape) * dtype.itemsize
+            _check_dataset(name, item, dtype, remaining)
+            if shape and _is_listed(name, streamed):
+                entries[name] = StoredRows(h5py.Dataset(item), partial(_damaged, path))
+            else:
+                entries[name] = values = np.zeros(shape, dtype=dtype)
+                if values.size:
+                    item.read(h5s.ALL, h5s.ALL, values)
+        if found.num_attrs:
+            for attribute, value in _attributes(item).items():
+                entries[f"{name}/{attribute}"] = value
 
-    file.visititems(visit)
+    h5o.visit(file.id, visit, info=True)
     return entries
 
 
-def _attribute(item: h5py.Group | h5py.Dataset, name: str) -> bool | int | float | str:
+def _check_dataset(name: str, item: h5d.DatasetID, dtype: np.dtype, remaining: int) -> None:
+    """Refuse a dataset that no job wrote, or that leaves less than no bytes of the file."""
+    created = item.get_create_plist()
+    if created.get_layout() == h5d.VIRTUAL or created.get_external_count():
+        # A file must not make this process read other files.
+        raise ValueError(f"'{name}' lies in another file")
+    if dtype.kind not in "biuf":
+        raise ValueError(f"'{name}' is of the type {dtype}")
+    if remaining < 0:
+        # Reading it would fill the memory, or fail as if the machine had too little.
+        raise ValueError(f"'{name}' has a stated size larger than the file")
+
+
+def _attributes(item: h5g.GroupID | h5d.DatasetID) -> dict[str, bool | int | float | str]:
+    """Return the attributes of an item by name."""
+    opened = [h5a.open(item, index=index) for index in range(h5a.get_num_attrs(item))]
+    return {stored.name.decode(): _attribute(stored) for stored in opened}
+
+
+def _attribute(stored: h5a.AttrID) -> bool | int | float | str:
     """Return an attribute; refuse, before it is read, what `write_artifact` does not write."""
-    stored = item.attrs.get_id(name)
     if stored.shape != () or stored.dtype.kind not in "biufS":
+        name = stored.name.decode()
         raise ValueError(f"the attribute '{name}' is of the type {stored.dtype}")
-    value = item.attrs[name]
-    value = value.item() if isinstance(value, np.generic) else value
-    return value.decode() if isinstance(value, bytes) else value
+    value = np.zeros((), dtype=stored.dtype)
+    stored.read(value)
+    return value.item().decode() if value.dtype.kind == "S" else value.item()
 
 
 def _content_digest(header: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
