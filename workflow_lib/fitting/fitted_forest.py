@@ -34,8 +34,12 @@ class FittedForest(Fitted):
 
     def predict(self, rows):
         X = rows.vectors(self._directions)
-        if self._known is None or isinstance(self._forest, StoredForest):
-            predicted = self._forest.predict(X).reshape(len(X), -1)
+        if isinstance(self._forest, StoredForest):
+            predicted = self._forest.predict(X)
+        elif self._known is None:
+            from workflow_lib.solvers.forest import forest_predictions
+
+            predicted = forest_predictions(self._forest, X)
         else:
             predicted = self._forest.predict_proba(X)
         if self._known is None:
