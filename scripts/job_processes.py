@@ -7,9 +7,9 @@ are then imported by the server, so that later copies have them. The server comp
 its copies share nothing else.
 
 A job gets the process that Snakemake starts where its command is another one (an environment of
-conda, a container), where its folder or its environment variables differ from those of the server,
-as with more threads, and in every job where memory is limited, on other systems than Linux, and
-where the variable `OWN_PROCESSES` is set.
+conda, a container), where it has more than one thread, or where its folder or its environment
+variables differ from those of the server. So do all jobs where memory is limited, on other systems
+than Linux, and where the variable `OWN_PROCESSES` is set.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class Starter:
         """Begin a command of Snakemake, as a copy where it runs a Python script."""
         words = shlex.split(command.removeprefix(PREFIX)) if isinstance(command, str) else []
         is_script = len(words) == 2 and words[0] == sys.executable and words[1].endswith(".py")
-        if is_script and options["stdout"] is not subprocess.PIPE:
+        is_copied = is_script and env.get("OPENBLAS_NUM_THREADS") == "1"
+        if is_copied and options["stdout"] is not subprocess.PIPE:
             # A server that was killed cannot copy itself; the job can still start alone.
             with contextlib.suppress(OSError, EOFError):
                 server = self._server_at((os.getcwd(), env))
