@@ -153,9 +153,12 @@ def serve(requests: socket.socket) -> None:
             if ready is requests:
                 _, files, *_ = socket.recv_fds(requests, 1, 1)
                 is_open = bool(files)
-                if files:
-                    imported, process, connection = copied(Connection(files[0]))
-                    jobs[imported] = process, connection
+                of_others = [requests, *(other for _, other in jobs.values())]
+                # Without an answer, the job starts alone.
+                with contextlib.suppress(OSError, EOFError):
+                    if is_open:
+                        imported, process, connection = copied(Connection(files[0]), of_others)
+                        jobs[imported] = process, connection
                 continue
             try:
                 missing += ready.recv()
@@ -170,15 +173,16 @@ def serve(requests: socket.socket) -> None:
                 importlib.import_module(name)
 
 
-def copied(connection: Connection) -> tuple[Connection, Any, Connection]:
+def copied(connection: Connection, of_others: list[Any]) -> tuple[Connection, Any, Connection]:
     """Begin a copy that runs the script which a connection names, and answer with its number.
 
-    The first of the returned connections gives the modules that it imports, and ends with it.
+    The copy closes the connections `of_others`, so that these end with the server. The first of the
+    returned connections gives the modules that the copy imports, and ends with it.
     """
     imported, theirs = Pipe(duplex=False)
     # What exists is not collected by the copies, which would copy its memory.
     gc.freeze()
-    arguments = connection.recv(), connection, theirs
+    arguments = connection.recv(), connection, theirs, of_others
     process = multiprocessing.get_context("fork").Process(target=run_script, args=arguments)
     process.start()
     theirs.close()
@@ -186,8 +190,12 @@ def copied(connection: Connection) -> tuple[Connection, Any, Connection]:
     return imported, process, connection
 
 
-def run_script(script: str, connection: Connection, imported: Connection) -> None:
+def run_script(
+    script: str, connection: Connection, imported: Connection, of_others: list[Any]
+) -> None:
     """Run a script in this copy, and tell the server what it has imported."""
+    for other in of_others:
+        other.close()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     known = set(sys.modules)
     connection.recv()
