@@ -20,6 +20,7 @@ from benchmarks import (
     measuring,
     page,
     random_features,
+    run_cpu,
     selection,
     state_space_em,
 )
@@ -327,3 +328,19 @@ def test_memory_measured_alone_takes_precedence():
     alone = measuring.row(10, 2, "m", memory_mb=9.0)
     for rows in ([with_time, alone], [alone, with_time]):
         assert page.lines_of(rows, ("m",), "memory_mb")[0].values == {10: 9.0}
+
+
+def test_the_cpu_of_a_run_is_that_of_its_parts():
+    def noted(program, start, imports, total):
+        return {"program": program, "start": start, "imports": imports, "all": total}
+
+    seconds = run_cpu.by_part(
+        [
+            noted("bin/python/snakemake/__main__.py", 0.1, 2.0, 5.0),
+            noted("scripts/job_processes.py", 0.25, 1.0, 1.5),
+            noted(".snakemake/scripts/tmp1.regression.py", 0.0, 0.5, 4.5),
+            noted(".snakemake/scripts/tmp2.figure.py", 0.25, 0.25, 1.0),
+            noted(".snakemake/scripts/tmp3.scores.py", 0.0, 0.0, 0.5),
+        ]
+    )
+    assert [seconds[part] for part in run_cpu.PARTS] == [5.0, 0.5, 2.0, 4.0, 0.5, 0.5, 0.0]
