@@ -41,7 +41,7 @@ PARTS = (
     "imports",
     "fits and predictions",
     "tables, figures and pages",
-    "other stages",
+    "other stages, ends of processes",
     "sum",
 )
 
@@ -152,7 +152,7 @@ def main() -> None:
     run = next((word for word in words if word in ("answer", "default")), "answer")
     seconds, used, load = measured(run, "--own" in words)
     # What no process of Python noted: shells, and processes that were ended.
-    seconds["other stages"] += used - seconds.total()
+    seconds["other stages, ends of processes"] += used - seconds.total()
     seconds["sum"] = used
     print(f"| {run}, {CORES} cores, {load:.1f} processes at work or waiting | CPU s |\n|---|---|")
     for part in PARTS:
