@@ -26,11 +26,19 @@ METHOD, DATASET = "m-krr-pc", "synthetic-names"
 """What the invented ones are like."""
 
 
-def write_study(copy: Path, n_tables: int, n_splits: int, n_methods: int) -> Path:
+def write_copy(copy: Path) -> Path:
+    """Copy the project without its results; return the copy."""
+    ignored = shutil.ignore_patterns(".venv", ".git", "results", "logs", ".snakemake")
+    return Path(shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored))
+
+
+def write_study(
+    copy: Path, n_tables: int, n_splits: int, n_methods: int, method: str = METHOD
+) -> Path:
     """Write the files of a study into a copy of the project, and return that of the run."""
     config = copy / "config"
     methods = [f"method-{number}" for number in range(n_methods)]
-    settings = yaml.safe_load((config / f"methods/{METHOD}.yaml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load((config / f"methods/{method}.yaml").read_text(encoding="utf-8"))
     for name in methods:
         write(config / f"methods/{name}.yaml", settings | {"label": name})
     tables = [f"table-{number}" for number in range(n_tables)]
@@ -50,9 +58,7 @@ def write(file: Path, settings: dict) -> None:
 def planned(n_tables: int, n_splits: int, n_methods: int) -> int:
     """Plan a study, and return the number of its jobs."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "project")
-        ignored = shutil.ignore_patterns(".venv", ".git", "results", "logs", ".snakemake")
-        shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored)
+        copy = write_copy(Path(folder, "project"))
         run = write_study(copy, n_tables, n_splits, n_methods)
         snakemake = [sys.executable, "-m", "snakemake", "--cores", "2"]
         command = [*snakemake, "--dry-run", "--configfile", run.name, "--", "overview"]
