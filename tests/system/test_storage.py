@@ -1,6 +1,6 @@
 """Runs whose files are in a storage with the interface of S3, on this machine.
 
-Without the packages of the extras `storage` and `test` these tests are skipped, or fail if
+Without the packages of the extras `cloud`, `storage` and `test` these tests are skipped, or fail if
 STORAGE_TESTS is "required".
 """
 
@@ -39,7 +39,7 @@ REQUESTS_PER_JOB = 150
 def store():
     missing = [
         name
-        for name in ("snakemake_storage_plugin_s3", "moto", "flask_cors")
+        for name in ("snakemake_storage_plugin_s3", "kubernetes", "moto", "flask_cors")
         if importlib.util.find_spec(name) is None
     ]
     if missing:
@@ -141,6 +141,62 @@ def test_a_run_killed_during_an_upload_is_resumed(store, unrun, expected, monkey
     outcome = run(unrun, store, folder_name, SCORES)
     assert outcome.status == 0, outcome.text
     assert_finished(store, folder_name, expected, unrun)
+
+
+def run_in_containers(folder: Path, store, name: str, *more: str, **variables: str):
+    """Run the scores with the profile of a service that takes jobs in containers."""
+    prefix = f"s3://{store.bucket.name}/{name}"
+    words = ["--profile", f"profiles/{name}", "--default-storage-prefix", prefix, *more]
+    soon = ["--seconds-between-status-checks", "1"]
+    variables = store.variables() | variables
+    return smoke.snakemake(folder, *words, *soon, "--", SCORES, cores=None, **variables)
+
+
+def test_jobs_on_kubernetes(store, unrun, expected, tmp_path):
+    import container_jobs
+
+    settings = tmp_path / "kubernetes.json"
+    with container_jobs.served(tmp_path) as jobs:
+        settings.write_text(container_jobs.kubernetes_settings(jobs.address))
+        jobs.lost.add(1)
+        outcome = run_in_containers(unrun, store, "kubernetes", KUBECONFIG=str(settings))
+    assert outcome.status == 0, outcome.text + jobs.text()
+    assert_finished(store, "kubernetes", expected, unrun)
+    assert outcome.text.count("Trying to restart job") == 1
+    assert len(jobs.manifests) == 4
+    for manifest in jobs.manifests:
+        assert container_jobs.known_to_kubernetes(manifest) == manifest
+        pod = manifest["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert container["image"].startswith("registry.example.org/")
+        assert pod["restartPolicy"] == "Never" and manifest["spec"]["backoffLimit"] == 0
+        assert int(container["resources"]["requests"]["memory"].removesuffix("M")) >= 700
+        # Keys of the storage are read from a secret of the cluster.
+        assert store.variables()["SNAKEMAKE_STORAGE_S3_SECRET_KEY"] not in str(container["env"])
+
+
+def test_jobs_on_aws_batch(store, unrun, expected, tmp_path):
+    import container_jobs
+
+    with container_jobs.served(tmp_path) as jobs:
+        jobs.lost.add(1)
+        outcome = run_in_containers(
+            unrun,
+            store,
+            "aws-batch",
+            AWS_ENDPOINT_URL_BATCH=jobs.address,
+            AWS_ACCESS_KEY_ID="tests",
+            AWS_SECRET_ACCESS_KEY="tests",
+            SNAKEMAKE_AWS_BATCH_JOB_QUEUE="a-queue",
+            SNAKEMAKE_AWS_BATCH_JOB_ROLE="a-role",
+        )
+    assert outcome.status == 0, outcome.text + jobs.text()
+    assert_finished(store, "aws-batch", expected, unrun)
+    assert outcome.text.count("Trying to restart job") == 1
+    for manifest in jobs.manifests:
+        assert manifest["jobQueue"] == "a-queue"
+        assert manifest["timeout"]["attemptDurationSeconds"] > 3600
+        assert manifest["containerProperties"]["image"].startswith("registry.example.org/")
 
 
 def write_own_table(folder: Path) -> None:
