@@ -13,13 +13,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kubernetes.client import ApiClient
 from werkzeug.serving import make_server
 from werkzeug.wrappers import Request, Response
+
+Inside = Callable[[Path, dict[str, str], list[str]], list[str]]
 
 
 class ContainerJobs:
@@ -31,10 +33,12 @@ class ContainerJobs:
         What Snakemake has sent to describe each job.
     lost : set of int
         Numbers of the jobs that are killed at once, as by the loss of their node.
+    inside : callable or None
+        Gives the command that runs a job in an image, from its folder, variables and command.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, inside: Inside | None = None) -> None:
+        self.folder, self.inside = folder, inside
         self.manifests: list[dict] = []
         self.lost: set[int] = set()
         self.processes: dict[str, subprocess.Popen] = {}
@@ -51,12 +55,16 @@ class ContainerJobs:
         self.manifests.append(manifest)
         workdir = self.folder / f"workdir-{number}"
         workdir.mkdir()
-        path = f"{self.commands}:{Path(sys.executable).parent}:{os.defpath}"
+        if self.inside:
+            command, variables = self.inside(workdir, given, command), dict(os.environ)
+        else:
+            path = f"{self.commands}:{Path(sys.executable).parent}:{os.defpath}"
+            variables = given | {"PATH": path, "HOME": str(workdir), "LANG": "C.UTF-8"}
         with (self.folder / f"{number}.log").open("w") as log:
             self.processes[name] = subprocess.Popen(
                 command,
                 cwd=workdir,
-                env=given | {"PATH": path, "HOME": str(workdir), "LANG": "C.UTF-8"},
+                env=variables,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -136,9 +144,9 @@ class ContainerJobs:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[ContainerJobs]:
+def served(folder: Path, inside: Inside | None = None) -> Iterator[ContainerJobs]:
     """Run both services for the time of a block; `address` of the jobs is where they answer."""
-    jobs = ContainerJobs(folder)
+    jobs = ContainerJobs(folder, inside)
     server = make_server("127.0.0.1", 0, jobs.answer, threaded=True)
     jobs.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
