@@ -87,14 +87,22 @@ def daemons(*names: str) -> list[psutil.Process]:
     return [each for each in psutil.process_iter(["name"]) if each.info["name"] in names]
 
 
+def take_back() -> None:
+    """Make the node available again, as an administrator does."""
+    slurm("scontrol", "update", f"nodename={node()}", "state=RESUME")
+
+
+def node() -> str:
+    return slurm("sinfo", "--noheader", "--format=%n").split()[0]
+
+
 def node_down(folder: Path) -> str:
-    """Set the node down as an administrator does, and take it back."""
-    node = slurm("sinfo", "--noheader", "--format=%n").split()[0]
+    """Set the node down, and take it back."""
     lost = submissions("RUNNING")
-    slurm("scontrol", "update", f"nodename={node}", "state=DOWN", "reason=test")
+    slurm("scontrol", "update", f"nodename={node()}", "state=DOWN", "reason=test")
     wait_until(lambda: not submissions("RUNNING"))
     time.sleep(5)
-    slurm("scontrol", "update", f"nodename={node}", "state=RESUME")
+    take_back()
     return f"the node was set down with {len(lost)} submissions"
 
 
@@ -107,6 +115,7 @@ def node_crash(folder: Path) -> str:
     # -b: as after a start of the whole node.
     subprocess.run(["slurmd", "-b"], check=True)
     gone = wait_until(lambda: not set(lost) & set(submissions("RUNNING")))
+    take_back()
     return f"the node crashed with {len(lost)} submissions, {'' if gone else 'NOT '}all ended"
 
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import pytest
 import smoke
+from running_workflow import jobs_at_work
 
 NODE = Path(__file__).with_name("slurm_node.sh")
 PROFILE = ["--profile", "profiles/slurm"]
@@ -143,6 +144,7 @@ def test_a_cancelled_job_and_a_node_that_goes_away(unrun, expected, queue):
     assert smoke.results(unrun) == expected
     assert run.text.count("Trying to restart job") >= 2
     assert "Traceback" not in run.text
+    assert not jobs("PENDING,RUNNING") and not jobs_at_work(unrun)
 
 
 def test_what_slurm_refuses_is_reported(unrun, queue):
