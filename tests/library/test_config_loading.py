@@ -19,6 +19,7 @@ from configuration_example import (
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import TABLE_KINDS
+from workflow_lib.run import loading
 from workflow_lib.run.files import check_base_file
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.problems import ConfigurationError
@@ -139,6 +140,18 @@ def test_jobs_leave_the_classes_of_methods_to_the_process_that_started_them(fold
     write(folder, "methods/ridge", RIDGE | learner)
     assert "cannot be imported" in message_of(folder)
     load_configuration(folder, RUN, imports_classes=False)
+
+
+def test_a_package_that_an_encoder_needs_is_missed_before_the_run(monkeypatch):
+    config, run = Path(__file__).parents[2] / "config", {"experiments": ["survey-gamma-poisson"]}
+    for is_there in (True, False):
+        monkeypatch.setattr(loading, "is_installed", lambda package, found=is_there: found)
+        if is_there:
+            load_configuration(config, run)
+        else:
+            with pytest.raises(UserError, match=r"options.encode: the package skrub .*encoders"):
+                load_configuration(config, run)
+    load_configuration(config, run, imports_classes=False)
 
 
 def test_a_dataset_name_is_an_experiment(folder):

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from workflow_lib.core.errors import UserError, key_location, nearest_name, unknown_name
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.job_needs import most_gram_rows
+from workflow_lib.core.optional_packages import is_installed, not_installed
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.result_columns import OF_ROWS
 from workflow_lib.core.values import ALL
+from workflow_lib.inputs.encoder_names import GAMMA_POISSON
 from workflow_lib.items.scales import PRODUCTS_SCALE, TEXT_SCALES
 from workflow_lib.methods.contract import file_settings
 from workflow_lib.methods.contract.method_file import MethodFile, with_line_styles
@@ -523,6 +525,10 @@ def _experiment_errors(
                 remedy=f"raise training_sizes{where} or lower n_folds",
             )
         )
+    encoders = (dataset.options.get("encode") or {}).values()
+    if files.imports_classes and GAMMA_POISSON in encoders and not is_installed("skrub"):
+        in_dataset = f"{files.location('dataset', experiment.dataset)}, key options.encode"
+        errors.append(not_installed("skrub", in_dataset, None, "choose another encoder"))
     sources = published_names(files.folder)
     in_file = files.location("experiment", name) if files.has("experiment", name) else location
     errors += [
