@@ -168,27 +168,45 @@ def draw(rows: list[dict], path: Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import LogLocator
 
-    panels = ("rows", "inputs", "outputs", "landmarks")
-    colors = dict(
-        zip(METHODS, ("#E69F00", "#0072B2", "#999999", "#009E73", "#CC79A7"), strict=True)
+    colors = dict(zip(METHODS, COLORS, strict=True))
+    figure, axes = pyplot.subplots(
+        2, 4, figsize=(11, 5.2), layout="constrained", sharex="col", sharey="row"
     )
-    figure, axes = pyplot.subplots(2, 4, figsize=(11, 5), layout="constrained", sharex="col")
-    for panel, column in zip(panels, axes.T, strict=True):
+    for panel, column in zip(("rows", *GROWTH), axes.T, strict=True):
         chosen = [row for row in rows if row["growth"] == panel]
-        for axis, key, unit in zip(column, ("cpu_s", "mb"), ("CPU s", "peak MB"), strict=True):
+        for axis, key in zip(column, ("cpu_s", "mb"), strict=True):
             for method in METHODS:
                 points = sorted((row[panel], row[key]) for row in chosen if row["method"] == method)
                 if not points:
                     continue
                 sizes, values = np.array(points).T
-                power = f" ({exponent(sizes, values):.2f})" if len(points) > 1 else ""
-                label = f"{method}{power}"
-                axis.loglog(sizes, values, "o-", color=colors[method], label=label, markersize=4)
-            axis.legend(fontsize=6, frameon=False)
-            axis.set_ylabel(unit if panel == "rows" else "")
+                axis.loglog(sizes, values, "o-", color=colors[method], label=method, markersize=4)
+                if method == OWN and len(points) > 1:
+                    power = f"m-KRR: power {exponent(sizes, values):.2f} of {panel}"
+                    axis.set_title(power, fontsize=8)
+            axis.set_xticks(sorted({row[panel] for row in chosen}))
+            axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.yaxis.set_major_formatter("{x:,g}")
+            axis.minorticks_off()
+        column[1].xaxis.set_major_formatter("{x:,.0f}")
         column[1].set_xlabel(panel)
+    axes[0, 0].set_ylabel("CPU seconds")
+    axes[1, 0].set_ylabel("peak memory, MB")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     figure.savefig(path)
+
+
+def redraw(folder: Path) -> None:
+    """Draw the figure again, from the table."""
+    with (folder / "large_tables.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    named = ("growth", "method")
+    rows = [
+        {name: text if name in named else float(text) for name, text in row.items()} for row in rows
+    ]
+    draw(rows, folder / "large_tables.svg")
 
 
 def run(folder: Path, quick: bool) -> list[dict]:
@@ -238,11 +256,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large_tables")
     parser.add_argument("--folder", type=Path, default=Path("results/benchmarks"))
     parser.add_argument("--quick", action="store_true", help="only small sizes, for trying")
+    parser.add_argument("--figure", action="store_true", help="only the figure, from the table")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one:
         method, train, test, n_landmarks = options.one
         print(json.dumps(measure(method, Path(train), Path(test), int(n_landmarks))))
+    elif options.figure:
+        redraw(options.folder)
     else:
         run(options.folder, options.quick)
 
