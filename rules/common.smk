@@ -134,16 +134,8 @@ def stand_in(experiment):
 
 
 def memory_for(rule_name):
-    """Return the function that gives the MB of memory of a job, above 2 GiB in whole GiB.
-
-    The plugin for AWS Batch lowers any other value above it to 2 GiB.
-    """
-
-    def memory(wildcards, attempt):
-        needed = needs_of(rule_name, wildcards, attempt).mem_mb
-        return needed if needed <= 2048 else -(-needed // 1024) * 1024
-
-    return memory
+    """Return the function that gives the MB of memory of a job."""
+    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt).mem_mb
 
 
 def minutes_for(rule_name, splits=None):

@@ -5,9 +5,9 @@ One formula for all rules, with the size of the dataset and the rows of the kern
     memory  = attempt * (BASE_MB + more_mb + COPIES * megabytes + grams * 8 rows^2 / 2^20)   in MB
     runtime = attempt * n_splits * (minutes + cubic_minutes * (rows / 1000)^3)               in min
 
-``grams`` is the number of Gram matrices of all rows that a job holds at once, and
-``cubic_minutes`` the time to decompose those of 1,000 rows for all folds and kernel widths of a
-usual grid. Both are about twice the measured values; `results/timings/jobs/resource-usage.csv`
+in steps of 100 MB, and above `IN_STEPS_MB` in whole GiB. ``grams`` is the number of Gram matrices
+of all rows that a job holds at once, and ``cubic_minutes`` the time to decompose those of 1,000
+rows for all folds and kernel widths of a usual grid. Both are about twice the measured values; `results/timings/jobs/resource-usage.csv`
 compares what the jobs of a run requested with what they used. A job that was killed because it
 requested too little is tried again, with more.
 """
@@ -26,6 +26,8 @@ BASE_MB = 700
 COPIES = 8
 """Copies of a dataset in memory: as read, scaled and split, and the results for each row."""
 
+IN_STEPS_MB = 2048
+"""Memory above which AWS Batch takes whole GiB only; its plugin lowers other values to this one."""
 
 MAX_CLASSES = 100
 """Classes that a dataset may have."""
@@ -140,7 +142,8 @@ def job_needs(
     """
     values = STAGES.get(rule, Stage()) if declared is None else Stage(**declared)
     memory = BASE_MB + values.more_mb + COPIES * megabytes + values.grams * 8 * rows**2 / 2**20
+    requested = attempt * math.ceil(memory / 100) * 100
+    if requested > IN_STEPS_MB:
+        requested = math.ceil(requested / 1024) * 1024
     minutes = values.minutes + values.cubic_minutes * (rows / 1000) ** 3
-    return JobNeeds(
-        attempt * math.ceil(memory / 100) * 100, attempt * n_splits * math.ceil(minutes)
-    )
+    return JobNeeds(requested, attempt * n_splits * math.ceil(minutes))
