@@ -7,9 +7,9 @@ One formula for all rules, with the size of the dataset and the rows of the kern
 
 in steps of 100 MB, and above `IN_STEPS_MB` in whole GiB. ``grams`` is the number of Gram matrices
 of all rows that a job holds at once, and ``cubic_minutes`` the time to decompose those of 1,000
-rows for all folds and kernel widths of a usual grid. Both are about twice the measured values; `results/timings/jobs/resource-usage.csv`
-compares what the jobs of a run requested with what they used. A job that was killed because it
-requested too little is tried again, with more.
+rows for all folds and kernel widths of a usual grid. Both are about twice the measured values;
+`results/timings/jobs/resource-usage.csv` compares what the jobs of a run requested with what they
+used. A job that was killed because it requested too little is tried again, with more.
 """
 
 from __future__ import annotations
