@@ -1,12 +1,15 @@
 """The smoke experiment before its run and after an undisturbed one, shared by the tests."""
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import smoke
-from small_run import Outcome, make_once
+from small_run import ROOT, Outcome, make_once
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +28,27 @@ def undisturbed(fresh: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, outcome = make_once("undisturbed", run, tmp_path_factory)
     assert outcome.status == 0, outcome.text
     return folder
+
+
+@pytest.fixture(scope="session")
+def packages_of_cloud(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a folder with the packages of `envs/cloud.lock`, which `make env` does not install."""
+    folder = str(tmp_path_factory.mktemp("cloud"))
+    words = ["-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", folder]
+    command = [sys.executable, *words, "--requirement", str(ROOT / "envs" / "cloud.lock")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        reason = f"the packages of envs/cloud.lock cannot be installed: {done.stderr[-500:]}"
+        required = os.environ.get("STORAGE_TESTS") == "required"
+        pytest.fail(reason) if required else pytest.skip(reason)
+    return folder
+
+
+@pytest.fixture
+def cloud(packages_of_cloud: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process and those that it starts import the packages of the extra `cloud`."""
+    monkeypatch.syspath_prepend(packages_of_cloud)
+    monkeypatch.setenv("PYTHONPATH", packages_of_cloud)
 
 
 @pytest.fixture(scope="session")

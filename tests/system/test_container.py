@@ -73,7 +73,7 @@ def builder(tmp_path_factory):
     shutil.rmtree(folder)
 
 
-def test_jobs_of_kubernetes_run_in_the_image(builder, unrun, expected, tmp_path):
+def test_jobs_of_kubernetes_run_in_the_image(builder, cloud, unrun, expected, tmp_path):
     import container_jobs
     import object_store
 

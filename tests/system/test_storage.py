@@ -1,6 +1,6 @@
 """Runs whose files are in a storage with the interface of S3, on this machine.
 
-Without the packages of the extras `cloud`, `storage` and `test` these tests are skipped, or fail if
+Without the packages of the extras `storage` and `test` these tests are skipped, or fail if
 STORAGE_TESTS is "required".
 """
 
@@ -39,7 +39,7 @@ REQUESTS_PER_JOB = 150
 def store():
     missing = [
         name
-        for name in ("snakemake_storage_plugin_s3", "kubernetes", "moto", "flask_cors")
+        for name in ("snakemake_storage_plugin_s3", "moto", "flask_cors")
         if importlib.util.find_spec(name) is None
     ]
     if missing:
@@ -152,7 +152,7 @@ def run_in_containers(folder: Path, store, name: str, *more: str, **variables: s
     return smoke.snakemake(folder, *words, *soon, "--", SCORES, cores=None, **variables)
 
 
-def test_jobs_on_kubernetes(store, unrun, expected, tmp_path):
+def test_jobs_on_kubernetes(cloud, store, unrun, expected, tmp_path):
     import container_jobs
 
     settings = tmp_path / "kubernetes.json"
@@ -175,7 +175,7 @@ def test_jobs_on_kubernetes(store, unrun, expected, tmp_path):
         assert store.variables()["SNAKEMAKE_STORAGE_S3_SECRET_KEY"] not in str(container["env"])
 
 
-def test_jobs_on_aws_batch(store, unrun, expected, tmp_path):
+def test_jobs_on_aws_batch(cloud, store, unrun, expected, tmp_path):
     import container_jobs
 
     with container_jobs.served(tmp_path) as jobs:
