@@ -1,7 +1,7 @@
 """Jobs as copies of one process, which imports the libraries once for all of them.
 
 Starting Python and importing the libraries takes longer than the work of most jobs of a small run.
-The first job of a run starts this file as a process, the server. It forks for every job, and the
+The second job of a run starts this file as a process, the server. It forks for every job, and the
 copy runs the script as ``python SCRIPT`` would. The modules of `LIBRARIES` that a job has imported
 are then imported by the server, so that later copies have them. The server computes nothing, and
 its copies share nothing else.
@@ -69,7 +69,7 @@ class Starter:
     """The module `subprocess` for Snakemake, whose `Popen` begins scripts as copies of a server."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._n_scripts = threading.Lock(), 0
         self._server: socket.socket | None = None
         self._place: tuple[str, dict[str, str]] | None = None
 
@@ -80,7 +80,9 @@ class Starter:
         """Begin a command of Snakemake, as a copy where it runs a Python script."""
         words = shlex.split(command.removeprefix(PREFIX)) if isinstance(command, str) else []
         is_script = len(words) == 2 and words[0] == sys.executable and words[1].endswith(".py")
-        is_copied = is_script and env.get("OPENBLAS_NUM_THREADS") == "1"
+        self._n_scripts += is_script
+        # The first starts alone: for the one job of a command, a server would take time only.
+        is_copied = self._n_scripts > 1 and env.get("OPENBLAS_NUM_THREADS") == "1" and is_script
         if is_copied and options["stdout"] is not subprocess.PIPE:
             # A server that was killed cannot copy itself; the job can still start alone.
             with contextlib.suppress(OSError, EOFError):

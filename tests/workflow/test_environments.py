@@ -93,7 +93,8 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
         *(
             packages
             for extra, packages in project["project"]["optional-dependencies"].items()
-            if extra not in ("benchmarks", "boosting", "deep", "encoders", "pretrained", "shap")
+            if extra
+            not in ("benchmarks", "boosting", "cloud", "deep", "encoders", "pretrained", "shap")
         ),
         *project["dependency-groups"].values(),
         project["build-system"]["requires"],

@@ -19,7 +19,7 @@ job_processes.install()
 
 rule all:
     input:
-        "c.json",
+        "d.json",
 
 
 """
@@ -69,8 +69,8 @@ def project(tmp_path):
 
 
 def ended(project, threads=1, **variables):
-    """Run a, b and c, which has so many threads, one after the other; return how that ended."""
-    rules = [("a", [], 1), ("b", ["a.json"], 1), ("c", ["b.json"], threads)]
+    """Run a, b, c and d, which has so many threads, one after the other; return how that ended."""
+    rules = [("a", [], 1), ("b", ["a.json"], 1), ("c", ["b.json"], 1), ("d", ["c.json"], threads)]
     text = [RULE.format(name=name, inputs=inputs, threads=n) for name, inputs, n in rules]
     (project / "Snakefile").write_text(HEAD + "".join(text))
     return subprocess.run(
@@ -84,14 +84,15 @@ def ended(project, threads=1, **variables):
 
 
 def facts(project):
-    return [json.loads((project / f"{name}.json").read_text()) for name in "abc"]
+    return [json.loads((project / f"{name}.json").read_text()) for name in "abcd"]
 
 
 def test_jobs_are_copies_of_one_process_that_has_their_imports(project):
     done = ended(project)
     assert done.returncode == 0, done.stderr
-    first, second, third = facts(project)
-    assert first["parent"] == second["parent"] == third["parent"]
+    alone, first, second, third = facts(project)
+    assert alone["parent"] != first["parent"] == second["parent"] == third["parent"]
+    assert not alone["has_imported"]
     assert [each["has_imported"] for each in (first, second, third)] == [False, True, True]
     assert first["script"].endswith(".work.py") and first["script"] != second["script"]
     assert (project / "b.tsv").read_text().startswith("s\t")
@@ -101,7 +102,7 @@ def test_jobs_are_copies_of_one_process_that_has_their_imports(project):
 
 def test_a_job_with_other_threads_has_a_process_of_its_own(project):
     assert ended(project, threads=2).returncode == 0
-    first, second, third = facts(project)
+    _, first, second, third = facts(project)
     assert (second["threads"], third["threads"]) == ("1", "2")
     assert first["parent"] == second["parent"] != third["parent"]
     assert not third["has_imported"]
@@ -113,8 +114,8 @@ def test_every_job_has_a_process_of_its_own_where_that_is_asked_for(project):
 
 
 def test_a_copy_that_is_killed_fails_its_job_alone(project):
-    done = ended(project, KILLED="b")
+    done = ended(project, KILLED="c")
     assert done.returncode == 1
     assert "died with <Signals.SIGKILL: 9>" in done.stderr
-    assert (project / "a.json").exists() and not (project / "b.json").exists()
+    assert (project / "b.json").exists() and not (project / "c.json").exists()
     assert ended(project).returncode == 0
