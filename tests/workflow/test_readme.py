@@ -26,9 +26,9 @@ SHORT = drawn_edges(README, "mermaid", "-->")
 FULL = drawn_edges(DESIGN, "{graphviz}", "->")
 
 
-def real_edges(folder: Path) -> set[tuple[str, str]]:
-    """Return the arrows of the rule graph of the small run."""
-    outcome = snakemake(folder, "--forceall", "--rulegraph", "mermaid-js", cores=1)
+def real_edges(folder: Path, *options: str) -> set[tuple[str, str]]:
+    """Return the arrows of the rule graph of the small run, or of other targets."""
+    outcome = snakemake(folder, *options, "--forceall", "--rulegraph", "mermaid-js", cores=1)
     names = dict(re.findall(r"(id\d+)\[(\w+)\]", outcome.stdout))
     # The rules of several splits are drawn as those of one.
     names = {node: OF_SPLITS.sub("", name) for node, name in names.items()}
@@ -37,8 +37,11 @@ def real_edges(folder: Path) -> set[tuple[str, str]]:
 
 
 @needs_paper("perina")
-def test_the_pictures_show_arrows_of_the_rule_graph(project):
-    real = real_edges(project)
+def test_the_pictures_show_arrows_of_the_rule_graph(project, tmp_path):
+    table = tmp_path / "big.parquet"
+    table.touch()
+    request = ("name=big", f"data={table}", "outputs=y", "components=2", "blocks=2")
+    real = real_edges(project) | real_edges(project, "learn", "--config", *request)
     # The small run fetches nothing, because that would need a network; the rules for a named table
     # or new rows run only on request, no regressor is there with and without an embedding, and no
     # method is for boxes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from numbers import Integral
 from typing import ClassVar
@@ -24,6 +25,16 @@ from workflow_lib.solvers.kernel_ridge import checked_outputs
 
 BLOCK_ROWS = 10_000
 """Rows that are predicted at a time."""
+
+
+DEVICE = re.compile(r"auto|(cpu|cuda|xpu)(:\d+)?")
+"""Names of devices with numbers of 64 bits."""
+
+
+def _check_device(name: str, device) -> None:
+    """Raise ValueError unless `device` is the name of a device, or None."""
+    if device is not None and not (isinstance(device, str) and DEVICE.fullmatch(device)):
+        raise ValueError(f"{name} must be None, auto, cpu, cuda, cuda:0, ...; found {device!r}.")
 
 
 class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
@@ -94,13 +105,17 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
     (2, 3)
     """
 
-    allowed: ClassVar = OF_KERNELS | checks(
-        whole_or_none="n_components",
-        whole="n_landmarks",
-        folds="cv",
-        scale=ROW_SCALES,
-        metric=("arrmse", "rrmse"),
-        seed="random_state",
+    allowed: ClassVar = (
+        {"device": _check_device}
+        | OF_KERNELS
+        | checks(
+            whole_or_none="n_components",
+            whole="n_landmarks",
+            folds="cv",
+            scale=ROW_SCALES,
+            metric=("arrmse", "rrmse"),
+            seed="random_state",
+        )
     )
 
     def __init__(
