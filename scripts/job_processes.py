@@ -211,4 +211,8 @@ def run_script(
 
 
 if __name__ == "__main__":
+    # As the adapter does: an installed library may be that of another folder.
+    project = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if os.path.isdir(os.path.join(project, "workflow_lib")):
+        sys.path.insert(1, project)
     serve(socket.socket(fileno=int(sys.argv[1])))

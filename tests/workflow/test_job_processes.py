@@ -53,6 +53,7 @@ facts = {
     "parent": os.getppid(),
     "has_imported": "workflow_lib.core.seeds" in known,
     "script": os.path.basename(sys.argv[0]),
+    "library": seeds.__file__,
     "threads": os.environ["OMP_NUM_THREADS"],
 }
 with open(snakemake.output[0], "w") as file:
@@ -98,6 +99,14 @@ def test_jobs_are_copies_of_one_process_that_has_their_imports(project):
     assert (project / "b.tsv").read_text().startswith("s\t")
     # Its other end is closed, so that it does not outlive the run.
     assert not os.path.exists(f"/proc/{first['parent']}")
+
+
+def test_the_library_is_that_of_the_project_and_not_an_installed_one(project):
+    (project / "workflow_lib" / "core").mkdir(parents=True)
+    for name in ("__init__.py", "core/__init__.py", "core/seeds.py"):
+        (project / "workflow_lib" / name).touch()
+    assert ended(project).returncode == 0
+    assert all(each["library"].startswith(str(project)) for each in facts(project)[1:])
 
 
 def test_a_job_with_other_threads_has_a_process_of_its_own(project):
