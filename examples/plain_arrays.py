@@ -22,9 +22,9 @@ def made_rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return inputs (80, 5) and outputs (80, 6) of rows around four centres."""
     generator = np.random.default_rng(seed)
     centres = 2.0 * generator.standard_normal((N_CENTRES, N_OUTPUTS))
-    centres = generator.standard_normal((N_CENTRES, N_INPUTS))
+    input_centres = generator.standard_normal((N_CENTRES, N_INPUTS))
     group = generator.integers(N_CENTRES, size=N_ROWS)
-    X = centres[group] + 0.4 * generator.standard_normal((N_ROWS, N_INPUTS))
+    X = input_centres[group] + 0.4 * generator.standard_normal((N_ROWS, N_INPUTS))
     Y = centres[group] + 0.3 * generator.standard_normal((N_ROWS, N_OUTPUTS))
     return X, Y
 

@@ -28,12 +28,14 @@ class MadeGroups:
     def __init__(self, seed: int) -> None:
         self.generator = np.random.default_rng(seed)
         self.centres = 2.0 * self.generator.standard_normal((N_GROUPS, N_OUTPUTS))
-        self.centres = self.generator.standard_normal((N_GROUPS, N_INPUTS))
+        self.input_centres = self.generator.standard_normal((N_GROUPS, N_INPUTS))
 
     def rows(self, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return inputs (n, 8), outputs (n, 6) and groups (n,); every group occurs."""
         group = self.generator.permutation(np.arange(n_rows) % N_GROUPS)
-        inputs = self.centres[group] + 0.7 * self.generator.standard_normal((n_rows, N_INPUTS))
+        inputs = self.input_centres[group] + 0.7 * self.generator.standard_normal(
+            (n_rows, N_INPUTS)
+        )
         outputs = self.centres[group] + 0.3 * self.generator.standard_normal((n_rows, N_OUTPUTS))
         return inputs, outputs, group
 
