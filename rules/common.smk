@@ -152,7 +152,7 @@ def needs_of(rule_name, wildcards, attempt=1, n_splits=1):
     declaring = {"regression": stages.module_of, "figure": kind_of}.get(rule_name)
     return job_needs(
         rule_name,
-        gram_rows_of(experiment) if experiment else 0,
+        gram_rows_of(experiment) if experiment else n_landmarks(),
         megabytes_of(dataset) if dataset else 0,
         attempt,
         declaring(wildcards).needs if declaring else None,

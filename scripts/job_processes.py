@@ -71,7 +71,7 @@ class Starter:
     def __init__(self) -> None:
         self._lock, self._n_scripts = threading.Lock(), 0
         self._server: socket.socket | None = None
-        self._place: tuple[str, dict[str, str]] | None = None
+        self._surroundings: tuple[str, dict[str, str]] | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(subprocess, name)
@@ -86,22 +86,22 @@ class Starter:
         if is_copied and options["stdout"] is not subprocess.PIPE:
             # A server that was killed cannot copy itself; the job can still start alone.
             with contextlib.suppress(OSError, EOFError):
-                server = self._server_at((os.getcwd(), env))
+                server = self._server_in((os.getcwd(), env))
                 if server:
                     return Copy(server, words[1])
         return subprocess.Popen(command, env=env, **options)
 
-    def _server_at(self, place: tuple[str, dict[str, str]]) -> socket.socket | None:
-        """Return the connection to the server; None where it was started at another place."""
+    def _server_in(self, surroundings: tuple[str, dict[str, str]]) -> socket.socket | None:
+        """Return the connection to the server, or None if its folder or variables are others."""
         with self._lock:
             if self._server is None:
                 self._server, theirs = socket.socketpair()
                 command = [sys.executable, __file__, str(theirs.fileno())]
-                server = subprocess.Popen(command, env=place[1], pass_fds=[theirs.fileno()])
+                server = subprocess.Popen(command, env=surroundings[1], pass_fds=[theirs.fileno()])
                 theirs.close()
                 atexit.register(end, self._server, server)
-                self._place = place
-        return self._server if place == self._place else None
+                self._surroundings = surroundings
+        return self._server if surroundings == self._surroundings else None
 
 
 def end(connection: socket.socket, server: subprocess.Popen) -> None:

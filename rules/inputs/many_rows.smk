@@ -35,6 +35,12 @@ def n_blocks(wildcards=None):
     return int(blocks)
 
 
+def n_landmarks():
+    """Return the number of landmarks, by which matrices of sums have their size; 0 without any."""
+    landmarks = learned_request().get("landmarks", "1000") if settings.request else "0"
+    return int(landmarks) if landmarks.isdecimal() else 0
+
+
 def sizes_of_levels():
     """Return the number of files of sums at each level, from the blocks to the one of all rows."""
     sizes = [n_blocks()]

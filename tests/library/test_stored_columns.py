@@ -78,7 +78,7 @@ def test_faults_name_the_column_or_the_file(paths, tmp_path):
         "damaged.parquet: the file is damaged": lambda: open_columns(damaged),
         "ends in '.csv'": lambda: open_columns(text),
         "no such file": lambda: open_columns(tmp_path / "missing.parquet"),
-        "'other' is no dataset of this file": lambda: open_columns(linked),
+        "'other' is a link": lambda: open_columns(linked),
     }
     for message, call in cases.items():
         with pytest.raises(UserError, match=message):

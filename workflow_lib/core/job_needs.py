@@ -76,13 +76,13 @@ STAGES: dict[str, Stage] = {
     "importance": Stage(minutes=20, grams=14, cubic_minutes=0.4),
     "saved_model": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "report": Stage(minutes=2),
-    # Sums over many rows; those of the sample of 1000 landmarks and of six folds are in memory.
-    "row_plan": Stage(minutes=20, more_mb=1500),
-    "row_sums": Stage(minutes=30, more_mb=800),
-    "added_sums": Stage(minutes=2, more_mb=1000),
-    "solved_sums": Stage(minutes=5, more_mb=1000),
-    "row_errors": Stage(minutes=60, more_mb=800),
-    "learned_model": Stage(minutes=10, more_mb=1000),
+    # Sums over many rows: each is a matrix of all landmarks, for each of six folds.
+    "row_plan": Stage(minutes=20, grams=40, more_mb=1000),
+    "row_sums": Stage(minutes=30, grams=12, more_mb=300),
+    "added_sums": Stage(minutes=2, grams=24),
+    "solved_sums": Stage(minutes=5, grams=24),
+    "row_errors": Stage(minutes=60, grams=12, more_mb=300),
+    "learned_model": Stage(minutes=10, grams=12, more_mb=300),
 }
 """The needs of the rules of the workflow, by name; all others need `Stage()`, except the jobs of
 methods, which may declare their own needs (`workflow_lib.methods.contract.base`)."""

@@ -637,9 +637,11 @@ def _rows_of(rows, chosen, name: str) -> np.ndarray:
         row, column = np.argwhere(np.isinf(values))[0]
         first = chosen.start if isinstance(chosen, slice) else 0
         number = row + first if isinstance(chosen, slice) else chosen[row]
+        names = getattr(rows, "names", None)
+        in_column = f"'{names[column]}'" if names else column + 1
         raise ArgumentError(
             _location(rows, name),
-            f"an infinite value in row {number + 1}, column {column + 1}",
+            f"an infinite value in row {number + 1}, column {in_column}",
             "numbers, NaN where missing",
             "correct it, or leave the row out",
         )

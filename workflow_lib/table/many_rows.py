@@ -130,7 +130,11 @@ def sums(
 
 def add_sums(parts: Sequence[Path], output: Path) -> None:
     """Write the sums of several blocks together."""
-    _write_sums(added([_sums_of(path) for path in parts]), output, parts)
+    # One after the other, of which two are in memory.
+    total = reduce(
+        lambda known, path: added([known, _sums_of(path)]), parts[1:], _sums_of(parts[0])
+    )
+    _write_sums(total, output, parts)
 
 
 def solve(plan: Path, sums: Path, output: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.optional_packages import not_installed
 from workflow_lib.tabular.tables import listed
-from workflow_lib.tabular.typed_columns import COLUMNS_ATTRIBUTE
+from workflow_lib.tabular.typed_columns import COLUMNS_ATTRIBUTE, check_plain_datasets
 
 ENDINGS = (".parquet", ".h5", ".hdf5")
 """Of the files that can be read in blocks."""
@@ -189,11 +189,8 @@ class _Hdf5(_Columns):
         self.location, self.kinds = location, {}
         file = h5py.File(location, "r")
         self._datasets: dict[str, tuple[Any, int | None]] = {}
-        for name in file:
-            is_here = isinstance(file.get(name, getlink=True), h5py.HardLink)
-            item = file[name] if is_here else None
-            if not isinstance(item, h5py.Dataset) or item.is_virtual or item.external:
-                raise ValueError(f"'{name}' is no dataset of this file")
+        check_plain_datasets(file)
+        for name, item in file.items():
             stated = [str(text) for text in item.attrs.get(COLUMNS_ATTRIBUTE, ())]
             if item.ndim == 2 and len(file) == 1 and len(stated) == item.shape[1]:
                 self._datasets = {text: (item, column) for column, text in enumerate(stated)}

@@ -239,8 +239,8 @@ def hdf5_columns(content: bytes, location: str) -> tuple[dict[str, Any], list[st
         ) from error
 
 
-def _hdf5_columns(file: Any, location: str, most: int) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns; raise a ValueError for anything but plain datasets."""
+def check_plain_datasets(file: Any) -> None:
+    """Raise ValueError unless an open HDF5 file holds datasets of its own, and nothing else."""
     import h5py
 
     for name in file:
@@ -250,6 +250,13 @@ def _hdf5_columns(file: Any, location: str, most: int) -> tuple[dict[str, Any], 
             raise ValueError(f"'{name}' is a group")
         if file[name].is_virtual or file[name].external:
             raise ValueError(f"'{name}' is stored in another file")
+
+
+def _hdf5_columns(file: Any, location: str, most: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns; raise a ValueError for anything but plain datasets."""
+    import h5py
+
+    check_plain_datasets(file)
     # A dataset may state any size: its unwritten part is filled when it is read.
     size = sum(item.size * item.dtype.itemsize for item in file.values())
     if size > most:
