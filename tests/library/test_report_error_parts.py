@@ -92,3 +92,18 @@ def test_the_figure_shows_both_errors_in_equal_limits(tmp_path):
     np.testing.assert_allclose(training, 0.5 * np.asarray(test))
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
     assert math.isfinite(figure.axes[0].get_ylim()[0])
+
+
+def test_methods_that_repeat_their_training_outputs_are_named_and_stretch_no_axis(tmp_path):
+    rows = [(name, "selected", 0, base_error) for name in ("m-krr", "m-rf")]
+    path = write_scores(tmp_path / "scores.csv", rows)
+    add_training_rows(path, 0.5)
+    lines = path.read_text().splitlines()
+    repeats = [i for i, line in enumerate(lines) if "m-rf" in line and TRAINING in line]
+    for index in repeats:
+        lines[index] = ",".join([*lines[index].split(",")[:-1], "1e-15"])
+    path.write_text("\n".join(lines) + "\n")
+    figure = draw(path, title="Toy", shown_methods=METHODS, metric="arrmse")
+    assert figure.axes[1].get_title("left") == f"training rows (0: {METHODS['m-rf']['label']})"
+    assert figure.axes[0].get_ylim()[0] > 1e-3
+    assert len(figure.axes[1].containers) == 1

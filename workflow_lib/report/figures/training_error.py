@@ -5,7 +5,7 @@ from pathlib import Path
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.result_columns import TRAINING
-from workflow_lib.report.labels import method_label, splits_in_words
+from workflow_lib.report.labels import method_label, splits_in_words, variant_label
 from workflow_lib.report.lines import draw_curve, method_lines
 from workflow_lib.report.quantities import QUANTITIES, as_measured_on_test_rows, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
@@ -18,10 +18,13 @@ CAPTION = (
     "was fitted to (right), against their number. Points are means over the splits, bars their "
     "sample standard deviation. The estimation error is at most the distance between both, and "
     "what more rows do not reduce is at least the level on the training rows; methods that repeat "
-    "their training outputs say nothing here. Stacks and some others have no error on training "
-    "rows."
+    "their training outputs say nothing here: they are named without a line. Stacks and some "
+    "others have no error on training rows."
 )
 READS = {"scores": "results/{experiment}/scores.csv"}
+REPEATED = 1e-6
+"""An error of training rows that is no more than rounding, relative to the training mean."""
+
 METHOD_FIELDS = ("label", "color", "marker")
 
 
@@ -46,6 +49,9 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
         )
     panels = {"test rows": rows, "training rows": of_training}
     cells = {name: shown_means(frame, metric) for name, frame in panels.items()}
+    if not measured.higher_is_better:
+        name, found = _without_repeating(cells.pop("training rows"), methods)
+        cells[name] = found
     variants = order_variants(
         list(dict.fromkeys(v for column in cells["test rows"].values() for v in column)), methods
     )
@@ -69,3 +75,23 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
         share_x=False,
         reference=[method_label(measured.reference, methods)],
     )
+
+
+def _without_repeating(found: Mapping, methods: Mapping[str, Mapping]) -> tuple[str, dict]:
+    """Return the title and the cells of the training rows, without the methods that repeat their
+    outputs: their rounding would stretch a logarithmic axis over ten decades."""
+    learned = {
+        variant
+        for column in found.values()
+        for variant, (mean, _) in column.items()
+        if mean > REPEATED
+    }
+    repeating = [variant for variant in next(iter(found.values())) if variant not in learned]
+    names = ", ".join(variant_label(variant, methods) for variant in repeating)
+    if not names or not learned:
+        return "training rows", dict(found)
+    kept = {
+        size: {variant: shown for variant, shown in column.items() if variant in learned}
+        for size, column in found.items()
+    }
+    return f"training rows (0: {names})", kept
