@@ -93,6 +93,8 @@ def served() -> Iterator[ObjectStore]:
             config=boto3.session.Config(proxies={}),
         )
         store.bucket = client.create_bucket(Bucket=BUCKET)
+        # Storages of one process share what they hold.
+        store.bucket.objects.delete()
         yield store
     finally:
         store.released.set()
