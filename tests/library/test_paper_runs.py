@@ -15,7 +15,7 @@ def write(path: Path, text: str) -> None:
 
 
 def some_folder(folder: Path) -> Path:
-    write(folder / "studies" / "one.yaml", "experiments: [first, plain]\n")
+    write(folder / "studies" / "one.yaml", "about: {minutes: 3}\nexperiments: [first, plain]\n")
     write(
         folder / "experiments" / "first.yaml",
         "dataset: supplied\n"
@@ -44,6 +44,7 @@ def test_a_study_names_its_experiments_and_their_tables(tmp_path):
                 "compares_ofer": True,
                 "reader": "gram",
                 "is_user_supplied": True,
+                "minutes": 3,
             },
             {
                 "experiment": "plain",
@@ -55,6 +56,7 @@ def test_a_study_names_its_experiments_and_their_tables(tmp_path):
                 "compares_ofer": True,
                 "reader": "arff",
                 "is_user_supplied": False,
+                "minutes": 3,
             },
         ]
     }

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,11 @@ from report_samples import (
 )
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.page.paper_comparison import COLUMNS, COLUMNS_OF_OTHERS, paper_comparison_section
+from workflow_lib.page.paper_comparison import (
+    COLUMNS,
+    COLUMNS_OF_CONTENTS,
+    paper_comparison_section,
+)
 from workflow_lib.report.agreement import comparisons, count_within
 from workflow_lib.report.paper_contents import PaperItem, read_contents
 from workflow_lib.report.published_tables import PAPER
@@ -98,9 +103,9 @@ def rows_of(section):
     return rows_in(section.html, f"{section.anchor}-comparison")
 
 
-def others_of(section):
+def listed_of(section):
     """Return the same of the second table, by the name of the item."""
-    return dict(rows_in(section.html, f"{section.anchor}-others"))
+    return dict(rows_in(section.html, f"{section.anchor}-contents"))
 
 
 def rows_in(html, anchor):
@@ -153,9 +158,9 @@ def test_tables_in_a_description_are_of_the_source_behind_them():
 def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
     section = paper_comparison_section(contents, [], {}, {})
     names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
-    assert list(others_of(section)) == names
-    assert {len(texts) for texts in others_of(section).values()} == {len(COLUMNS_OF_OTHERS) - 1}
-    assert {texts[0] for texts in others_of(section).values()} == {"not run"}
+    assert list(listed_of(section)) == names
+    assert {len(texts) for texts in listed_of(section).values()} == {len(COLUMNS_OF_CONTENTS) - 1}
+    assert {texts[0] for texts in listed_of(section).values()} == {"not built"}
     assert rows_of(section) == []
     assert f"Of {PAPER} this project follows 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
@@ -257,7 +262,7 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     assert row[1:6] == ["not comparable: stand-in", *4 * ["\u2013"]]
     assert row[-1] == "Other data than the paper's."
     assert len(row) == len(COLUMNS) - 1
-    assert others_of(section)["Table 1"][0] == "a stand-in"
+    assert listed_of(section)["Table 1"][0] == "a stand-in, not comparable; not built"
     assert "No number of this run can be compared with a published one." in text_of(section)
 
 
@@ -395,7 +400,10 @@ def test_differences_of_accuracies_are_in_points(contents):
 
 
 def test_what_was_not_run_names_its_commands(contents):
-    others = others_of(paper_comparison_section(contents, [], {}, paper_runs(CONFIG)))
+    found = listed_of(paper_comparison_section(contents, [], {}, paper_runs(CONFIG)))
+    assert re.search(r"snakemake --cores 2 \(\d+ CPU min\)", found["Table 1"][-1])
+    without_minutes = partial(re.sub, r" \(\d+ CPU min\)", "")
+    others = {name: [state, without_minutes(text)] for name, (state, text) in found.items()}
     assert others["Table 5"][-1] == ("By its recipe: snakemake --cores 2 --config study=series.")
     assert others["Table 1"][-1] == "By its recipe: snakemake --cores 2."
     assert others["Table 6"][-1] == (
@@ -406,13 +414,20 @@ def test_what_was_not_run_names_its_commands(contents):
     # The Mulan sets have no table of the same form, but stand in for it.
     assert "--config study=mulan." in others["Table 7"][-1]
     assert "config/datasets/awa.yaml" in others["Table 12"][-1]
-    assert others["Figure 1"][-1] == "A drawing without data: snakemake --cores 2."
+    assert others["Figure 1"] == ["not in this run", "A drawing without data: snakemake --cores 2."]
+    assert others["Table 6"][0] == "needs data"
+
+
+def test_an_item_says_what_nobody_can_download():
+    item = PaperItem(PAPER, "table", "3", "Title", "Data", "RRMSE", "", "djerrab-3", "weights")
+    section = paper_comparison_section([item], [], {}, {})
+    assert listed_of(section)["Table 3"][0] == "needs weights"
 
 
 def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
     item = PaperItem(PAPER, "table", "3", "Title", "Data", "RRMSE", "", "djerrab-3")
     section = paper_comparison_section([item], [], {}, {})
-    assert others_of(section)["Table 3"][-1] == "No study runs it on the paper's data."
+    assert listed_of(section)["Table 3"][-1] == "No study runs it on the paper's data."
 
 
 def test_the_section_is_well_formed_and_escaped():
@@ -421,7 +436,7 @@ def test_the_section_is_well_formed_and_escaped():
     assert section.anchor == "someone-1999"
     assert f'id="{section.anchor}"' in section.html
     assert "A &lt; B &amp; C" in section.html
-    assert set(parse(section.html).cells_per_row) == {len(COLUMNS_OF_OTHERS)}
+    assert set(parse(section.html).cells_per_row) == {len(COLUMNS_OF_CONTENTS)}
     assert re.findall(r"<th(?![^>]*scope=)[ >]", section.html) == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +39,7 @@ COLUMNS = (
 )
 """Columns with their least widths in rem; without these, texts get as little room as counts."""
 
-COLUMNS_OF_OTHERS = (("In the paper", 14), ("In this run", 6), ("How to run it", 30))
+COLUMNS_OF_CONTENTS = (("In the paper", 14), ("State", 8), ("How to run it", 28))
 
 SPREADS = {
     PAPER: "Published spreads are standard deviations over ten splits (section 6.1 of the paper). "
@@ -57,28 +57,24 @@ def paper_comparison_section(
 ) -> Section:
     """Return the section with a row for each reproduction of a table or figure of a paper.
 
-    Those that this run shows on a stand-in only, or not at all, have a row in a second table,
-    which says how to run them.
+    In a second table every table and figure of the paper has a row, with its state and how to run
+    it.
 
     `contents` are the tables and figures of one paper, and `reproductions` those of all experiments
     of the run. `published` are the files of `workflow_lib.run.published.published_tables`, and
     `runs` those of `workflow_lib.run.paper_runs.paper_runs`, for the command lines.
     """
     paper = contents[0].paper
-    rows, others, shown = [], [], []
+    rows, listed, shown = [], [], []
     for item in contents:
         groups = _groups(item, reproductions)
         rows += [_row(item, group, published) for group in groups]
-        if all(group[0].data_kind == STAND_IN for group in groups):
-            found, has_paper_data = commands(item, runs, _KINDS[:2] if groups else _KINDS)
-            others.append(
-                {
-                    "item": item,
-                    "in_this_run": "a stand-in" if groups else "not run",
-                    "commands": found,
-                    "has_paper_data": has_paper_data,
-                }
-            )
+        kinds = {group[0].data_kind for group in groups}
+        found, has_paper_data = commands(item, runs, _KINDS)
+        state = _state(item, kinds, found, has_paper_data)
+        listed.append(
+            {"item": item, "state": state, "commands": found, "has_paper_data": has_paper_data}
+        )
         shown += [reproduction for group in groups for reproduction in group]
     return section(
         re.sub(r"\W+", "-", paper.lower()).strip("-"),
@@ -86,12 +82,31 @@ def paper_comparison_section(
         "paper_comparison.html",
         paper=paper,
         columns=COLUMNS,
-        columns_of_others=COLUMNS_OF_OTHERS,
+        columns_of_contents=COLUMNS_OF_CONTENTS,
         rows=rows,
-        others=others,
+        contents=listed,
         notes=_notes(paper),
         **_counts(contents, shown),
     )
+
+
+def _state(
+    item: PaperItem, kinds: Collection[str], found: Sequence[Mapping], has_paper_data: bool
+) -> str:
+    """Return whether this run reproduces an item on data of these kinds, or what stands against it.
+
+    `found` and `has_paper_data` are from `commands`.
+    """
+    if set(kinds) - {STAND_IN}:
+        return "run"
+    needs = item.needs or ("data" if any(command["files"] for command in found) else "")
+    if needs:
+        missing = f"needs {needs}"
+    elif has_paper_data:
+        missing = "not in this run"
+    else:
+        missing = "no data of the paper" if found else "not built"
+    return f"a stand-in, not comparable; {missing}" if kinds else missing
 
 
 def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list[Reproduction]]:

@@ -25,7 +25,7 @@ _ON = {
 """Kind of data -> the beginning of the command that runs an item on it."""
 
 COLUMNS = ("paper", "kind", "number", "title", "data", "quantity", "drawn_as", "paper_table")
-"""The columns of the file of contents."""
+"""The columns of the file of contents; a further one, ``needs``, may be left out."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class PaperItem:
     that of a scheme without data. ``drawn_as`` is our kind of figure that reproduces it, empty
     without any. ``paper_table`` is the value of that key of a table that reproduces it, as
     ``palasek-3``; of a figure, the value that a table of the same experiment must have, empty for
-    a figure that does not show results of the experiment.
+    a figure that does not show results of the experiment. ``needs`` is what nobody can download,
+    as ``data`` or ``weights``, empty if there is nothing of the kind.
     """
 
     paper: str
@@ -49,6 +50,7 @@ class PaperItem:
     quantity: str
     drawn_as: str
     paper_table: str
+    needs: str = ""
 
     @property
     def shows_results(self) -> bool:
@@ -88,6 +90,7 @@ def read_contents(path: str | Path) -> list[PaperItem]:
                 row["paper"].strip(),
                 {"table": "table", "figure": "figure"}[row["kind"]],
                 *(row[key].strip() for key in COLUMNS[2:]),
+                needs=(row.get("needs") or "").strip(),
             )
             for row in rows
         ]
@@ -105,8 +108,9 @@ def commands(
 ) -> tuple[list[dict], bool]:
     """Return the commands that run an item on these kinds of data, and if any is the paper's.
 
-    A command says on which data (``on``) its ``line`` runs it, and which ``files`` configure
-    datasets whose files the user brings.
+    A command says on which data (``on``) its ``line`` runs it, how many ``minutes`` of a processor
+    the jobs of its run take (empty where that is not known), and which ``files`` configure datasets
+    whose files the user brings.
     Of several runs that of the fewest experiments is named. An experiment that as a
     whole stands in for the item counts only where no table of that kind reproduces it.
     """
@@ -130,7 +134,8 @@ def commands(
                 and _reproduces(item, experiment)
             ]
             line = "snakemake --cores 2" + (f" --config study={study}" if study else "")
-            shown.append({"on": _ON[kind], "line": line, "files": list(dict.fromkeys(files))})
+            command = {"on": _ON[kind], "line": line, "files": list(dict.fromkeys(files))}
+            shown.append(command | {"minutes": runs[study][0]["minutes"] or ""})
     return shown, bool({OWN_DATA, RECIPE, DRAWING} & set(found))
 
 

@@ -33,7 +33,8 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
         ``paper_tables`` (values of ``paper_table``), ``figure_kinds``, ``stand_in_for`` (None or
         text),
         ``compares_ofer`` (whether all of it may stand in for tables of Djerrab et al. 2018),
-        ``reader`` and ``is_user_supplied`` (whether the user must supply the files of the dataset).
+        ``reader``, ``is_user_supplied`` (whether the user must supply the files of the dataset) and
+        ``minutes`` (of all jobs of the run, None where they are not known).
         Sorted by name.
     """
     folder, runs = Path(folder), {}
@@ -56,8 +57,9 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
             if isinstance(names, list)
             else []
         )
+        minutes = (run.get("about") or {}).get("minutes")
         if any(found):
-            runs[study] = [run for run in found if run]
+            runs[study] = [each | {"minutes": minutes} for each in found if each]
     return runs
 
 
