@@ -42,7 +42,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from workflow_lib.papers.blaschko.coupled_outputs import Filter
-from workflow_lib.solvers.laplacian import graph_laplacian
+from workflow_lib.papers.blaschko.pairwise_graphs import laplacian_of
 
 NO_VARIANCE = 1e-10
 """Share of the largest eigenvalue under which one is rounding, so that its direction is left out:
@@ -51,7 +51,7 @@ of indicators of classes, which sum to one, or of outputs without any relation t
 
 def output_roughness(outputs: np.ndarray, n_neighbours: int) -> np.ndarray:
     """Return Y_a' L_y Y_a / m (d, d) of outputs (m, d), none missing."""
-    laplacian = graph_laplacian(outputs @ outputs.T, n_neighbours)
+    laplacian = laplacian_of(outputs @ outputs.T, n_neighbours)
     return outputs.T @ laplacian @ outputs / len(outputs)
 
 

@@ -35,8 +35,9 @@ from workflow_lib.papers.blaschko.canonical_correlation import (
     spectral_gain,
 )
 from workflow_lib.papers.blaschko.coupled_outputs import Filter, SpectralRidge
+from workflow_lib.papers.blaschko.pairwise_graphs import laplacian_of
 from workflow_lib.solvers.heldout import Decomposition
-from workflow_lib.solvers.laplacian import deformation, deformed_grams, graph_laplacian
+from workflow_lib.solvers.laplacian import deformation, deformed_grams
 from workflow_lib.solvers.principal_components import first_least
 from workflow_lib.solvers.ridge import labelled_ridge
 
@@ -258,7 +259,7 @@ class Method(base.Method):
         weak_size = data.spec.weak_size if graphs[-1].laplacian_weight > 0 else 0
         grams = list(data.inputs.fold_grams(*kernel, weak_size))
         counts = {graph.neighbours for graph in graphs if graph.laplacian_weight > 0}
-        smoothness = {count: [graph_laplacian(K, count) @ K for K, _ in grams] for count in counts}
+        smoothness = {count: [laplacian_of(K, count) @ K for K, _ in grams] for count in counts}
         for graph in graphs:
             by_fold = smoothness.get(graph.neighbours, [None] * len(grams))
             yield (
@@ -332,7 +333,7 @@ class Graph(NamedTuple):
         if not self.laplacian_weight:
             return np.zeros((len(K), n_labelled))
         if smoothness is None:
-            smoothness = graph_laplacian(K, self.neighbours) @ K
+            smoothness = laplacian_of(K, self.neighbours) @ K
         return deformation(smoothness, self.laplacian_weight, n_labelled)
 
 

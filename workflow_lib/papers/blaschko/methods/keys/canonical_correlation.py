@@ -5,11 +5,16 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, Strict
 
 from workflow_lib.core.grids import ChoosesKernel, RidgeGrid
-from workflow_lib.core.values import Factors, Share, SomeSizes, strictly_increasing
+from workflow_lib.core.values import MAX_COUNT, Factors, Share, SomeSizes, strictly_increasing
 from workflow_lib.methods.contract.method_file import MethodFile
 
 OutputPenalties = Annotated[
     tuple[Annotated[float, Strict(), Field(ge=0)], ...],
+    Field(min_length=1),
+    AfterValidator(strictly_increasing),
+]
+Neighbours = Annotated[
+    tuple[Annotated[int, Strict(), Field(ge=0, le=MAX_COUNT)], ...],
     Field(min_length=1),
     AfterValidator(strictly_increasing),
 ]
@@ -25,8 +30,9 @@ class CanonicalGrid(RidgeGrid):
     `alpha`, so that one grid suits them all. 0 is kernel canonical correlation analysis of the
     labelled rows alone; where no other is named, unlabelled inputs are not used."""
 
-    neighbours: SomeSizes = (5,)
-    """Neighbours of a row in the graphs, strictly increasing."""
+    neighbours: Neighbours = (5,)
+    """Neighbours of a row in the graphs, strictly increasing. 0 joins all pairs of rows, with the
+    Gaussian kernel of their distances whose width is the median distance, as in the thesis."""
 
     output_penalty: OutputPenalties
     """Penalties epsilon of the directions of the outputs, in units of their variance, strictly
