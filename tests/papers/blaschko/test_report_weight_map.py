@@ -72,3 +72,14 @@ def test_what_has_no_weights_or_places_is_refused(tmp_path):
     files, *_ = write_sample(tmp_path / "places", with_places=False)
     with pytest.raises(UserError, match="have no places"):
         draw_sample(files)
+
+
+def test_parts_of_nodes_are_at_their_places(tmp_path):
+    files, *_ = write_sample(tmp_path)
+    item = {"training_size": N_ROWS, "weak_size": 0, "selected": np.array([0, 2])}
+    item["node_values"] = np.array([[1.0, 3.0], [2.0, 4.0]])
+    write_artifact(files[0]["second"][0], {"item": item}, "regression")
+    part = draw_sample(files).subfigs[1]
+    assert part.get_suptitle() == "Second: 2 of 4 inputs"
+    shown = np.ma.filled(part.axes[1].images[0].get_array(), np.nan)
+    np.testing.assert_array_equal(shown, [[3.0, np.nan, 0.0], [np.nan, 4.0, 0.0]])

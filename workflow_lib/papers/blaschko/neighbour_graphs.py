@@ -66,8 +66,7 @@ class NeighbourGraphPyramid(WeisfeilerLehmanPyramid):
         if self.places is None or len(self.places) != X.shape[1]:
             found = "none" if self.places is None else len(self.places)
             raise ValueError(f"There are {X.shape[1]} columns; found places for {found}.")
-        order = np.argsort(-X.var(axis=0), kind="stable")
-        self.selected_ = np.sort(order[: self.n_selected])
+        self.selected_ = self._columns(X, y)
         places = np.asarray(self.places, dtype=np.float64)[self.selected_]
         self.edges_ = _neighbours(places, self.n_neighbours)
         places -= places.mean(axis=0)
@@ -75,6 +74,10 @@ class NeighbourGraphPyramid(WeisfeilerLehmanPyramid):
         unit = X[:, self.selected_].std() / size if size > 0 else 0.0
         self.scaled_places_ = self.place_weight * unit * places
         return super().fit(X)
+
+    def _columns(self, X: np.ndarray, y) -> np.ndarray:
+        """Return the columns that are nodes, in increasing order."""
+        return np.sort(np.argsort(-X.var(axis=0), kind="stable")[: self.n_selected])
 
     def _graphs(self, X) -> list[Graph]:
         labels = np.zeros(len(self.selected_), dtype=np.int64)

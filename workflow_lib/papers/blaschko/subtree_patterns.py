@@ -13,6 +13,30 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+def node_patterns(
+    graphs: Sequence[Graph], patterns: Sequence[dict[int, int]]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the graph (v,) of every node, and the columns (v,) of its patterns of each depth.
+
+    As `pattern_counts`, which says what patterns are.
+    """
+    sizes = np.array([len(graph.labels) for graph in graphs])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    owners = np.repeat(np.arange(len(graphs)), sizes)
+    edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts)])
+    both = np.concatenate([edges, edges[edges[:, 0] != edges[:, 1], ::-1]]).astype(np.int64)
+    ends = _joined(both, starts[-1])
+    codes = np.concatenate([graph.labels for graph in graphs]).astype(np.uint64)
+    columns = []
+    for depth, known in enumerate(patterns):
+        mixed = _mixed(codes)
+        codes = _mixed(mixed + ends @ mixed) if depth else mixed
+        different, indices = np.unique(codes, return_inverse=True)
+        of_codes = [known.setdefault(code, len(known)) for code in different.tolist()]
+        columns.append(np.array(of_codes, dtype=np.int64)[indices])
+    return owners, columns
+
+
 def pattern_counts(graphs: Sequence[Graph], patterns: Sequence[dict[int, int]]) -> list[csr_array]:
     """Return the counts (n, m_h) of the patterns of each depth in n graphs.
 
@@ -31,27 +55,20 @@ def pattern_counts(graphs: Sequence[Graph], patterns: Sequence[dict[int, int]]) 
     """
     from scipy.sparse import coo_array
 
-    sizes = np.array([len(graph.labels) for graph in graphs])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    owners = np.repeat(np.arange(len(graphs)), sizes)
-    edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts)])
-    both = np.concatenate([edges, edges[edges[:, 0] != edges[:, 1], ::-1]]).astype(np.int64)
-    ends = coo_array(
-        (np.full(len(both), 3, dtype=np.uint64), (both[:, 0], both[:, 1])), shape=(starts[-1],) * 2
-    ).tocsr()
-    codes = np.concatenate([graph.labels for graph in graphs]).astype(np.uint64)
-    counts = []
-    for depth, known in enumerate(patterns):
-        mixed = _mixed(codes)
-        codes = _mixed(mixed + ends @ mixed) if depth else mixed
-        different, indices = np.unique(codes, return_inverse=True)
-        columns = [known.setdefault(code, len(known)) for code in different.tolist()]
-        ones = np.ones(len(codes))
-        of_nodes = np.array(columns, dtype=np.int64)[indices]
-        counts.append(
-            coo_array((ones, (owners, of_nodes)), shape=(len(graphs), len(known))).tocsr()
-        )
-    return counts
+    owners, columns = node_patterns(graphs, patterns)
+    ones = np.ones(len(owners))
+    return [
+        coo_array((ones, (owners, of_nodes)), shape=(len(graphs), len(known))).tocsr()
+        for of_nodes, known in zip(columns, patterns, strict=True)
+    ]
+
+
+def _joined(both: np.ndarray, n_nodes: int) -> csr_array:
+    """Return the matrix (v, v) with 3 for each pair of joined nodes, both ways."""
+    from scipy.sparse import coo_array
+
+    threes = np.full(len(both), 3, dtype=np.uint64)
+    return coo_array((threes, (both[:, 0], both[:, 1])), shape=(n_nodes, n_nodes)).tocsr()
 
 
 def _mixed(codes: np.ndarray) -> np.ndarray:

@@ -68,19 +68,29 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     def _fit_patterns(self, labellings: Sequence[Sequence[Graph]]) -> WeisfeilerLehman:
         """Learn the patterns of graphs with one or several labellings of their nodes. The kernel is
         the mean of those of the labellings."""
-        self.patterns_: list[list[dict[int, int]]] = [
-            [{} for _ in range(self.depth + 1)] for _ in labellings
-        ]
-        known = _scaled(
-            [pattern_counts(*pair) for pair in zip(labellings, self.patterns_, strict=True)]
-        )
+        known = self._learned_counts(labellings)
         vectors, roots = principal_directions((known @ known.T).toarray(), known.shape[0])
         self.directions_ = known.T @ (vectors / roots)
         self._n_features_out = len(roots) + 1
         return self
 
+    def _learned_counts(self, labellings: Sequence[Sequence[Graph]]) -> csr_array:
+        """Learn the patterns; return their counts (n, m), scaled as `_scaled`."""
+        self.patterns_: list[list[dict[int, int]]] = [
+            [{} for _ in range(self.depth + 1)] for _ in labellings
+        ]
+        return _scaled(
+            [pattern_counts(*pair) for pair in zip(labellings, self.patterns_, strict=True)]
+        )
+
     def _coordinates(self, labellings: Sequence[Sequence[Graph]]) -> np.ndarray:
         """Return the coordinates (n, m) of graphs with as many labellings."""
+        coordinates = self._known_counts(labellings) @ self.directions_
+        rest = 1.0 - np.einsum("nm,nm->n", coordinates, coordinates)
+        return np.column_stack([coordinates, np.sqrt(np.maximum(rest, 0.0))])
+
+    def _known_counts(self, labellings: Sequence[Sequence[Graph]]) -> csr_array:
+        """Return the counts (n, m) of the patterns that fitted graphs have, scaled as `_scaled`."""
         # Patterns that no fitted graph has count for the length of a graph alone.
         counts = [
             pattern_counts(graphs, [dict(known) for known in patterns])
@@ -91,9 +101,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
             for part, known in zip(parts, patterns, strict=True):
                 indices.append(np.arange(start, start + len(known)))
                 start += part.shape[1]
-        coordinates = _scaled(counts)[:, np.concatenate(indices)] @ self.directions_
-        rest = 1.0 - np.einsum("nm,nm->n", coordinates, coordinates)
-        return np.column_stack([coordinates, np.sqrt(np.maximum(rest, 0.0))])
+        return _scaled(counts)[:, np.concatenate(indices)]
 
 
 def _scaled(counts: Sequence[Sequence[csr_array]]) -> csr_array:

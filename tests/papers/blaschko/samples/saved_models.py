@@ -26,6 +26,11 @@ def k_support(final: Final) -> None:
     final._run("saved", "k_support", metric=final.metric, **settings)
 
 
+def elastic_net(final: Final) -> None:
+    grid = {"alpha": [0.5, 0.1], "l1_ratio": [0.5]}
+    final._run("saved", "elastic_net_features", metric=final.metric, grid=grid)
+
+
 def joint_support(preimage: str) -> Callable[[Final], None]:
     """Return what adds a method of the regressor joint_kernel_support."""
 
@@ -90,6 +95,7 @@ SAVED_NUMBERS = {
         "canonical_correlation", grid=CANONICAL, criterion="error", seed=0
     ),
     "k_support": k_support,
+    "elastic_net_features": elastic_net,
     "joint_kernel_support": joint_support("mean_shift"),
     "rank_candidates": ranking,
     "joint_kernel_support, candidates": joint_support("candidates"),

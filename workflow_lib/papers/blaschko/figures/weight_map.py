@@ -17,7 +17,9 @@ from workflow_lib.report.style import WIDTH, applied_style, write_title
 SHOWS = "the weights of linear methods at the places of their inputs, one panel for each output"
 CAPTION = (
     "The weights of standardised inputs at the places of the inputs on a slice, a panel for each "
-    "output, of the fits to the training rows of the first split."
+    "output, of the fits to the training rows of the first split. Of a method of subtree patterns: "
+    "the mean part of each node of its graph in an output, over the training rows in which this "
+    "output is largest. Figures 4.1 to 4.5, 4.7 and 4.8 of Blaschko (2014) have this form."
 )
 READS = {
     "all_regressions": "results/{experiment}/split-{split}/{shown_method}/regression.h5",
@@ -122,7 +124,10 @@ def _weights(path: str | Path, features: Mapping, size: int) -> np.ndarray:
     item = max(items, key=lambda item: item["weak_size"], default={})
     preparation = InputPreparation.from_tree(features[size_group(size)][fold_group(None)])
     kept = preparation.scale > 0
-    if "weights" in item and "landmarks" not in item:
+    if "node_values" in item:
+        weights = np.zeros((int(kept.sum()), item["node_values"].shape[1]))
+        weights[item["selected"]] = item["node_values"]
+    elif "weights" in item and "landmarks" not in item:
         weights = item["weights"]
     elif item.get("kernel", features["kernel"]) == "linear" and "dual_coefficients" in item:
         dual, inputs = item["dual_coefficients"], features["inputs"]
@@ -132,7 +137,7 @@ def _weights(path: str | Path, features: Mapping, size: int) -> np.ndarray:
         raise UserError(
             str(path),
             "the method has no weights of single inputs in the first split",
-            "methods with linear penalties, or with the linear kernel alone",
+            "methods with linear penalties or of subtree patterns, or with the linear kernel alone",
             "name others in the key methods of the figure of kind weight_map",
         )
     of_all = np.zeros((len(kept), weights.shape[1]))
