@@ -15,6 +15,7 @@ from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.measures.pearson_correlation import mean_correlation
 from workflow_lib.papers.blaschko.canonical_correlation import output_basis, projected_outputs
 from workflow_lib.papers.blaschko.coupled_outputs import SpectralRidge
+from workflow_lib.papers.blaschko.pairwise_graphs import laplacian_of
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.laplacian import deformation, deformed_grams, graph_laplacian
 
@@ -227,19 +228,23 @@ def test_outputs_of_test_and_unlabelled_rows_change_nothing(tmp_path, criterion)
     assert_same_tree(tree, run_stage(stages_of(tmp_path / "second", X, Y), criterion))
 
 
-def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_path, monkeypatch):
+@pytest.mark.parametrize("neighbours", [0, 3])
+def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(
+    tmp_path, monkeypatch, neighbours
+):
     sizes = set()
 
     def spy(K, n_neighbours):
-        sizes.add(len(K))
-        return graph_laplacian(K, n_neighbours)
+        sizes.add((len(K), n_neighbours))
+        return laplacian_of(K, n_neighbours)
 
     monkeypatch.setattr(
-        "workflow_lib.papers.blaschko.methods.canonical_correlation.graph_laplacian", spy
+        "workflow_lib.papers.blaschko.methods.canonical_correlation.laplacian_of", spy
     )
-    run_stage(stages_of(tmp_path, *small_inputs()), laplacian_weight=[0.3])
+    settings = {"laplacian_weight": [0.3], "neighbours": [neighbours]}
+    run_stage(stages_of(tmp_path, *small_inputs()), **settings)
     # Four folds hold out five of twenty rows each; the refit has them all.
-    assert sizes == {15, 15 + 8, 20, 20 + 8}
+    assert sizes == {(size, neighbours) for size in (15, 15 + 8, 20, 20 + 8)}
 
 
 @pytest.mark.parametrize("kernel", ["tanimoto", "precomputed"])
