@@ -18,7 +18,7 @@ from workflow_lib.items.group_names import DETECTIONS
 from workflow_lib.measures.base import Predictions
 from workflow_lib.papers.blaschko.box_fitting import FittedBoxes
 from workflow_lib.papers.blaschko.box_search import detections
-from workflow_lib.papers.blaschko.figures import box_detections, box_queues
+from workflow_lib.papers.blaschko.figures import box_detections, box_queues, queues_by_presence
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, pack, unpack, word_shares
 from workflow_lib.papers.blaschko.linear_structured_svm import LinearStructuredSVM
 from workflow_lib.papers.blaschko.measures import box_overlaps
@@ -378,6 +378,34 @@ def test_a_figure_of_queues_shows_means_over_the_splits(searched):
         line = data[(data["panel"] == panel) & (data["series"] == name)]
         means = [np.mean(taken(split, n_cells, 0.75, n_resets), axis=0) for split in range(3)]
         np.testing.assert_allclose(line["y"], np.mean(means, axis=0))
+
+
+def test_queues_of_images_without_their_objects(searched):
+    path, _ = searched
+    folder, data = path.parent, dataset_of()
+    files = path, folder / "d.h5", {"boxes-ssvm": [folder / "r.h5"] * 3}
+    methods = {"boxes-ssvm": {"label": "Machine"}}
+    found = figure_data(queues_by_presence.draw(*files, title="Toy", methods=methods))
+    item = read_artifact(folder / "r.h5", "regression")["n-8_w-0_C-selected"]
+    means: dict[str, list] = {"+": [], "\u2212": []}
+    for split in range(3):
+        taken: dict[str, list] = {sign: [] for sign in means}
+        rows = read_artifact(folder / f"s-{split}.h5", "split")["test"][:2]
+        for row, each in zip(rows, unpack(data, rows), strict=True):
+            left, top, right, bottom = data["outputs"][row]
+            x, y = (each.positions * each.size).T
+            outside = (x < left) | (x > right) | (y < top) | (y > bottom)
+            assert 0 < outside.sum() < len(outside)
+            scene = each._replace(words=each.words[outside], positions=each.positions[outside])
+            for sign, shown in (("+", each), ("\u2212", scene)):
+                score = WordGrid(shown, SIDE, False).score(item["word_weights"])
+                taken[sign].append([one.n_dequeued for one in detections(score, 10, 0.5, 2)])
+        for sign, of_images in taken.items():
+            means[sign].append(np.mean(of_images, axis=0))
+    for sign, of_splits in means.items():
+        is_line = found["panel"] == f"{sign}, \u03b3 = 0.5"
+        line = found[is_line & (found["series"] == "before the 2nd and the 3rd")]
+        np.testing.assert_allclose(line["y"], np.mean(of_splits, axis=0))
 
 
 def test_costs_of_queues_need_weights_of_words(tmp_path):

@@ -57,7 +57,7 @@ def draw(queue_costs: str | Path, *, title: str, methods: Mapping[str, Mapping])
         for row, n_cells in zip(axes, grids, strict=True):
             for axis, overlap in zip(row, overlaps, strict=True):
                 is_shown = (costs["n_cells"] == n_cells) & (costs["max_overlap"] == overlap)
-                _draw_taken(axis, costs[is_shown])
+                draw_taken(axis, costs[is_shown])
                 axis.set_title(f"\u03b3 = {overlap}, {n_cells} \u00d7 {n_cells}")
             row[0].set_yscale("log")
             row[0].set_ylabel("sets taken from the queue")
@@ -68,7 +68,7 @@ def draw(queue_costs: str | Path, *, title: str, methods: Mapping[str, Mapping])
     return figure
 
 
-def _draw_taken(axis, costs) -> None:
+def draw_taken(axis, costs) -> None:
     """Draw the costs of each detection: a line for each strategy."""
     for name, (n_resets, color, dashes) in STRATEGIES.items():
         taken = costs[costs["reset_before"] == np.minimum(costs["detection"], n_resets + 1)]

@@ -14,7 +14,7 @@ from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.result_columns import QUEUE_COSTS
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.papers.blaschko.box_fitting import N_DETECTIONS
-from workflow_lib.papers.blaschko.item_kinds.points import unpack
+from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, unpack
 from workflow_lib.papers.blaschko.queue_strategies import queue_costs
 from workflow_lib.papers.blaschko.word_grids import WordGrid
 
@@ -69,9 +69,16 @@ def run(
     )
 
 
-def image_costs(item: Mapping, image) -> Iterator[dict]:
-    """Yield the costs of an image, with the weights of an item of the "regression" artifact."""
-    for n_cells in (int(item["word_grid"]["n_cells"]) * factor for factor in (1, FINER)):
+def image_costs(
+    item: Mapping, image: ImagePoints, factors: Sequence[int] | None = None
+) -> Iterator[dict]:
+    """Yield the costs of an image, with the weights of an item of the "regression" artifact.
+
+    `factors` say how many times as fine as that of the method each of the grids is; None: 1 and
+    `FINER`.
+    """
+    for factor in factors or (1, FINER):
+        n_cells = int(item["word_grid"]["n_cells"]) * factor
         grid = WordGrid(image, n_cells, bool(item["word_grid"]["center"]))
         score = grid.score(item["word_weights"])
         for overlap in MAX_OVERLAPS:
