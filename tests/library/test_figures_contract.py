@@ -132,6 +132,8 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
         item = {"training_size": 5, "weak_size": 0, "components": "selected"}
         item |= {"validation_curves": tree, "updates_by_epoch": np.array([0, 4, 8])}
         item["class_tree"] = linkage_tree(1.0 - np.eye(6))._asdict()
+        item["constraint_terms"] = np.array([0, 10, 18, 30])
+        item["constraint_products"] = np.array([400, 30])
         n_test = len(read_artifact(path, "split")["test"])
         item["test_targets_by_epoch"] = np.random.default_rng(0).random((3, n_test, 6))
         files["all_regressions"].append(path.parent / next(iter(CLASS_METHODS)) / "regression.h5")

@@ -20,6 +20,7 @@ from workflow_lib.papers.blaschko.class_dependence import (
     dependent_lengths,
     learned_tree,
 )
+from workflow_lib.papers.blaschko.fitted_trees import dependent_tree
 from workflow_lib.papers.blaschko.structured_machine import fit_structured_machine
 from workflow_lib.protocol import features_stage, splitting
 
@@ -79,6 +80,8 @@ def similarity_of(kind, gram, labels):
     products = class_products(gram, labels, N_CLASSES)
     if kind == "learned_tree":
         return comparable(learned_tree(products, np.bincount(labels)).covariance())
+    if kind == "fitted_tree":
+        return comparable(dependent_tree(products).covariance())
     if kind == "given_tree":
         tree = dependent_lengths(tree_of_edges(EDGES, CLASSES), products)
         return comparable(tree.covariance())
@@ -108,6 +111,7 @@ def less_row_means(scores):
     "changed",
     [
         {"class_similarity": "learned_tree"},
+        {"class_similarity": "fitted_tree"},
         {"class_similarity": "given_tree", "loss": "class_losses", "rescaling": "slack"},
     ],
 )
@@ -163,3 +167,18 @@ def test_one_class_is_refused(tmp_path):
     sample = Sample(tmp_path, labels=np.zeros(72, dtype=int))
     with pytest.raises(UserError, match="one class in all training rows"):
         sample.run()
+
+
+def test_by_cutting_planes_the_scores_are_those_of_the_same_machine(tmp_path):
+    sample = Sample(tmp_path)
+    items = [
+        next(iter(sample.run(solver=solver).values())) for solver in ("blocks", "cutting_planes")
+    ]
+    assert items[0]["cost"] == items[1]["cost"] and items[0]["width"] == items[1]["width"]
+    scores = [item["test_targets"] for item in items]
+    assert np.abs(scores[0] - scores[1]).max() < 0.15 * np.abs(scores[0]).max()
+    assert "constraint_terms" not in items[0]
+    terms, products = items[1]["constraint_terms"], items[1]["constraint_products"]
+    assert len(terms) == items[1]["passes"] + 1
+    # Of 16 rows and 4 classes.
+    assert products.tolist() == [16 * 4 * (16 + 4), 16 * 4]

@@ -39,7 +39,9 @@ class Method(base.Method):
     An item holds the relative duality gap and the passes of its machine, as ``gap`` and ``passes``,
     and the largest gap of all machines of the folds, as ``heldout_gap``; with a tree, also
     ``class_tree``, as `workflow_lib.items.class_trees.ClassTree`, of the classes that have
-    training rows.
+    training rows. That of cutting planes holds ``constraint_terms``, as `PlaneMachine.terms`, and
+    ``constraint_products``, the multiplications for the most violated constraint: by products of
+    matrices, and of each of these terms.
 
     Attributes
     ----------
@@ -49,7 +51,7 @@ class Method(base.Method):
         Lists ``width`` and ``cost``.
     one_example : mapping
         One value of each with one example per class; the first of its list where one is missing.
-    rescaling, loss, class_similarity : str
+    rescaling, loss, class_similarity, solver : str
         As of `Parameters`.
     kernels : sequence of str or None
         Those that compete; None for `kernel` alone.
@@ -61,6 +63,7 @@ class Method(base.Method):
     rescaling: str
     loss: str
     class_similarity: str
+    solver: str = "blocks"
     kernels: Sequence[str] | None = None
 
     def select(self, data: FitData) -> base.Selection:
@@ -86,8 +89,8 @@ class Method(base.Method):
         means = centre(K)
         similarity, tree = self._similarity(data, K, data.labels)
         cost = selection.entries["cost"] / unit
-        machine = self._machine(data, K, data.labels, similarity, cost)
-        details = {"gap": machine.gap, "passes": machine.passes}
+        machine, details = self._machine(data, K, data.labels, similarity, cost)
+        details |= {"gap": machine.gap, "passes": machine.passes}
         details |= gap_at_limit(machine.gap, TOLERANCE)
         if tree is not None:
             details["class_tree"] = tree._asdict()
@@ -102,7 +105,7 @@ class Method(base.Method):
         means = centre(K)
         similarity, _ = self._similarity(data, K, labels)
         for cost in fold.grid["cost"]:
-            machine = self._machine(data, K, labels, similarity, cost / fold.unit, weights)
+            machine, _ = self._machine(data, K, labels, similarity, cost / fold.unit, weights)
             weights = machine.weights
             gaps.append(machine.gap)
             linear, intercept = uncentred(machine.coefficients, means)
@@ -128,12 +131,15 @@ class Method(base.Method):
             dependent_lengths,
             learned_tree,
         )
+        from workflow_lib.papers.blaschko.fitted_trees import dependent_tree
 
         counts = np.bincount(labels, minlength=data.n_classes)
         known = np.flatnonzero(counts)
         products = class_products(K, labels, data.n_classes)[np.ix_(known, known)]
         if self.class_similarity == "learned_tree":
             tree = learned_tree(products, counts[known])
+        elif self.class_similarity == "fitted_tree":
+            tree = dependent_tree(products)
         else:
             given = data.split.class_tree
             tree = dependent_lengths(given._replace(members=given.members[known]), products)
@@ -149,13 +155,18 @@ class Method(base.Method):
         similarity: np.ndarray,
         cost: float,
         start: np.ndarray | None = None,
-    ) -> StructuredMachine:
+    ) -> tuple[StructuredMachine, dict[str, Any]]:
+        """Return the machine, and what its planes cost."""
+        from workflow_lib.papers.blaschko.cutting_planes import fit_by_planes
         from workflow_lib.papers.blaschko.structured_machine import fit_structured_machine
 
-        losses = self._losses(data)
-        return fit_structured_machine(
-            K, labels, losses, similarity, cost, self.rescaling, start=start
-        )
+        problem = K, labels, self._losses(data), similarity, cost, self.rescaling
+        if self.solver == "blocks":
+            return fit_structured_machine(*problem, start=start), {}
+        machine, terms = fit_by_planes(*problem)
+        scores = len(K) * int(machine.known.sum())
+        products = np.array([scores * (len(K) + int(machine.known.sum())), scores])
+        return machine, {"constraint_terms": terms, "constraint_products": products}
 
 
 class Fitted(base.Fitted):

@@ -22,12 +22,18 @@ class Parameters(MachineMethod):
     """Loss that is trained: `zero_one` (the default), or `class_losses`, the `class_costs` of the
     dataset or path lengths in its `class_tree`."""
 
-    class_similarity: Literal["identity", "learned_tree", "given_tree"] = "identity"
+    class_similarity: Literal["identity", "learned_tree", "fitted_tree", "given_tree"] = "identity"
     """Similarities B between the classes: `identity` (the default), none; `learned_tree`, those of
-    the average linkage of the means of the classes in the feature space of the kernel; or
-    `given_tree`, those of the tree of the dataset, with the lengths of its branches that maximise
-    the dependence between inputs and classes (equation 5.34). Both are learned from training rows
-    alone, in every fold from its own."""
+    the average linkage of the means of the classes in the feature space of the kernel;
+    `fitted_tree`, those of the tree that is fitted to the covariance of the largest dependence, B*
+    of the thesis; or `given_tree`, those of the tree of the dataset, with the lengths of its
+    branches that maximise the dependence between inputs and classes (equation 5.34). All are
+    learned from training rows alone, in every fold from its own."""
+
+    solver: Literal["blocks", "cutting_planes"] = "blocks"
+    """How the machine is found: `blocks` (the default) moves weights row by row, and
+    `cutting_planes` adds the most violated constraint of all rows in each iteration, as in the
+    thesis. Both have the same optimum."""
 
     needs_of_data = (
         Requirement(
