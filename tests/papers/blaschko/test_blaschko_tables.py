@@ -109,3 +109,25 @@ def test_tables_that_are_printed_twice_have_the_same_numbers():
     (layout, *_) = published_layouts([TABLES / "blaschko-4.csv"], {}, "other data")
     assert layout.title == "Published: table 4.1 of Blaschko (2014)"
     assert any("identical numbers" in note for note in layout.notes)
+
+
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+def test_the_numbers_of_sparse_methods_are_those_of_the_text():
+    text = " ".join(THESIS.read_text(encoding="utf-8").split())
+    lasso, net, k_support = rows_of("blaschko-4-6")
+    sentence = (
+        f"LASSO achieves a maximum mean correlation of {lasso['value']} for "
+        f"{lasso['column'].removesuffix(' voxels')} non-zero variables, elastic net a maximum mean "
+        f"correlation of {net['value']} for {net['column'].removesuffix(' voxels')} non-zero "
+        f"variables, while k-support norm a maximum of {k_support['value']} for "
+        f"{k_support['column']}."
+    )
+    assert sentence in text
+
+
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis is not at hand")
+def test_the_contents_are_all_captions_of_the_thesis():
+    text = THESIS.read_text(encoding="utf-8")
+    captions = re.findall(r"^(Figure|Table) (\d+\.\d+): ", text, re.MULTILINE)
+    listed = [(row["kind"].capitalize(), row["number"]) for row in rows_of("contents")]
+    assert captions and sorted(captions) == sorted(listed)

@@ -4,7 +4,7 @@ The problem of `workflow_lib.papers.blaschko.structured_machine`, with one slack
 (Blaschko 2014, eqs. 5.16 to 5.18): a plane is a class y_i for each row, and says that the slack is
 at least
 
-    delta - <w, psi>,    delta = sum_i L_iy_i,    psi = sum_i r_iy_i (phi(x_i, own) - phi(x_i, y_i)).
+    delta - <w, psi>,    delta = sum_i L_iy_i,    psi = sum_i r_iy_i (phi_i,own - phi_iy_i).
 
 With the coefficients P (n, K) of psi two planes have the product tr(P' G Q B), and the scores of
 all rows are G A B for the weighted sum A of the planes (eqs. 5.26 to 5.30): the most violated plane
