@@ -60,8 +60,9 @@ def test_patterns_are_those_of_the_kernel(with_inputs):
     X, Y = sparse_data()
     X[:, 3:] += 2.0 * X[:, :1]
     settings = {"depth": 2, "n_levels": 4, "places": PLACES}
-    model = PatternFeatures(**settings, n_selected=12, with_inputs=with_inputs).fit(X[:18], Y[:18])
-    assert 12 <= len(model.selected_) < 30
+    columns = np.flatnonzero(used_inputs(X[:18], Y[:18], 0.5, 12))
+    model = PatternFeatures(columns, **settings, with_inputs=with_inputs).fit(X[:18])
+    np.testing.assert_array_equal(model.selected_, columns)
     features = model.transform(X)
     patterns = features[:, : len(model.kept_)]
     seen = (patterns[:18] > 0).sum(axis=0)
@@ -70,7 +71,7 @@ def test_patterns_are_those_of_the_kernel(with_inputs):
     model.kept_ = np.arange(model.n_patterns_)
     all_patterns = model.transform(X)[:, : model.n_patterns_]
     other = NeighbourGraphPyramid(**settings)
-    other._columns = lambda X, y: model.selected_
+    other._columns = lambda X: model.selected_
     known = other.fit(X[:18]).transform(X)
     np.testing.assert_allclose(all_patterns @ all_patterns[:18].T, known @ known[:18].T, atol=1e-7)
     if with_inputs:
@@ -80,7 +81,7 @@ def test_patterns_are_those_of_the_kernel(with_inputs):
 
 def test_parts_of_the_nodes_sum_to_the_function():
     X, Y = sparse_data()
-    model = PatternFeatures(2, 4, n_selected=12, places=PLACES).fit(X[:18], Y[:18])
+    model = PatternFeatures(np.arange(12), 2, 4, places=PLACES).fit(X[:18])
     weights = np.random.default_rng(1).normal(size=(len(model.kept_), 2))
     parts = model.node_values(X, weights)
     assert parts.shape == (24, len(model.selected_), 2)
@@ -89,7 +90,7 @@ def test_parts_of_the_nodes_sum_to_the_function():
 
 def test_a_net_of_patterns_can_be_stored():
     X, Y = sparse_data()
-    model = PatternFeatures(1, 3, n_selected=8, places=PLACES, with_inputs=True).fit(X, Y)
+    model = PatternFeatures(np.arange(8), 1, 3, places=PLACES, with_inputs=True).fit(X)
     weights = np.random.default_rng(2).normal(size=(model.transform(X).shape[1], 3))
     fitted = Fitted(weights, np.ones(3), model)
     rows = SimpleNamespace(test_rows=lambda: X[:5])

@@ -16,12 +16,19 @@ import numpy as np
 TOLERANCE = 1e-4
 """Duality gap at which scikit-learn ends, as a share of the squares of an output."""
 
+SELECTION_TOLERANCE = 1e-3
+"""That of the comparison of grid points, and of the selection of inputs."""
+
 SELECTION_PENALTIES = np.geomspace(1.0, 0.01, 25)
 """Relative penalties among which `used_inputs` finds one."""
 
 
 def net_path(
-    X: np.ndarray, Y: np.ndarray, l1_ratio: float, alphas: Sequence[float]
+    X: np.ndarray,
+    Y: np.ndarray,
+    l1_ratio: float,
+    alphas: Sequence[float],
+    tolerance: float = TOLERANCE,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return coefficients (p, q, d) and intercepts (p, d) for p relative penalties.
 
@@ -34,6 +41,7 @@ def net_path(
         rho, above 0.
     alphas : sequence of p float
         Strictly decreasing.
+    tolerance : float, default=1e-4
     """
     import warnings
 
@@ -50,7 +58,7 @@ def net_path(
             warnings.simplefilter("ignore", ConvergenceWarning)
             for output, y in enumerate(Y.T):
                 found = enet_path(
-                    X, y, l1_ratio=l1_ratio, alphas=largest * np.asarray(alphas), tol=TOLERANCE
+                    X, y, l1_ratio=l1_ratio, alphas=largest * np.asarray(alphas), tol=tolerance
                 )
                 coefficients[:, :, output] = found[1].T
     return coefficients, y_mean - x_mean @ coefficients
@@ -61,7 +69,7 @@ def used_inputs(X: np.ndarray, Y: np.ndarray, l1_ratio: float, n_used: int) -> n
 
     Of `SELECTION_PENALTIES`; where none uses as many, with the smallest.
     """
-    coefficients, _ = net_path(X, Y, l1_ratio, SELECTION_PENALTIES)
+    coefficients, _ = net_path(X, Y, l1_ratio, SELECTION_PENALTIES, SELECTION_TOLERANCE)
     used = (coefficients != 0.0).any(axis=2)
     enough = used.sum(axis=1) >= n_used
     return used[enough.argmax() if enough.any() else -1]

@@ -66,7 +66,7 @@ class NeighbourGraphPyramid(WeisfeilerLehmanPyramid):
         if self.places is None or len(self.places) != X.shape[1]:
             found = "none" if self.places is None else len(self.places)
             raise ValueError(f"There are {X.shape[1]} columns; found places for {found}.")
-        self.selected_ = self._columns(X, y)
+        self.selected_ = self._columns(X)
         places = np.asarray(self.places, dtype=np.float64)[self.selected_]
         self.edges_ = _neighbours(places, self.n_neighbours)
         places -= places.mean(axis=0)
@@ -75,7 +75,7 @@ class NeighbourGraphPyramid(WeisfeilerLehmanPyramid):
         self.scaled_places_ = self.place_weight * unit * places
         return super().fit(X)
 
-    def _columns(self, X: np.ndarray, y) -> np.ndarray:
+    def _columns(self, X: np.ndarray) -> np.ndarray:
         """Return the columns that are nodes, in increasing order."""
         return np.sort(np.argsort(-X.var(axis=0), kind="stable")[: self.n_selected])
 

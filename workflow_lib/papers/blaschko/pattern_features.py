@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from workflow_lib.papers.blaschko.elastic_nets import used_inputs
 from workflow_lib.papers.blaschko.neighbour_graphs import NeighbourGraphPyramid
 from workflow_lib.papers.blaschko.subtree_patterns import node_patterns
 
@@ -13,34 +12,32 @@ LEAST_ROWS = 2
 """Fitted rows that a pattern must be in: one of a single row tells it from all others, and nothing
 of new rows."""
 
-SELECTION_RATIO = 0.5
-"""rho of the elastic net that selects inputs."""
-
 
 class PatternFeatures(NeighbourGraphPyramid):
     """The numbers of subtree patterns themselves, for methods that select among them.
 
-    An elastic net of the outputs selects the columns that are nodes (Blaschko 2014, section 4.3.4),
-    and a column of the features is the number of nodes with one pattern at one level, divided by
-    the root of the number of levels and by the length of the counts of the level, so that inner
-    products of all columns are the kernel of `NeighbourGraphPyramid`. Patterns in fewer than
-    `LEAST_ROWS` fitted rows, and those that are as frequent in all, are left out. With
+    The columns that are nodes are given, as another elastic net selects them (Blaschko 2014,
+    section 4.3.4). A column of the features is the number of nodes with one pattern at one level,
+    divided by the root of the number of levels and by the length of the counts of the level, so
+    that inner products of all columns are the kernel of `NeighbourGraphPyramid`. Patterns in fewer
+    than `LEAST_ROWS` fitted rows, and those that are as frequent in all, are left out. With
     `with_inputs` the inputs follow, in units in which both blocks have the same variance in sum.
 
     Parameters
     ----------
-    depth, n_levels, most_nodes, random_state, n_selected, n_neighbours, place_weight, places
-        As of `NeighbourGraphPyramid`; an elastic net selects `n_selected` inputs or a few more.
+    columns : int array (s,)
+        Increasing.
+    depth, n_levels, most_nodes, n_neighbours, place_weight, places
+        As of `NeighbourGraphPyramid`.
     with_inputs : bool, default=False
     """
 
     def __init__(
         self,
+        columns: np.ndarray,
         depth: int = 2,
         n_levels: int | None = None,
         most_nodes: int = 2000,
-        random_state: int | None = 0,
-        n_selected: int | None = None,
         n_neighbours: int = 5,
         place_weight: float = 0.0,
         places: np.ndarray | None = None,
@@ -50,17 +47,15 @@ class PatternFeatures(NeighbourGraphPyramid):
             depth,
             n_levels,
             most_nodes,
-            random_state,
-            n_selected,
-            n_neighbours,
-            place_weight,
-            places,
+            n_neighbours=n_neighbours,
+            place_weight=place_weight,
+            places=places,
         )
-        self.with_inputs = with_inputs
+        self.columns, self.with_inputs = columns, with_inputs
 
     def fit(self, X, y=None) -> PatternFeatures:
-        """Select columns by outputs `y` (n, d), and learn the patterns of rows `X` (n, q)."""
-        super().fit(X, y)
+        """Learn the patterns of rows `X` (n, q); `y` is ignored."""
+        super().fit(X)
         if self.with_inputs:
             size = np.sqrt(np.asarray(X, dtype=np.float64).var(axis=0).sum())
             self.ratio_ = self.size_ / size if size > 0 else 0.0
@@ -98,9 +93,8 @@ class PatternFeatures(NeighbourGraphPyramid):
             values = values + part * scale[owners][:, None]
         return values.reshape(len(graphs), -1, weights.shape[1])
 
-    def _columns(self, X: np.ndarray, y) -> np.ndarray:
-        n_selected = X.shape[1] if self.n_selected is None else self.n_selected
-        return np.flatnonzero(used_inputs(X, np.asarray(y), SELECTION_RATIO, n_selected))
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray(self.columns)
 
     def _fit_patterns(self, labellings) -> PatternFeatures:
         counts = self._learned_counts(labellings).tocsc()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,16 @@ from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
+if TYPE_CHECKING:
+    from workflow_lib.papers.blaschko.pattern_features import PatternFeatures
+
 REGRESSORS = ("elastic_net_features",)
 TASKS = ("regression", "classes")
 NEEDS = {"minutes": 30, "cubic_minutes": 1.0, "more_mb": 500}
 READS = ("dataset", "split", "features")
+
+SELECTION_RATIO = 0.5
+"""rho of the elastic net that selects the nodes of the graph."""
 
 MOST_NODES = 500
 """Nodes that the tree of the levels sees; its cost is quadratic."""
@@ -54,7 +60,7 @@ class Method(base.Method):
     n_neighbours: int = 5
 
     def select(self, data: FitData) -> base.Selection:
-        from workflow_lib.papers.blaschko.elastic_nets import net_path
+        from workflow_lib.papers.blaschko.elastic_nets import SELECTION_TOLERANCE, net_path
 
         alphas, ratios = self.grid["alpha"], self.grid["l1_ratio"]
         graphs = self._graphs()
@@ -63,11 +69,14 @@ class Method(base.Method):
         for fold, (X, X_heldout) in enumerate(data.inputs.fold_rows()):
             known = data.folds != fold
             targets = data.targets(fold)[known]
-            for at, (features, others) in enumerate(
-                self._each(data, graphs, X, X_heldout, targets)
-            ):
+            for at, learned in enumerate(self._learned(data, graphs, X, targets)):
+                features, others = (
+                    rows if learned is None else learned.transform(rows) for rows in (X, X_heldout)
+                )
                 for index, ratio in enumerate(ratios):
-                    coefficients, intercepts = net_path(features, targets, ratio, alphas)
+                    coefficients, intercepts = net_path(
+                        features, targets, ratio, alphas, SELECTION_TOLERANCE
+                    )
                     predicted = others @ coefficients + intercepts[:, None]
                     heldout[at, index][:, ~known] = predicted
                     used[at, index] += (coefficients != 0.0).any(axis=2).sum(axis=1)
@@ -95,7 +104,8 @@ class Method(base.Method):
 
         chosen, targets = selection.entries, data.targets()
         X, _ = data.inputs.refit_rows()
-        learned = self._learned(data, {name: chosen.get(name) for name in self._axes()}, X, targets)
+        point = {name: chosen[name] for name in self._axes()}
+        (learned,) = self._learned(data, [point], X, targets)
         features = X if learned is None else learned.transform(X)
         # The path from the largest penalty, as in the folds.
         alphas = [alpha for alpha in self.grid["alpha"] if alpha >= chosen["alpha"]]
@@ -103,16 +113,12 @@ class Method(base.Method):
         weights = coefficients[-1]
         details: dict[str, Any] = {}
         if learned is not None:
-            n_patterns = len(learned.kept_)
-            parts = learned.node_values(X, weights[:n_patterns])
-            largest = targets.argmax(axis=1)
-            of_class = [
-                parts[largest == output, :, output].mean(axis=0)
-                if (largest == output).any()
-                else np.zeros(parts.shape[1])
-                for output in range(targets.shape[1])
-            ]
-            details = {"selected": learned.selected_, "node_values": np.column_stack(of_class)}
+            parts = learned.node_values(X, weights[: len(learned.kept_)])
+            # Of the rows in which an output is largest; of no row the mean is 0.
+            is_largest = np.eye(targets.shape[1])[targets.argmax(axis=1)]
+            sums = np.einsum("nsd,nd->sd", parts, is_largest)
+            details = {"selected": learned.selected_}
+            details |= {"node_values": sums / np.maximum(is_largest.sum(axis=0), 1.0)}
             details |= {"n_features": len(weights)}
             details |= {"n_used_features": int((weights != 0.0).any(axis=1).sum())}
         return Fitted(weights, intercepts[-1], learned, details)
@@ -126,39 +132,36 @@ class Method(base.Method):
         points = product(*(self.grid[name] for name in axes))
         return [dict(zip(axes, point, strict=True)) for point in points]
 
-    def _each(
+    def _learned(
         self,
         data: FitData,
         graphs: Sequence[Mapping[str, float]],
         X: np.ndarray,
-        others: np.ndarray,
         targets: np.ndarray,
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the features of training rows and of others, for each of the graphs."""
-        for point in graphs:
-            learned = self._learned(data, point, X, targets)
-            if learned is None:
-                yield X, others
-            else:
-                yield learned.transform(X), learned.transform(others)
-
-    def _learned(
-        self, data: FitData, point: Mapping[str, float], X: np.ndarray, targets: np.ndarray
-    ):
-        """Return the fitted map to patterns; None where the inputs are the features."""
+    ) -> Iterator[PatternFeatures | None]:
+        """Yield the fitted map to patterns of each graph; None where the inputs are used."""
         if self.uses == "inputs":
-            return None
+            yield None
+            return
+        from workflow_lib.papers.blaschko.elastic_nets import used_inputs
         from workflow_lib.papers.blaschko.pattern_features import PatternFeatures
 
         places = data.split.dataset["places"]
-        return PatternFeatures(
-            n_levels=self.n_levels,
-            n_neighbours=self.n_neighbours,
-            most_nodes=MOST_NODES,
-            places=np.column_stack([places["row"], places["column"]]),
-            with_inputs=self.uses == "both",
-            **point,
-        ).fit(X, targets)
+        columns = {
+            n: np.flatnonzero(used_inputs(X, targets, SELECTION_RATIO, n))
+            for n in {point["n_selected"] for point in graphs}
+        }
+        for point in graphs:
+            yield PatternFeatures(
+                columns[point["n_selected"]],
+                depth=point["depth"],
+                place_weight=point["place_weight"],
+                n_levels=self.n_levels,
+                n_neighbours=self.n_neighbours,
+                most_nodes=MOST_NODES,
+                places=np.column_stack([places["row"], places["column"]]),
+                with_inputs=self.uses == "both",
+            ).fit(X)
 
 
 class Fitted(base.Fitted):
@@ -180,12 +183,10 @@ class Fitted(base.Fitted):
 
     def predict(self, rows):
         X = rows.test_rows()
-        features = X if self._learned is None or not len(X) else self._learned.transform(X)
-        return (
-            features @ self._weights + self._intercept
-            if len(X)
-            else np.empty((0, len(self._intercept)))
-        )
+        if not len(X):
+            return np.empty((0, len(self._intercept)))
+        features = X if self._learned is None else self._learned.transform(X)
+        return features @ self._weights + self._intercept
 
     def entries(self):
         if self._learned is None:
