@@ -1,6 +1,6 @@
 """Both sides of a benchmark of this paper are of one kind."""
 
-from benchmarks import linear_penalties
+from benchmarks import linear_penalties, structured_machine
 
 
 def test_paths_of_linear_penalties_use_more_inputs_as_the_penalty_falls():
@@ -13,3 +13,9 @@ def test_paths_of_linear_penalties_use_more_inputs_as_the_penalty_falls():
     assert ours.shape == theirs.shape == alone.shape
     used = [(path != 0).any(axis=2) for path in (ours, theirs)]
     assert all(rows[5].sum() < rows[-1].sum() for rows in used)
+
+
+def test_both_ways_to_find_a_constraint_have_the_same_scores(monkeypatch):
+    monkeypatch.setattr("benchmarks.measuring.SECONDS_PER_REPETITION", 0.0)
+    (row,) = structured_machine.constraint(100, 3)
+    assert float(row["agreement"]) < 1e-10 and "3 planes" in row["peer"]
