@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
 from workflow_lib.report.labels import count_of, method_label, range_in_words
@@ -41,24 +42,39 @@ STRATEGIES = {
 
 def draw(queue_costs: str | Path, *, title: str, methods: Mapping[str, Mapping]):
     """Return the figure: a panel for each grid of cells and overlap."""
+    costs = read_queue_costs(queue_costs)
+    rows = {
+        f"\u03b3 = {{}}, {n_cells} \u00d7 {n_cells}": of_grid
+        for n_cells, of_grid in costs.groupby("n_cells")
+    }
+    return draw_rows(rows, title, methods, "row")
+
+
+def draw_rows(
+    rows: Mapping[str, pd.DataFrame], title: str, methods: Mapping[str, Mapping], share_y: str
+):
+    """Return a figure with a row of panels for each table of costs, one for each overlap.
+
+    `rows` are tables by the titles of their panels, with braces for the overlap. The first has the
+    columns of ``queue-costs.csv``; others need no method and training size.
+    """
     from matplotlib.figure import Figure
 
-    costs = read_queue_costs(queue_costs)
-    grids, overlaps = (sorted(costs[name].unique()) for name in ("n_cells", "max_overlap"))
+    costs = next(iter(rows.values()))
+    overlaps = sorted(costs["max_overlap"].unique())
     by_split = costs.groupby("split")["row"].nunique()
     what = (
-        f"{method_label(costs['method'][0], methods)}, {costs['training_size'][0]} training "
-        f"images; the first {range_in_words(set(by_split))} test images of "
+        f"{method_label(costs['method'].iloc[0], methods)}, {costs['training_size'].iloc[0]} "
+        f"training images; the first {range_in_words(set(by_split))} test images of "
         f"{count_of(len(by_split), 'split')}"
     )
     with applied_style():
         figure = Figure(figsize=(WIDTH, 5.8), layout="constrained")
-        axes = figure.subplots(len(grids), len(overlaps), sharex=True, sharey="row", squeeze=False)
-        for row, n_cells in zip(axes, grids, strict=True):
+        axes = figure.subplots(len(rows), len(overlaps), sharex=True, sharey=share_y, squeeze=False)
+        for row, (name, of_row) in zip(axes, rows.items(), strict=True):
             for axis, overlap in zip(row, overlaps, strict=True):
-                is_shown = (costs["n_cells"] == n_cells) & (costs["max_overlap"] == overlap)
-                draw_taken(axis, costs[is_shown])
-                axis.set_title(f"\u03b3 = {overlap}, {n_cells} \u00d7 {n_cells}")
+                _draw_taken(axis, of_row[of_row["max_overlap"] == overlap])
+                axis.set_title(name.format(overlap))
             row[0].set_yscale("log")
             row[0].set_ylabel("sets taken from the queue")
         for axis in axes[-1]:
@@ -68,7 +84,7 @@ def draw(queue_costs: str | Path, *, title: str, methods: Mapping[str, Mapping])
     return figure
 
 
-def draw_taken(axis, costs) -> None:
+def _draw_taken(axis, costs) -> None:
     """Draw the costs of each detection: a line for each strategy."""
     for name, (n_resets, color, dashes) in STRATEGIES.items():
         taken = costs[costs["reset_before"] == np.minimum(costs["detection"], n_resets + 1)]

@@ -36,13 +36,27 @@ def draw(
     title: str,
     shown_methods: Mapping[str, Mapping],
 ):
-    """Return the figure, of the first method by cutting planes.
+    """Return the figure, of the method by cutting planes with the most training rows.
 
     Raises UserError if there is none.
     """
     from matplotlib.figure import Figure
 
-    method, item = _first(all_regressions, shown_methods)
+    items = [
+        (item["training_size"], method, item)
+        for method in shown_methods
+        for path in list(all_regressions.get(method, ()))[:1]
+        for item in read_artifact(path, "regression").values()
+        if len(item.get("constraint_terms", ())) > 1
+    ]
+    if not items:
+        raise UserError(
+            location="a figure of the kind constraint_costs",
+            found=f"no method by cutting planes: {', '.join(shown_methods)}",
+            expected="a method with solver: cutting_planes, such as ssvm-cutting-planes",
+            remedy="name such a method in the key methods of the figure, or leave the figure out",
+        )
+    size, method, item = max(items, key=lambda found: found[0])
     terms = np.asarray(item["constraint_terms"], dtype=float)
     constant, of_a_term = np.asarray(item["constraint_products"], dtype=float)
     # In the first iteration there is no plane to sum over.
@@ -50,42 +64,15 @@ def draw(
     with applied_style():
         figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
         axis = figure.subplots()
-        axis.plot(
-            iterations,
-            of_a_term * terms[1:],
-            color=ACCENT_COLOR,
-            linestyle="--",
-            label="sums over the rows of all planes",
-        )
-        axis.plot(
-            iterations,
-            np.full(len(iterations), constant),
-            color=BASE_COLOR,
-            label="products of matrices",
-        )
+        sums = {"color": ACCENT_COLOR, "label": "sums over the rows of all planes"}
+        axis.plot(iterations, of_a_term * terms[1:], linestyle="--", **sums)
+        products = {"color": BASE_COLOR, "label": "products of matrices"}
+        axis.plot(iterations, np.full(len(iterations), constant), **products)
         axis.set_yscale("log")
         axis.set_xlabel("iteration")
         axis.set_ylabel("multiplications (log scale)")
         figure.legend(loc="outside lower left", ncols=2)
-        size = count_of(int(item["training_size"]), "training row")
-        what = f"{method_label(method, shown_methods)}, {size}, first split"
+        rows = count_of(int(size), "training row")
+        what = f"{method_label(method, shown_methods)}, {rows}, first split"
         write_title(figure, f"{title}\n{what}")
     return figure
-
-
-def _first(
-    all_regressions: Mapping[str, Sequence[str | Path]], shown_methods: Mapping[str, Mapping]
-) -> tuple[str, Mapping]:
-    """Return the first method with planes, and its item of the first split with the most rows."""
-    for method in shown_methods:
-        for path in list(all_regressions.get(method, ()))[:1]:
-            items = read_artifact(path, "regression").values()
-            items = [each for each in items if len(each.get("constraint_terms", ())) > 1]
-            if items:
-                return method, max(items, key=lambda item: item["training_size"])
-    raise UserError(
-        location="a figure of the kind constraint_costs",
-        found=f"no method by cutting planes: {', '.join(shown_methods)}",
-        expected="a method with solver: cutting_planes, such as ssvm-cutting-planes",
-        remedy="name such a method in the key methods of the figure, or leave the figure out",
-    )

@@ -10,12 +10,10 @@ import numpy as np
 import pandas as pd
 
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.papers.blaschko.figures.box_queues import draw_taken
+from workflow_lib.papers.blaschko.figures.box_queues import draw_rows
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, unpack
 from workflow_lib.papers.blaschko.queue_tables import read_queue_costs
 from workflow_lib.papers.blaschko.stages.queue_costs import image_costs
-from workflow_lib.report.labels import count_of, method_label, range_in_words
-from workflow_lib.report.style import WIDTH, applied_style, write_title
 
 SHOWS = (
     "how many sets of boxes the search for ten detections takes from a queue that is reset or "
@@ -53,32 +51,12 @@ def draw(
 
     Images, splits, weights and the coarser grid of cells are those of `queue_costs`.
     """
-    from matplotlib.figure import Figure
-
     costs = read_queue_costs(queue_costs)
     costs = costs[costs["n_cells"] == costs["n_cells"].min()]
-    method = costs["method"].iloc[0]
-    absent = _without_objects(costs, read_artifact(dataset, "dataset"), all_regressions[method])
-    overlaps = sorted(costs["max_overlap"].unique())
-    by_split = costs.groupby("split")["row"].nunique()
-    what = (
-        f"{method_label(method, methods)}, {costs['training_size'].iloc[0]} training images; the "
-        f"first {range_in_words(set(by_split))} test images of {count_of(len(by_split), 'split')}"
-    )
-    with applied_style():
-        figure = Figure(figsize=(WIDTH, 5.8), layout="constrained")
-        axes = figure.subplots(2, len(overlaps), sharex=True, sharey=True, squeeze=False)
-        for row, sign, found in zip(axes, ("+", "\u2212"), (costs, absent), strict=True):
-            for axis, overlap in zip(row, overlaps, strict=True):
-                draw_taken(axis, found[found["max_overlap"] == overlap])
-                axis.set_title(f"{sign}, \u03b3 = {overlap}")
-            row[0].set_yscale("log")
-            row[0].set_ylabel("sets taken from the queue")
-        for axis in axes[-1]:
-            axis.set_xlabel("detection")
-        figure.legend(handles=axes[0, 0].lines, loc="outside lower left", ncols=2)
-        write_title(figure, f"{title}\n{what}")
-    return figure
+    regressions = all_regressions[costs["method"].iloc[0]]
+    absent = _without_objects(costs, read_artifact(dataset, "dataset"), regressions)
+    rows = {"+, \u03b3 = {}": costs, "\u2212, \u03b3 = {}": absent}
+    return draw_rows(rows, title, methods, "all")
 
 
 def _without_objects(

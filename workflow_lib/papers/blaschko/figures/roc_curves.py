@@ -62,7 +62,8 @@ def draw(
                 [roc(truth[test, label], item[SHOWN][:, label]) for label in range(len(names))]
                 for item, test in zip(items, tests, strict=True)
             ]
-            curves[method] = _mean(of_splits)
+            # A split whose rows all have a label, or lack it, has no curve of it.
+            curves[method] = np.ma.masked_invalid(of_splits).mean(axis=0).filled(0.0)
             size = max(size, *(int(item["training_size"]) for item in items))
     if not curves:
         raise UserError(
@@ -105,8 +106,8 @@ def draw(
 def roc(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return the true positives (201,) at the shares `GRID` of false positives.
 
-    Rows with equal scores are found together, on a straight line; the largest share where several
-    have the same false positives. NaN where all rows have the label, or none has it.
+    Rows with equal scores are found together, on a straight line. NaN where all rows have the
+    label, or none has it.
 
     Parameters
     ----------
@@ -117,26 +118,11 @@ def roc(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return np.full(len(GRID), np.nan)
     order = np.argsort(-scores, kind="stable")
     is_last = np.append(np.diff(scores[order]) != 0, True)
-    found = np.concatenate([[0.0], truth[order].cumsum()[is_last] / truth.sum()])
-    wrong = np.concatenate([[0.0], (~truth)[order].cumsum()[is_last] / (~truth).sum()])
-    last = np.append(np.diff(wrong) > 0, True)
-    first = np.append(True, np.diff(wrong) > 0)
-    # Between two shares the line goes from the largest at the first to the smallest at the second.
-    right = np.searchsorted(wrong[last], GRID, side="right") - 1
-    next_one = np.minimum(right + 1, last.sum() - 1)
-    low, high = wrong[last][right], wrong[first][next_one]
-    share = np.divide(GRID - low, high - low, out=np.zeros_like(GRID), where=high > low)
-    return found[last][right] + share * (found[first][next_one] - found[last][right]) * (share > 0)
-
-
-def _mean(of_splits: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """Return the mean curves (labels, 201), over the splits that have rows with and without."""
-    curves = np.array(of_splits)
-    known = ~np.isnan(curves)
-    total = np.where(known, curves, 0.0).sum(axis=0)
-    return np.divide(
-        total, known.sum(axis=0), out=np.full_like(total, 0.0), where=known.any(axis=0)
+    found, wrong = (
+        np.append(0.0, each[order].cumsum()[is_last] / each.sum()) for each in (truth, ~truth)
     )
+    # Of several shares with the same false positives interpolation takes the last, the largest.
+    return np.interp(GRID, wrong, found)
 
 
 def _labels(path: str | Path, data: Mapping) -> tuple[np.ndarray, list[str]]:
