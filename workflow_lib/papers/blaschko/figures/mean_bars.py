@@ -1,11 +1,11 @@
-"""The mean of every method with its standard error, as bars beside a horizontal line of chance."""
+"""The mean of every method with its standard error, as bars beside a line of chance."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.report.labels import PLUS_MINUS, splits_in_words, variant_label
+from workflow_lib.report.labels import PLUS_MINUS, count_of, variant_label
 from workflow_lib.report.quantities import QUANTITIES, baseline_of, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
@@ -15,7 +15,7 @@ SHOWS = "the mean of every method with its standard error as bars, at the larges
 CAPTION = (
     "Means over the splits of every method at the largest training size, and their standard "
     "errors: the sample standard deviation divided by the root of the number of splits. Splits "
-    "share rows, so that true standard errors are larger. The horizontal line is a guess among the "
+    "share rows, so that true standard errors are larger. The dashed line is a guess among the "
     "classes, or the training mean. Figure 4.9 of Blaschko (2014) has this form."
 )
 READS = {"scores": "results/{experiment}/scores.csv"}
@@ -56,12 +56,10 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
         axis.set_ylim(len(variants) - 0.4, -0.6)
         axis.grid(False, axis="y")
         if np.isfinite(level):
-            axis.axvline(level, color="#CC3311", linestyle="--", linewidth=1.4, label=name)
-            axis.legend(handles=axis.lines[-1:], loc="lower right")
+            axis.axvline(level, color="#222222", linestyle="--", linewidth=1.4, label=name)
+            figure.legend(handles=axis.lines[-1:], loc="outside lower right")
         axis.set_xlabel(measured.axis)
-        splits = splits_in_words(rows["split"].nunique(), rows["n_test"])
-        write_title(
-            figure,
-            f"{title}\n{measured.size_in_words(size)}; {splits}, mean {PLUS_MINUS} standard error",
-        )
+        splits = count_of(rows["split"].nunique(), "split")
+        what = f"{measured.size_in_words(size)}; {splits}, mean {PLUS_MINUS} standard error"
+        write_title(figure, f"{title}\n{what}")
     return figure

@@ -8,7 +8,7 @@ import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.report.labels import count_of, method_label, splits_in_words
+from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.style import WIDTH, applied_style, line_style, plain_name, write_title
 
 SHOWS = (
@@ -97,9 +97,8 @@ def draw(
             axis.set_ylabel("true positives, share")
         handles = axes[0, 0].lines[: len(curves)]
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
-        n_test = [len(test) for test in tests]
-        rows = f"{count_of(size, 'training row')}, {splits_in_words(len(tests), np.array(n_test))}"
-        write_title(figure, f"{title}\n{rows}, means; areas in the order of the legend")
+        what = f"{count_of(size, 'training row')}, means of {count_of(len(tests), 'split')}"
+        write_title(figure, f"{title}\n{what}; areas in the order of the legend")
     return figure
 
 
