@@ -95,14 +95,15 @@ def proximal_map(
 
 def _proximal(
     V: np.ndarray, k: int, weight: float, norm: str, level: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `proximal_map` does, and the levels a (n_groups,); `level` is a guess of them."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `proximal_map` does, the levels a (n_groups,), of which `level` is a guess, and
+    theta."""
     v, scaled = _magnitudes(V, norm)
     level = _level(v, k, weight, level)
     theta = np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
     raised = theta + weight
     factors = theta / raised
-    return scaled(factors), (v * v * factors / raised).sum(axis=0), level
+    return scaled(factors), (v * v * factors / raised).sum(axis=0), level, theta
 
 
 def _magnitudes(V: np.ndarray, norm: str) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -215,23 +216,52 @@ class _Problem:
         group stays where it is and loses its momentum, so that no objective rises by more than
         rounding."""
         step = 1.0 / self._lipschitz
-        before, momentum, level = point, np.ones_like(self.squares), None
+        before, momentum, level, theta = point, np.ones_like(self.squares), None, None
         for iteration in range(most):
             if iteration % ITERATIONS_BETWEEN_GAPS == 0:
                 if (self.gap(point, k, weight) <= tolerance).all():
                     return point, iteration
+                if theta is not None and self.norm == "outputs" and self._is_primal:
+                    solved = self._on_piece(point.W, theta, k, weight)
+                    lower, rises = self._lower(point, solved, weight)
+                    if not rises.all():
+                        if (self.gap(lower, k, weight) <= tolerance).all():
+                            return lower, iteration
+                        before, point, momentum = lower, lower, np.ones_like(momentum)
             next_momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             beta = (momentum - 1.0) / next_momentum
             start = point.W + beta * (point.W - before.W)
             gradient = point.gradient + beta * (point.gradient - before.gradient)
             moved = start - step * gradient
-            W, squared, level = _proximal(moved, k, step * weight, self.norm, level)
+            W, squared, level, theta = _proximal(moved, k, step * weight, self.norm, level)
             lower, rises = self._lower(point, self.at(W, squared), weight)
             if (rises & (momentum == 1.0)).all():
                 # Without momentum only rounding raises it.
                 return point, iteration
             before, point, momentum = point, lower, np.where(rises, 1.0, next_momentum)
         return point, most
+
+    def _on_piece(self, W: np.ndarray, theta: np.ndarray, k: int, weight: float) -> _Point:
+        """Return the minimum of the outputs on the pieces of the norm where the coefficients lie.
+        With m magnitudes of theta = 1 and the signs s of the others, these theta give the bound
+        sum_(theta = 1) w_i^2 + (s'w)^2 / (k - m) of ||u||_k^2, which is quadratic, if no other
+        theta is above 1; the norm itself at the minimum on its piece. Zeros stay zero."""
+        is_full = theta >= 1.0
+        rest = k - is_full.sum(axis=0)
+        signs = np.where(is_full | (rest <= 0), 0.0, np.sign(W))
+        rest = np.maximum(rest, 1)
+        used = (is_full | (signs != 0.0)).T
+        systems = self._gram + signs.T[:, :, None] * (weight / rest * signs).T[:, None, :]
+        systems *= used[:, :, None] & used[:, None, :]
+        diagonal = np.einsum("dii->di", systems)
+        diagonal += np.where(used, weight * is_full.T + ROUNDING * self._lipschitz, 1.0)
+        W = np.linalg.solve(systems, (used * self._products.T)[:, :, None])[:, :, 0].T
+        u = np.abs(W)
+        others = np.where(is_full, 0.0, u)
+        total = others.sum(axis=0)
+        squared = np.where(is_full, u * u, 0.0).sum(axis=0) + total * total / rest
+        # Infinity: this is no bound.
+        return self.at(W, np.where(others.max(axis=0) * rest <= total, squared, np.inf))
 
     def _lower(self, old: _Point, new: _Point, weight: float) -> tuple[_Point, np.ndarray]:
         """Return the point with the lower objective of each group, and where that is the old."""
