@@ -72,6 +72,10 @@ def draw(
             expected="a classifier, or a method that predicts outputs",
             remedy="add one to methods in the file of the experiment, or leave the figure out",
         )
+    # Up to where all rows with a label are found, nearly, and from the lowest share near the left.
+    of_all = np.vstack(list(curves.values())).min(axis=0)
+    right = max(np.ceil(10.0 * GRID[np.argmax(of_all > 0.99)]) / 10.0, 0.2)
+    lowest = np.floor(10.0 * of_all[2]) / 10.0
     columns = min(2, len(names))
     lines = -(-len(names) // columns)
     with applied_style():
@@ -88,9 +92,10 @@ def draw(
                 dashes = DASHES[number % len(DASHES)]
                 shown = {"label": method_label(method, shown_methods), "color": color}
                 axis.plot(GRID, curve, linestyle=dashes, linewidth=1.5, **shown)
-            axis.plot([0, 1], [0, 1], color="#9a9a9a", linewidth=0.8, linestyle=":")
+            if lowest <= 0.0:
+                axis.plot([0, 1], [0, 1], color="#9a9a9a", linewidth=0.8, linestyle=":")
             axis.set_title(f"{plain_name(name)} ({', '.join(areas)})", fontsize=9.5)
-            axis.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+            axis.set(xlim=(-0.01 * right, right), ylim=(lowest, 1.0 + 0.02 * (1.0 - lowest)))
         for axis in axes[-1]:
             axis.set_xlabel("false positives, share")
         for axis in axes[:, 0]:
