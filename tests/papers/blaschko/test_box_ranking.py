@@ -31,7 +31,7 @@ def rows_of(n_cells: int, center: bool = False) -> BoxRows:
 def ranked(rows, candidates, cost, **settings):
     """Return the weights of the words and the ranking of one cost."""
     given = {"preferences": "complete", "n_preferred": 1, "rescaling": "slack"} | settings
-    method = box_ranking.Method(TINY, False, 36, 0.8, **given, seed=0, grid={"cost": [cost]})
+    method = box_ranking.Method(TINY, False, 1, 36, 0.8, **given, seed=0, grid={"cost": [cost]})
     ((weights, ranking),) = method._ranked(rows, candidates, [cost], 1e-8)
     return weights, ranking
 

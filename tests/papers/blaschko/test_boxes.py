@@ -41,10 +41,16 @@ PAPER_TABLES = Path(__file__).parents[3] / "config" / "papers" / "blaschko" / "p
 N_IMAGES, SIDE, N_WORDS = 20, 12, 30
 SIZE = np.array([120, 60])
 SETTINGS = {
-    "box_machine": {"cells": SIDE, "center": False, "grid": {"cost": [10.0]}},
-    "box_support": {"cells": SIDE, "center": True, "grid": {"nu": [0.3, 1.0], "word_power": [0.5]}},
+    "box_machine": {"cells": SIDE, "levels": 1, "center": False, "grid": {"cost": [10.0]}},
+    "box_support": {
+        "cells": SIDE,
+        "levels": 1,
+        "center": True,
+        "grid": {"nu": [0.3, 1.0], "word_power": [0.5]},
+    },
     "box_ranking": {
         "cells": SIDE,
+        "levels": 1,
         "center": False,
         "candidates": 100,
         "near_share": 0.8,
@@ -54,7 +60,11 @@ SETTINGS = {
         "seed": 0,
         "grid": {"cost": [100.0, 0.1]},
     },
-    "box_kernel_support": {"cells": SIDE, "grid": {"nu": [0.3, 1.0], "width": [0.5, 2.0]}},
+    "box_kernel_support": {
+        "cells": SIDE,
+        "levels": 1,
+        "grid": {"nu": [0.3, 1.0], "width": [0.5, 2.0]},
+    },
 }
 
 

@@ -90,6 +90,13 @@ class BoxScore:
         """Return the upper bounds (m,) of sets (m, 8); of a set of one box it is the score."""
         return self._of_ends(unions(sets), intersections(sets), self._reductions(sets))
 
+    def plain_bounds(self, sets: np.ndarray) -> np.ndarray:
+        """Return the bounds f(Y) (m,), without what is known of halves of the intervals.
+
+        They are for sets that are split elsewhere than at the middles of their intervals.
+        """
+        return self._of_ends(unions(sets), intersections(sets))
+
     def _of_ends(
         self, outer: np.ndarray, inner: np.ndarray, reductions: np.ndarray | float = 0.0
     ) -> np.ndarray:

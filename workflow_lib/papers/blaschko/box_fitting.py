@@ -34,7 +34,7 @@ class BoxRows:
     images : sequence of n ImagePoints
     boxes : array (n, 4)
         In pixels. In training they are the nearest boxes of whole cells.
-    n_cells, center
+    n_cells, center, levels
         Of `workflow_lib.papers.blaschko.word_grids.WordGrid`.
 
     Attributes
@@ -42,15 +42,20 @@ class BoxRows:
     grids : list of n WordGrid
     boxes : int array (n, 4)
         In cells.
-    features : array (n, W)
+    features : array (n, P)
         Those of the boxes.
     """
 
     def __init__(
-        self, images: Sequence[ImagePoints], boxes: np.ndarray, n_cells: int, center: bool
+        self,
+        images: Sequence[ImagePoints],
+        boxes: np.ndarray,
+        n_cells: int,
+        center: bool,
+        levels: int = 1,
     ) -> None:
         self._images, self._pixels = images, boxes
-        self.grids = [WordGrid(image, n_cells, center) for image in images]
+        self.grids = [WordGrid(image, n_cells, center, levels) for image in images]
         self.boxes = np.array([grid.in_cells(box) for grid, box in zip(self.grids, boxes)])
         features = [grid.features(box) for grid, box in zip(self.grids, self.boxes)]
         self.features = np.array(features)
@@ -77,7 +82,7 @@ class BoxRows:
         return other
 
     def word_scale(self, power: float) -> np.ndarray:
-        """Return the factors (W,) by which features are multiplied: shares of words to -power.
+        """Return the factors (P,) by which features are multiplied: shares of words to -power.
 
         With power 1/2 the linear kernel of the scaled features is a first approximation of the
         chi-squared kernel, and no longer that of the most frequent words. Shares are those in the
@@ -86,16 +91,17 @@ class BoxRows:
         n_words = self._images[0].n_words
         counts = sum(np.bincount(image.words, minlength=n_words) for image in self._images)
         shares = counts / max(counts.sum(), 1)
-        return (shares + RELATIVE_SMOOTHING / n_words) ** -power
+        factors = (shares + RELATIVE_SMOOTHING / n_words) ** -power
+        return np.resize(factors, self.features.shape[1])
 
 
-def box_rows(data: FitData, n_cells: int, center: bool) -> BoxRows:
+def box_rows(data: FitData, n_cells: int, center: bool, levels: int = 1) -> BoxRows:
     """Return the training rows of a fit."""
-    return BoxRows(data.items, data.outputs, n_cells, center)
+    return BoxRows(data.items, data.outputs, n_cells, center, levels)
 
 
 def best_boxes(grids: Sequence[WordGrid], weights: np.ndarray) -> np.ndarray:
-    """Return the best box (n, 4) of each image in pixels, for weights (W,) of its features."""
+    """Return the best box (n, 4) of each image in pixels, for weights (P,) of its features."""
     return np.array([grid.in_pixels(_first(grid, weights)) for grid in grids])
 
 
@@ -104,7 +110,7 @@ def _first(grid: WordGrid, weights: np.ndarray) -> np.ndarray:
 
 
 FoldWeights = Callable[[np.ndarray], Iterator[tuple[dict[str, Any], np.ndarray]]]
-"""Function of which rows (n,) are known that yields each grid point and the weights (W,) that are
+"""Function of which rows (n,) are known that yields each grid point and the weights (P,) that are
 fitted to these rows with it."""
 
 
@@ -137,7 +143,7 @@ def best_selection(
 
 
 class FittedBoxes(Fitted):
-    """Weights (W,) of the words of a box, on a grid of cells."""
+    """Weights (P,) of the words of a box, or of its parts, on a grid of cells."""
 
     def __init__(
         self,
@@ -146,9 +152,10 @@ class FittedBoxes(Fitted):
         center: bool,
         gap: float | None = None,
         at_limit: Mapping[str, float] | None = None,
+        levels: int = 1,
     ) -> None:
         self._weights, self._n_cells, self._center, self._gap = weights, n_cells, center, gap
-        self._at_limit = dict(at_limit or {})
+        self._at_limit, self._levels = dict(at_limit or {}), levels
 
     def predict(self, rows):
         """Return the best box (m, 4) of each image, in pixels."""
@@ -160,7 +167,8 @@ class FittedBoxes(Fitted):
         return {"test_targets": found[:, 0, :4], DETECTIONS: found}
 
     def _grids(self, rows) -> list[WordGrid]:
-        return [WordGrid(points, self._n_cells, self._center) for points in rows.items()]
+        grid = self._n_cells, self._center, self._levels
+        return [WordGrid(points, *grid) for points in rows.items()]
 
     def _detected(self, grid: WordGrid) -> np.ndarray:
         boxes = np.zeros((N_DETECTIONS, 5))
@@ -176,7 +184,7 @@ class FittedBoxes(Fitted):
         Of a machine also the duality gap, in units of the mean loss, or of the mean hinge of a
         ranking.
         """
-        grid = {"n_cells": self._n_cells, "center": self._center}
+        grid = {"n_cells": self._n_cells, "center": self._center, "levels": self._levels}
         search = {"word_weights": self._weights, "word_grid": grid}
         return search | ({} if self._gap is None else {"gap": self._gap}) | self._at_limit
 
@@ -187,4 +195,5 @@ class FittedBoxes(Fitted):
     def from_arrays(cls, arrays: Mapping) -> FittedBoxes:
         grid, gap = arrays["word_grid"], arrays.get("gap")
         limit = {GAP_AT_LIMIT: arrays[GAP_AT_LIMIT]} if GAP_AT_LIMIT in arrays else {}
-        return cls(arrays["word_weights"], int(grid["n_cells"]), bool(grid["center"]), gap, limit)
+        n_cells, center, levels = (grid[name] for name in ("n_cells", "center", "levels"))
+        return cls(arrays["word_weights"], int(n_cells), bool(center), gap, limit, int(levels))

@@ -32,7 +32,7 @@ def write_box_sample(folder: Path) -> tuple[dict, dict]:
             files["predictions"].append(path.parent / method / "predictions.h5")
             write_artifact(files["predictions"][-1], {"item": item}, "predictions")
             item = {"training_size": 50, "word_weights": random.normal(size=3)}
-            item["word_grid"] = {"n_cells": 2, "center": False}
+            item["word_grid"] = {"n_cells": 2, "center": False, "levels": 1}
             files["all_regressions"].append(path.parent / method / "regression.h5")
             write_artifact(files["all_regressions"][-1], {"item": item}, "regression")
     files["share_predictions"] = files["predictions"] * 2

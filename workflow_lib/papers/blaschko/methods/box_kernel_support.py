@@ -18,6 +18,7 @@ from workflow_lib.papers.blaschko.box_fitting import (
     best_selection,
     box_rows,
 )
+from workflow_lib.papers.blaschko.box_pyramids import parts
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 from workflow_lib.papers.blaschko.joint_support import fit_joint_support
 
@@ -33,13 +34,14 @@ class Method(base.Method):
 
     Blaschko (2014), Section 3.1: d is the chi-squared distance of the shares of the visual words in
     two boxes, and d0 its mean over the pairs of training boxes, a common unit of such kernels
-    (Zhang et al. 2007). The score of a box is a weighted mean of its kernel with the training
-    boxes, for which no useful upper bound over a set of boxes is known, so that all boxes of the
-    grid are compared, as in the thesis. Selected is the grid point with the highest mean overlap of
-    held-out rows.
+    (Zhang et al. 2007). With a pyramid it is the mean distance of its levels. The score of a box is
+    a weighted mean of its kernel with the training boxes, for which no useful upper bound over a
+    set of boxes is known, so that all boxes of the grid are compared, as in the thesis. Selected is
+    the grid point with the highest mean overlap of held-out rows.
     """
 
     cells: int
+    levels: int
 
     grid: Mapping[str, Sequence[float]]
     """Lists ``nu`` and ``width``."""
@@ -52,7 +54,7 @@ class Method(base.Method):
             fits = list(self._fits(shares[~heldout]))
             found = found or [(entries, np.empty((data.size, 4))) for entries, _ in fits]
             for row in np.flatnonzero(heldout):
-                scan = BoxScan(points[row], self.cells)
+                scan = BoxScan(points[row], self.cells, self.levels)
                 distances = distances_of_all_boxes(shares[~heldout], scan)
                 unit = points[row].size / self.cells
                 for (_, boxes), (_, support) in zip(found, fits):
@@ -62,10 +64,11 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         shares, chosen = self._shares(data), selection.entries
-        return Fitted(shares, _support(shares, chosen["nu"], chosen["width"]), self.cells)
+        support = _support(shares, chosen["nu"], chosen["width"])
+        return Fitted(shares, support, self.cells, self.levels)
 
     def _shares(self, data: FitData) -> np.ndarray:
-        features = box_rows(data, self.cells, center=False).features
+        features = box_rows(data, self.cells, False, self.levels).features
         totals = features.sum(axis=1, keepdims=True)
         return features / np.where(totals > 0, totals, 1.0)
 
@@ -107,10 +110,11 @@ def _support(shares: np.ndarray, nu: float, width: float) -> Support:
 
 
 class Fitted(base.Fitted):
-    """The support of training boxes, and their shares (n, W) of words, on a grid of cells."""
+    """The support of training boxes, and their shares (n, P) of words, on a grid of cells."""
 
-    def __init__(self, shares: np.ndarray, support: Support, n_cells: int) -> None:
-        self._shares, self._support, self._n_cells = shares, support, n_cells
+    def __init__(self, shares: np.ndarray, support: Support, n_cells: int, levels: int = 1) -> None:
+        self._shares, self._support = shares, support
+        self._n_cells, self._levels = n_cells, levels
 
     def predict(self, rows):
         """Return the best box (m, 4) of each image, in pixels."""
@@ -122,7 +126,7 @@ class Fitted(base.Fitted):
         return {"test_targets": found[:, 0, :4], DETECTIONS: found}
 
     def _detected(self, points, n_detections: int) -> np.ndarray:
-        scan = BoxScan(points, self._n_cells)
+        scan = BoxScan(points, self._n_cells, self._levels)
         scores = self._support.scores(distances_of_all_boxes(self._shares, scan))
         found = list(scanned_detections(scan.boxes, scores, n_detections, MAX_OVERLAP))
         boxes = np.zeros((n_detections, 5))
@@ -137,12 +141,13 @@ class Fitted(base.Fitted):
             "coefficients": self._support.coefficients,
             "unit": self._support.unit,
             "n_cells": self._n_cells,
+            "levels": self._levels,
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
         support = Support(arrays["coefficients"], float(arrays["unit"]))
-        return cls(arrays["shares"], support, int(arrays["n_cells"]))
+        return cls(arrays["shares"], support, int(arrays["n_cells"]), int(arrays["levels"]))
 
 
 class BoxScan:
@@ -153,6 +158,8 @@ class BoxScan:
     points : ImagePoints
     n_cells : int
         Cells of each side, whatever the size of the image.
+    levels : int, default=1
+        Of the pyramid of parts of each box.
 
     Attributes
     ----------
@@ -161,8 +168,8 @@ class BoxScan:
         bottom, left and right.
     """
 
-    def __init__(self, points: ImagePoints, n_cells: int) -> None:
-        self._words, self._n_cells = points.words, n_cells
+    def __init__(self, points: ImagePoints, n_cells: int, levels: int = 1) -> None:
+        self._words, self._n_words, self._n_cells = points.words, points.n_words, n_cells
         columns, rows = points.cells(n_cells)
         self._cells = rows * n_cells + columns
         self._low, self._high = np.triu_indices(n_cells + 1, 1)
@@ -170,21 +177,45 @@ class BoxScan:
         pair, other = np.repeat(pairs, len(pairs)), np.tile(pairs, len(pairs))
         sides = self._low[other], self._low[pair], self._high[other], self._high[pair]
         self.boxes = np.stack(sides, axis=1)
-        totals = self._counts(self._cells)
+        totals = self._counts(self._sums(self._cells)) * np.float32(levels)
         self._shares = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+        # Of each part the corners, as places in the sums.
+        pyramid = list(parts(self.boxes, levels))[1:]
+        self._corners = [
+            [(row * (n_cells + 1) + column).astype(np.int32) for row, column in _corners(*part.T)]
+            for part in pyramid
+        ]
 
-    def shares(self, word: int) -> np.ndarray:
-        """Return the share (m,) of a word among the points of each box, 0 without points."""
-        return self._counts(self._cells[self._words == word]) * self._shares
+    def shares(self, feature: int) -> np.ndarray:
+        """Return the share (m,) of a word in a part of each box, 0 without points.
 
-    def _counts(self, cells: np.ndarray) -> np.ndarray:
-        """Return how many of the points of some cells are in each box."""
+        The features are the words in the box, those in its second part, and so on; shares are of
+        the points of the box and of the levels.
+        """
+        part, word = divmod(feature, self._n_words)
+        sums = self._sums(self._cells[self._words == word])
+        if part == 0:
+            return self._counts(sums) * self._shares
+        sums = sums.ravel()
+        inner, outer, left, upper = (sums[corner] for corner in self._corners[part - 1])
+        return (inner + outer - left - upper) * self._shares
+
+    def _sums(self, cells: np.ndarray) -> np.ndarray:
+        """Return how many of the points of some cells are above and left of each corner."""
         n = self._n_cells
         counts = np.zeros((n + 1, n + 1), dtype=np.float32)
         counts[1:, 1:] = np.bincount(cells, minlength=n * n).reshape(n, n)
-        sums = counts.cumsum(axis=0).cumsum(axis=1)
+        return counts.cumsum(axis=0).cumsum(axis=1)
+
+    def _counts(self, sums: np.ndarray) -> np.ndarray:
+        """Return how many of the points are in each box."""
         strips = sums[self._high] - sums[self._low]
         return (strips[:, self._high] - strips[:, self._low]).ravel()
+
+
+def _corners(left, top, right, bottom) -> list:
+    """Return row and column of the corners of boxes, of which the first two count once more."""
+    return [(bottom, right), (top, left), (bottom, left), (top, right)]
 
 
 def chi_squared_distances(shares: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -203,15 +234,15 @@ def chi_squared_distances(shares: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def distances_of_all_boxes(shares: np.ndarray, scan: BoxScan) -> np.ndarray:
-    """Return the chi-squared distances (n, m) of shares (n, W) to those of all boxes of an image.
+    """Return the chi-squared distances (n, m) of shares (n, P) to those of all boxes of an image.
 
     They are those of `chi_squared_distances`, in single precision, by words: most of the shares of
     a box are 0.
     """
     distances = np.full((len(shares), len(scan.boxes)), 2.0, dtype=np.float32)
-    for word in np.flatnonzero(shares.any(axis=0)):
-        of_boxes = scan.shares(word)
-        for distance, share in zip(distances, shares[:, word].astype(np.float32)):
+    for feature in np.flatnonzero(shares.any(axis=0)):
+        of_boxes = scan.shares(feature)
+        for distance, share in zip(distances, shares[:, feature].astype(np.float32)):
             if share > 0:
                 distance -= of_boxes / (of_boxes + share) * (4.0 * share)
     return np.maximum(distances, 0.0, out=distances)

@@ -32,21 +32,24 @@ class Method(base.Method):
 
     cells: int
     center: bool
+    levels: int
 
     grid: Mapping[str, Sequence[float]]
     """The list ``cost``."""
 
     def select(self, data: FitData) -> base.Selection:
-        rows = box_rows(data, self.cells, self.center)
+        rows = box_rows(data, self.cells, self.center, self.levels)
         return selected_weights(data, rows, lambda known: self._machines(rows.chosen(known)))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         from workflow_lib.papers.blaschko.linear_structured_svm import TOLERANCE
 
-        machine, unit = _machine(box_rows(data, self.cells, self.center))
+        machine, unit = _machine(box_rows(data, self.cells, self.center, self.levels))
         fitted = machine.fit(selection.entries["cost"])
         at_limit = gap_at_limit(fitted.gap, TOLERANCE)
-        return Fitted(fitted.weights / unit, self.cells, self.center, fitted.gap, at_limit)
+        return Fitted(
+            fitted.weights / unit, self.cells, self.center, fitted.gap, at_limit, self.levels
+        )
 
     def _machines(self, rows: BoxRows) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         machine, unit = _machine(rows)

@@ -50,7 +50,7 @@ class Method(base.Method):
 
     Attributes
     ----------
-    cells, candidates, n_preferred : int
+    cells, levels, candidates, n_preferred : int
     center : bool
     near_share : float
     preferences, rescaling : str
@@ -63,6 +63,7 @@ class Method(base.Method):
 
     cells: int
     center: bool
+    levels: int
     candidates: int
     near_share: float
     preferences: str
@@ -87,10 +88,11 @@ class Method(base.Method):
         cost = selection.entries["cost"]
         ((weights, ranking),) = self._ranked(*self._candidates(data), [cost], REFIT_TOLERANCE)
         at_limit = gap_at_limit(ranking.relative_gap, REFIT_TOLERANCE)
-        return Fitted(weights, self.cells, self.center, ranking.gap / cost, at_limit)
+        gap = ranking.gap / cost
+        return Fitted(weights, self.cells, self.center, gap, at_limit, self.levels)
 
     def _candidates(self, data: FitData) -> tuple[BoxRows, BoxCandidates]:
-        rows = box_rows(data, self.cells, self.center)
+        rows = box_rows(data, self.cells, self.center, self.levels)
         seeds = [derive_seed(self.seed, "boxes", row) for row in data.rows]
         return rows, box_candidates(rows, self.cells, self.candidates, self.near_share, seeds)
 
@@ -101,9 +103,9 @@ class Method(base.Method):
         costs: Sequence[float],
         tolerance: float = SELECTION_TOLERANCE,
     ) -> Iterator[tuple[np.ndarray, Ranking]]:
-        """Yield the weights (W,) of the features and the ranking of each cost."""
-        n, m, n_words = candidates.features.shape
-        features = candidates.features.reshape(n * m, n_words) / rows.unit
+        """Yield the weights (P,) of the features and the ranking of each cost."""
+        n, m, n_features = candidates.features.shape
+        features = candidates.features.reshape(n * m, n_features) / rows.unit
         graph = PreferenceGraph(
             candidates.losses.ravel(),
             np.repeat(np.arange(n), m),
@@ -122,7 +124,7 @@ class BoxCandidates(NamedTuple):
     """The candidate boxes of n training images, m of each."""
 
     features: np.ndarray
-    """Features (n, m, W)."""
+    """Features (n, m, P)."""
 
     losses: np.ndarray
     """1 - overlap with the true box, (n, m); 0 of the first candidate, which is this box."""

@@ -30,18 +30,19 @@ class Method(base.Method):
 
     cells: int
     center: bool
+    levels: int
 
     grid: Mapping[str, Sequence[float]]
     """Lists ``nu`` and ``word_power``."""
 
     def select(self, data: FitData) -> base.Selection:
-        rows = box_rows(data, self.cells, self.center)
+        rows = box_rows(data, self.cells, self.center, self.levels)
         return selected_weights(data, rows, lambda known: self._weights(rows.chosen(known)))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        rows, chosen = box_rows(data, self.cells, self.center), selection.entries
+        rows, chosen = box_rows(data, self.cells, self.center, self.levels), selection.entries
         weights = _support_weights(rows, chosen["nu"], chosen["word_power"])
-        return Fitted(weights, self.cells, self.center)
+        return Fitted(weights, self.cells, self.center, levels=self.levels)
 
     def _weights(self, rows: BoxRows) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         for power in self.grid.get("word_power", [0.0]):

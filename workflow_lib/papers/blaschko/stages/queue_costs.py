@@ -77,9 +77,10 @@ def image_costs(
     `factors` say how many times as fine as that of the method each of the grids is; None: 1 and
     `FINER`.
     """
+    kind = item["word_grid"]
     for factor in factors or (1, FINER):
-        n_cells = int(item["word_grid"]["n_cells"]) * factor
-        grid = WordGrid(image, n_cells, bool(item["word_grid"]["center"]))
+        n_cells = int(kind["n_cells"]) * factor
+        grid = WordGrid(image, n_cells, bool(kind["center"]), int(kind["levels"]))
         score = grid.score(item["word_weights"])
         for overlap in MAX_OVERLAPS:
             costs = queue_costs(score, N_DETECTIONS, overlap)
