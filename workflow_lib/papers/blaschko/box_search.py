@@ -8,6 +8,10 @@ equation 5.14). Before a detection the queue is either reset to the set of all b
 the last: a bound that does not know the last detections is still a bound, so every strategy finds
 the same boxes, and they differ in how many sets they take from the queue (Section 5.1.4).
 
+A general penalty of overlaps and one of crowded cells (`workflow_lib.papers.blaschko.
+detection_energy`) are subtracted from the scores of further boxes, with the least overlap of a set
+and the cells of its intersection in the bounds (equations 5.11 to 5.13).
+
 Of boxes with equal scores the first is taken, by left, top, right, then bottom. For this the queue
 orders equal bounds by the first box of their sets.
 
@@ -30,6 +34,8 @@ from workflow_lib.papers.blaschko.box_bounds import (
     middles_of,
     unions,
 )
+from workflow_lib.papers.blaschko.box_pyramids import PyramidScore
+from workflow_lib.papers.blaschko.detection_energy import Penalty
 
 AT_ONCE = 128
 """Sets that are split at once: fewer are faster for one box, more for ten, by up to a fifth."""
@@ -76,13 +82,23 @@ class BoxSearch:
 
     Parameters
     ----------
-    score : BoxScore
+    score : BoxScore or PyramidScore
     max_overlap : float, default=0.5
         The overlap with an earlier detection from which on a box is ruled out, above 0 and at
         most 1.
+    penalty : function or None, default=None
+        g >= 0 of the overlap with each earlier detection, which rises with it.
+    crowding : float, default=0.0
+        Subtracted for each cell of a box that is in an earlier detection, not negative.
     """
 
-    def __init__(self, score: BoxScore, max_overlap: float = 0.5) -> None:
+    def __init__(
+        self,
+        score: BoxScore | PyramidScore,
+        max_overlap: float = 0.5,
+        penalty: Penalty | None = None,
+        crowding: float = 0.0,
+    ) -> None:
         if not 0 < max_overlap <= 1:
             raise UserError(
                 location="max_overlap of a BoxSearch",
@@ -91,6 +107,7 @@ class BoxSearch:
                 remedy="set 0.5, or 1 so that no box is found twice and none else is ruled out",
             )
         self._score, self._max_overlap = score, max_overlap
+        self._penalty, self._crowding = penalty, crowding
         self.reset()
 
     def reset(self) -> None:
@@ -158,16 +175,37 @@ class BoxSearch:
         outer, inner = unions(parts), intersections(parts)
         for box in found:
             is_kept &= least_overlaps(outer, inner, np.asarray(box)) < self._max_overlap
-        return self._nodes(parts[is_kept], len(found), parents[is_kept])
+        nodes = self._nodes(parts[is_kept], len(found), parents[is_kept])
+        return nodes._replace(bounds=nodes.bounds - self._penalties(nodes.sets, found))
+
+    def _penalties(self, sets: np.ndarray, found: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the least penalty (m,) of a box in each set beside the detections."""
+        total = np.zeros(len(sets))
+        if self._penalty is not None:
+            outer, inner = unions(sets), intersections(sets)
+            for box in found:
+                total += self._penalty(least_overlaps(outer, inner, np.asarray(box)))
+        if self._crowding and len(found):
+            is_covered = np.zeros((self._score.height, self._score.width))
+            for left, top, right, bottom in found:
+                is_covered[top:bottom, left:right] = 1.0
+            total -= self._crowding * BoxScore(-is_covered).plain_bounds(sets)
+        return total
 
 
 def detections(
-    score: BoxScore, n_detections: int, max_overlap: float = 0.5, n_resets: int = 0
+    score: BoxScore | PyramidScore,
+    n_detections: int,
+    max_overlap: float = 0.5,
+    n_resets: int = 0,
+    penalty: Penalty | None = None,
+    crowding: float = 0.0,
 ) -> Iterator[Detection]:
     """Yield up to `n_detections` boxes, the best first, fewer where all others are ruled out.
 
     The queue is reset before each of the `n_resets` detections that follow the first, and kept for
-    all others: 0 for never, ``n_detections - 1`` for always.
+    all others: 0 for never, ``n_detections - 1`` for always. The other parameters are those of
+    `BoxSearch`; the score of a box is less its penalties.
 
     Examples
     --------
@@ -177,7 +215,7 @@ def detections(
     >>> [(list(map(int, one.box)), one.score) for one in detections(BoxScore(weights), 2, 0.1)]
     [([1, 1, 3, 3], 12.0), ([4, 2, 6, 4], 8.0)]
     """
-    search, found = BoxSearch(score, max_overlap), []
+    search, found = BoxSearch(score, max_overlap, penalty, crowding), []
     for number in range(n_detections):
         if 0 < number <= n_resets:
             search.reset()
