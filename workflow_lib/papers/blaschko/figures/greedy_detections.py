@@ -70,17 +70,19 @@ def draw(
     from matplotlib.figure import Figure
 
     data = read_artifact(dataset, "dataset")
-    for shown, paths in all_regressions.items():
-        items = [_largest(path) for path in paths[:MAX_SPLITS]]
-        if items and all("word_weights" in item for item in items):
-            break
-    else:
+    found = {
+        method: [_largest(path) for path in paths[:MAX_SPLITS]]
+        for method, paths in all_regressions.items()
+    }
+    shown = next((key for key in found if all("word_weights" in each for each in found[key])), None)
+    if shown is None:
         raise UserError(
             location="a figure of the kind greedy_detections",
             found=f"no weights of words of {', '.join(all_regressions) or 'any method'}",
             expected="a method for boxes with a linear score, such as boxes-ssvm",
             remedy="name such a method in the key methods of the figure, or leave the figure out",
         )
+    items = found[shown]
     candidates = []
     for path, item in zip(splits, items):
         test = read_artifact(path, "split")["test"][:MAX_IMAGES]
@@ -104,6 +106,7 @@ def draw(
             axis.set_xlabel(name)
             if values is WEIGHTS:
                 axis.set_xscale("symlog", linthresh=0.1, linscale=0.4)
+                axis.set_xlim(-0.03, 4.2)
                 axis.set_xticks(WEIGHTS, [f"{value:g}" for value in WEIGHTS])
                 axis.minorticks_off()
         axes[0].set(ylabel="share of the best energy", ylim=(-0.03, 1.03))
