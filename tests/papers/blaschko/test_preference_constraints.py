@@ -69,6 +69,18 @@ def test_the_constraint_is_that_of_all_pairs_with_ties(monkeypatch, most, rescal
     assert compared > 200
 
 
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_threads_give_the_constraint_of_one_to_the_last_digit(monkeypatch, n_threads):
+    monkeypatch.setattr(preference_constraints, "MAX_SUMMED_TOGETHER", 64)
+    random = np.random.default_rng(n_threads)
+    for n in (30, 3000):
+        losses, scores, groups = random.random(n), random.normal(size=n), random.integers(0, 3, n)
+        graph = PreferenceGraph(losses, groups)
+        one, others = (graph.most_violated(scores, "slack", number) for number in (1, n_threads))
+        np.testing.assert_array_equal(one.coefficients, others.coefficients)
+        assert one.offset == others.offset
+
+
 @pytest.mark.parametrize("rescaling", RESCALINGS)
 def test_scores_of_very_different_sizes_are_told_apart(rescaling):
     random = np.random.default_rng(4)

@@ -18,9 +18,14 @@ With slack rescaling the edges are those with s_j + 1 > s_i, and the two sides d
 graph is halved by the losses again and again (Algorithm 2), and every half is summed by one pass
 over the items in the order of the scores s_i and thresholds s_j + 1 (Algorithm 1, where lines 12
 and 13 need i - 1, the number of items passed, instead of j - 1). All graphs of one depth are summed
-together, so that there are log2(R) passes for R different losses, each linear in n.
+together, so that there are log2(R) passes for R different losses, each linear in n. Large halves
+have no item in common, so that threads can sum them side by side, each after its graph; every item
+then adds the same numbers in the same order, and offsets are summed without rounding, so that the
+constraint does not depend on the number of threads.
 """
 
+import math
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -141,7 +146,7 @@ class PreferenceGraph:
         else:
             self._n_neighbours = 1
 
-    def most_violated(self, scores: np.ndarray, rescaling: str) -> Constraint:
+    def most_violated(self, scores: np.ndarray, rescaling: str, n_threads: int = 1) -> Constraint:
         """Return the constraint of the edges with a positive hinge at scores (n,).
 
         Raises UserError if scores are not finite, or not one of each item.
@@ -150,6 +155,9 @@ class PreferenceGraph:
         ----------
         scores : array (n,)
         rescaling : {"margin", "slack"}
+        n_threads : int, default=1
+            Threads that sum the halves of a graph side by side with slack rescaling (Section
+            3.2.2); margin rescaling is one sort.
         """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != self._losses.shape or not np.isfinite(scores).all():
@@ -164,7 +172,7 @@ class PreferenceGraph:
             coefficients = self._numbers_of_violated(scores)
             offset = -(coefficients @ self._losses)
         elif rescaling == "slack":
-            coefficients, offset = self._slack_rescaled(scores)
+            coefficients, offset = self._slack_rescaled(scores, n_threads)
         else:
             raise _wrong_choice("rescaling", rescaling, RESCALINGS)
         return Constraint(coefficients[self._position].astype(np.float64), float(offset))
@@ -188,7 +196,7 @@ class PreferenceGraph:
             return order
         return order[np.argsort(self._groups[order], kind="stable")]
 
-    def _slack_rescaled(self, scores: np.ndarray) -> tuple[np.ndarray, float]:
+    def _slack_rescaled(self, scores: np.ndarray, n_threads: int) -> tuple[np.ndarray, float]:
         """Return the coefficients (n,) and the offset."""
         n = len(scores)
         # Each item has two entries, its threshold s_i + 1 and its score s_i. A threshold comes
@@ -205,47 +213,66 @@ class PreferenceGraph:
         coefficients, offset = self._of_neighbours(scores)
         # One number for all that is known of an entry, since it is moved at every depth.
         entries = (self._ranks[items] << 32) | (items << 1) | is_threshold
-        graphs = [(entries, self._sizes, int(self._ranks.max()).bit_length() - 1)]
-        while graphs:
-            entries, sizes, depth = graphs.pop()
-            if depth < self._depth:
-                continue
-            is_below = (entries >> (32 + depth)) & 1
-            # Of an item above its score counts, of one below its threshold: n entries.
-            active = np.compress(is_below == (entries & 1), entries)
-            below, item = active & 1, (active & 0xFFFFFFFF) >> 1
-            loss = self._losses.take(item)
-            positions = np.arange(len(item))
-            # Numbers and summed losses of the entries of each side before each entry.
-            n_below = _sums(below)
-            sums = _sums(np.where(below, loss, 1j * loss))
-            sum_below, sum_above = sums.real, sums.imag
-            ends = np.cumsum(sizes)
-            starts = ends - sizes
-            # Above: all below that come later in its graph; below: all above that come before.
-            number = np.where(
-                below,
-                positions + np.repeat(n_below[starts] - starts, sizes),
-                np.repeat(n_below[ends], sizes),
-            )
-            number -= n_below[:-1]
-            hinges = np.where(
-                below,
-                sum_above[:-1] - np.repeat(sum_above[starts], sizes),
-                np.repeat(sum_below[ends], sizes) - sum_below[:-1],
-            )
-            hinges -= number * loss
-            coefficients[item] += hinges
-            offset += hinges @ (1 - below)
-            sizes_below = n_below[ends] - n_below[starts]
-            halves = [np.compress(is_below == side, entries) for side in (0, 1)]
-            sizes = [sizes - sizes_below, sizes_below]
-            if len(entries) <= MAX_SUMMED_TOGETHER:
-                halves, sizes = [np.concatenate(halves)], [np.concatenate(sizes)]
-            graphs += [
-                (half, of_half[of_half > 0], depth - 1) for half, of_half in zip(halves, sizes)
-            ]
-        return coefficients, offset
+        pending = [(entries, self._sizes, int(self._ranks.max()).bit_length() - 1)]
+        offsets = [offset]
+        if n_threads == 1:
+            while pending:
+                of_graphs, halves = self._sum_graphs(coefficients, *pending.pop())
+                offsets.append(of_graphs)
+                pending += halves
+            return coefficients, math.fsum(offsets)
+        with ThreadPoolExecutor(n_threads) as threads:
+            running = {threads.submit(self._sum_graphs, coefficients, *pending[0])}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for of_graphs, halves in (each.result() for each in done):
+                    offsets.append(of_graphs)
+                    running |= {
+                        threads.submit(self._sum_graphs, coefficients, *half) for half in halves
+                    }
+        return coefficients, math.fsum(offsets)
+
+    def _sum_graphs(
+        self, coefficients: np.ndarray, entries: np.ndarray, sizes: np.ndarray, depth: int
+    ) -> tuple[float, list[tuple[np.ndarray, np.ndarray, int]]]:
+        """Add what the bipartite graphs of one depth give to the coefficients of their items, and
+        return their offset and their halves, as further arguments."""
+        if depth < self._depth:
+            return 0.0, []
+        is_below = (entries >> (32 + depth)) & 1
+        # Of an item above its score counts, of one below its threshold: n entries.
+        active = np.compress(is_below == (entries & 1), entries)
+        below, item = active & 1, (active & 0xFFFFFFFF) >> 1
+        loss = self._losses.take(item)
+        positions = np.arange(len(item))
+        # Numbers and summed losses of the entries of each side before each entry.
+        n_below = _sums(below)
+        sums = _sums(np.where(below, loss, 1j * loss))
+        sum_below, sum_above = sums.real, sums.imag
+        ends = np.cumsum(sizes)
+        starts = ends - sizes
+        # Above: all below that come later in its graph; below: all above that come before.
+        number = np.where(
+            below,
+            positions + np.repeat(n_below[starts] - starts, sizes),
+            np.repeat(n_below[ends], sizes),
+        )
+        number -= n_below[:-1]
+        hinges = np.where(
+            below,
+            sum_above[:-1] - np.repeat(sum_above[starts], sizes),
+            np.repeat(sum_below[ends], sizes) - sum_below[:-1],
+        )
+        hinges -= number * loss
+        coefficients[item] += hinges
+        sizes_below = n_below[ends] - n_below[starts]
+        halves = [np.compress(is_below == side, entries) for side in (0, 1)]
+        of_halves = [sizes - sizes_below, sizes_below]
+        if len(entries) <= MAX_SUMMED_TOGETHER:
+            halves, of_halves = [np.concatenate(halves)], [np.concatenate(of_halves)]
+        return float(hinges @ (1 - below)), [
+            (half, of_half[of_half > 0], depth - 1) for half, of_half in zip(halves, of_halves)
+        ]
 
     def _of_neighbours(self, scores: np.ndarray) -> tuple[np.ndarray, float]:
         """Return coefficients (n,) and offset of the edges in the smallest halves."""

@@ -76,6 +76,8 @@ class RankingMachine:
         ``K.__matmul__``, of features ``lambda c: features @ (c @ features)``.
     rescaling : {"margin", "slack"}, default="slack"
         Slack rescaling was the better one in the experiments of section 3.2.4.
+    n_threads : int, default=1
+        Of `PreferenceGraph.most_violated`; the solution does not depend on it.
 
     Examples
     --------
@@ -92,8 +94,10 @@ class RankingMachine:
         graph: PreferenceGraph,
         product: Callable[[np.ndarray], np.ndarray],
         rescaling: str = "slack",
+        n_threads: int = 1,
     ) -> None:
         self._graph, self._product, self._rescaling = graph, product, rescaling
+        self._n_threads = n_threads
         # The plane of no edges is 0; with it the coefficients of the planes sum to C.
         n = graph.n_items
         self._planes, self._products = np.zeros((1, n)), np.zeros((1, n))
@@ -122,7 +126,7 @@ class RankingMachine:
         best, best_objective = self._shares, np.inf
         for n_new in range(most_planes + 1):
             scores = cost * (self._shares @ self._products)
-            constraint = self._graph.most_violated(scores, self._rescaling)
+            constraint = self._graph.most_violated(scores, self._rescaling, self._n_threads)
             squared = cost**2 * float(self._shares @ self._gram @ self._shares)
             hinges = max(constraint.value(scores), 0.0) / self._graph.n_edges
             objective = squared / 2.0 + cost * hinges
