@@ -186,8 +186,12 @@ def greedy_set(energy: DetectionEnergy, n_most: int) -> list[int]:
 
 
 def greedy_ratio(energy: DetectionEnergy, n_most: int) -> float:
-    """Return the share of the best energy of up to k boxes that the greedy set has."""
-    return energy.value(greedy_set(energy, n_most)) / energy.value(best_set(energy, n_most))
+    """Return the share of the best energy of up to k boxes that the greedy set has.
+
+    1 where no set has an energy above 0, so that both are empty.
+    """
+    best = energy.value(best_set(energy, n_most))
+    return energy.value(greedy_set(energy, n_most)) / best if best > 0.0 else 1.0
 
 
 def best_set(energy: DetectionEnergy, n_most: int) -> list[int]:

@@ -105,5 +105,7 @@ SAVED_CLASSES = {
     "rank_candidates": ranking,
     "structured_svm": structured,
 }
-SAVED_ON_THEIR_OWN = ("box_kernel_support", "box_machine", "box_ranking", "box_support")
+SAVED_ON_THEIR_OWN = (
+    *("box_kernel_support", "box_machine", "box_proposals", "box_ranking", "box_support"),
+)
 """Their data, images with boxes, are in separate tests."""
