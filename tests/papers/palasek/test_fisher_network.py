@@ -62,6 +62,15 @@ def test_gradients_of_the_layer_equal_differences(root, length):
 
         expected = differences(value, getattr(coordinates, name))
         np.testing.assert_allclose(found[name], expected, rtol=1e-6, atol=1e-6)
+    again = fisher_layer.backward(passed, coordinates, directions, root, length, of_rows=True)
+    assert all((again[name] == found[name]).all() for name in found)
+
+    def value_of_rows(rows):
+        moved = np.split(rows, passed.bounds[1:-1])
+        return (fisher_layer.forward(moved, coordinates, root, length).vectors * directions).sum()
+
+    expected = differences(value_of_rows, np.concatenate(bags))
+    np.testing.assert_allclose(again["rows"], expected, rtol=1e-6, atol=1e-6)
 
 
 def test_gradients_of_the_hybrid_cost_equal_differences():

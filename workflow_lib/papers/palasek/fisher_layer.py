@@ -1,4 +1,4 @@
-"""Fisher vectors of bags as a layer: the vectors, and their gradients in the mixture's parameters.
+"""Fisher vectors of bags as a layer: the vectors, and their gradients in parameters and rows.
 
 With the responsibilities q_k(x) of component k of a diagonal mixture, of weights
 w = softmax(alpha), means mu and deviations sigma, and with the means S0 = q, S1 = q x and
@@ -11,7 +11,8 @@ S2 = q x^2 over a bag, the Fisher vector (Sanchez, Perronnin, Mensink & Verbeek 
 
 The last two are those of `workflow_lib.inputs.fisher_vectors`, which describes many bags under
 a mixture that stays. Here the mixture is trained: a gradient in the vectors becomes one in alpha,
-mu and sigma, directly and through the responsibilities (Palasek & Patras 2017, section 4).
+mu and sigma, directly and through the responsibilities (Palasek & Patras 2017, section 4), and
+where asked one in the rows, by which layers before this one are trained.
 """
 
 from collections.abc import Mapping, Sequence
@@ -116,8 +117,15 @@ def backward(
     gradients: np.ndarray,
     root: bool = True,
     length: bool = True,
+    of_rows: bool = False,
 ) -> dict[str, np.ndarray]:
     """Return the gradient in alpha, the means and the deviations of a function of the vectors.
+
+    With `of_rows` that in the rows of all bags (N, d) too, ``rows``. For row x of a bag of m rows,
+    with the gradients A, B and C of the function in S0, S1 and S2 of the bag and
+    g_k = A_k + B_k x + C_k x^2, it is
+
+        1/m sum_k q_k (B_k + 2 C_k x + (g_k - sum_l q_l g_l) (mu_k - x) / sigma_k^2).
 
     Parameters
     ----------
@@ -127,6 +135,7 @@ def backward(
     gradients : array (n, C + 2 C d)
         Of the function in each vector.
     root, length : bool, default=True
+    of_rows : bool, default=False
     """
     if length:
         vectors = passed.vectors
@@ -174,11 +183,14 @@ def backward(
     weighted -= passed.posterior * weighted.sum(axis=1, keepdims=True)
     totals = np.split(weighted.T @ passed.powers, 2, axis=1)
     through = expected_gradient(weighted.sum(axis=0), *totals, coordinates)
-    return {
+    found = {
         "alpha": in_alpha + through["alpha"],
         "means": in_means + through["means"],
         "deviations": in_deviations + through["deviations"],
     }
+    if of_rows:
+        found["rows"] = _in_rows(passed, in_sums, weighted, coordinates)
+    return found
 
 
 def mean_sums(powers: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -199,6 +211,18 @@ def bound(sums: Sequence[np.ndarray], posterior: np.ndarray, coordinates: Coordi
 def ascent(sums: Sequence[np.ndarray], coordinates: Coordinates) -> Mapping[str, np.ndarray]:
     """Return the gradient of the mean log-likelihood bound F with the responsibilities held."""
     return expected_gradient(*sums, coordinates)
+
+
+def _in_rows(passed: Pass, in_sums, weighted, coordinates: Coordinates) -> np.ndarray:
+    """Return the gradient in the rows (N, d): directly, and through their responsibilities."""
+    _, means, deviations = coordinates
+    precisions = deviations**-2.0
+    rows = passed.powers[:, : means.shape[1]]
+    found = weighted @ (means * precisions) - rows * (weighted @ precisions)
+    for bag, (start, stop) in enumerate(zip(passed.bounds[:-1], passed.bounds[1:])):
+        first, second = np.split(passed.posterior[start:stop] @ in_sums[bag], 2, axis=1)
+        found[start:stop] += (first + 2.0 * rows[start:stop] * second) / (stop - start)
+    return found
 
 
 def _means_of_bags(powers, posterior, bounds):

@@ -15,6 +15,8 @@ from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.mixtures.mixture_gradient import Coordinates, softmax
 from workflow_lib.models.mixtures.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.papers.palasek import fisher_layer
+from workflow_lib.papers.palasek.momentum import MomentumSteps
+from workflow_lib.papers.palasek.row_layer import RowLayer
 
 UNLABELLED = -1
 
@@ -49,6 +51,10 @@ class FisherVectorNetwork(ParameterMixin):
     two together are C_hybrid = C_sup - unlabelled_weight F (eq. (11)). A batch has, as in section
     4, one E-step, then `m_steps` ascents of F, then one step of all parameters down C_hybrid.
 
+    With a `layer` the rows are what it makes of those of the bags. It is trained by C_sup alone:
+    the gradient of the vectors in the rows goes on into its weights, that of F does not, because
+    rows without spread would raise it most (section 4).
+
     The mixture starts from `model` or is fitted to rows of the bags; the classifier starts from the
     linear support vector machine on the vectors of labelled bags, which the network equals with
     `n_epochs` = 0.
@@ -69,7 +75,7 @@ class FisherVectorNetwork(ParameterMixin):
     unlabelled_weight : float, default=0.1
         Lambda of eq. (11); 0.1 as in the paper.
     learning_rate : float, default=1e-4
-        Of the steps down C_hybrid by RMSProp, in units of the spread of the rows.
+        Of the steps down C_hybrid, in units of the spread of the rows.
     m_steps : int, default=0
         Ascents of F before every step, by Adagrad. With m_steps=0 and unlabelled_weight=0
         unlabelled bags have no influence beside that on the first mixture.
@@ -94,6 +100,14 @@ class FisherVectorNetwork(ParameterMixin):
         Whether the linear layer is at last replaced by the support vector machine on the trained
         vectors of labelled bags: a control for what the vectors gain.
     random_state : int, Generator, RandomState or None, default=0
+    layer : RowLayer or None, default=None
+        A layer of the rows to start from (`workflow_lib.papers.palasek.row_layer`). `model` is then
+        a mixture of what it returns.
+    optimiser : {"rmsprop", "momentum"}, default="rmsprop"
+        Of the steps down C_hybrid: RMSProp, or gradient descent with momentum, by which the paper
+        trains classifiers of fixed vectors (section 5.1.2).
+    trained : {"network", "classifier"}, default="network"
+        What these steps move: all parameters, or those of the linear layer alone.
 
     Attributes
     ----------
@@ -131,6 +145,8 @@ class FisherVectorNetwork(ParameterMixin):
         classifier=("svm", "zero"),
         batches=("halves", "mixed"),
         in_batches=BATCHES_WITHOUT,
+        optimiser=("rmsprop", "momentum"),
+        trained=("network", "classifier"),
     )
     estimator_type = "classifier"
     input_tags: ClassVar = {"two_d_array": False}
@@ -155,6 +171,9 @@ class FisherVectorNetwork(ParameterMixin):
         random_state=0,
         in_batches: str = "used",
         refit: bool = False,
+        layer: RowLayer | None = None,
+        optimiser: str = "rmsprop",
+        trained: str = "network",
     ) -> None:
         self.n_components = n_components
         self.model = model
@@ -174,6 +193,9 @@ class FisherVectorNetwork(ParameterMixin):
         self.random_state = random_state
         self.in_batches = in_batches
         self.refit = refit
+        self.layer = layer
+        self.optimiser = optimiser
+        self.trained = trained
 
     def fit(
         self,
@@ -222,7 +244,7 @@ class FisherVectorNetwork(ParameterMixin):
         are in `y`.
         """
         check_parameters(self)
-        bags = _checked_bags(bags, None if not hasattr(self, "_centre") else len(self._centre))
+        bags = _checked_bags(bags, self._width if hasattr(self, "_centre") else None)
         y = _checked_labels(y, len(bags))
         if not hasattr(self, "classes_"):
             found = np.unique(y[y != UNLABELLED] if classes is None else classes)
@@ -272,7 +294,12 @@ class FisherVectorNetwork(ParameterMixin):
     def _read(self, bags) -> list[np.ndarray]:
         if not hasattr(self, "_centre"):
             self._check_is_fitted()
-        return _checked_bags(bags, len(self._centre))
+        return _checked_bags(bags, self._width)
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a row of the bags."""
+        return len(self._centre if self._layer is None else self._layer.shift)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return the trained network as arrays, from which `from_arrays` predicts."""
@@ -285,6 +312,7 @@ class FisherVectorNetwork(ParameterMixin):
             "classes": self.classes_,
             "root": self.root,
             "length": self.length,
+            **({} if self._layer is None else {"layer": self._layer.to_arrays()}),
         }
 
     @classmethod
@@ -297,6 +325,7 @@ class FisherVectorNetwork(ParameterMixin):
         network._centre, network._unit = arrays["centre"], float(arrays["unit"])
         network.coef_, network.intercept_ = arrays["coef"], arrays["intercept"]
         network.classes_ = arrays["classes"]
+        network._layer = RowLayer.from_arrays(arrays["layer"]) if "layer" in arrays else None
         network._publish()
         return network
 
@@ -308,17 +337,23 @@ class FisherVectorNetwork(ParameterMixin):
         if self.model is not None and not hasattr(self.model, "means_"):
             raise ValueError(f"model must be a fitted mixture or None; found {self.model!r}.")
         self.classes_, self.history_, self._n_updates = np.asarray(classes), [], 0
+        self._layer = self.layer
+        if self.layer is not None and len(self.layer.shift) != bags[0].shape[1]:
+            raise ValueError(
+                f"The bags have {bags[0].shape[1]} columns, and layer has {len(self.layer.shift)}."
+            )
+        rows = self._of_layer(bags)
         labelled = np.flatnonzero(y != UNLABELLED)
         used = labelled if self.start_bags == "labelled" and len(labelled) else np.arange(len(y))
         mixture = self.model
         if mixture is None:
-            own = [bags[bag] for bag in used]
+            own = [rows[bag] for bag in used]
             mixture = first_mixture(own, self.n_components, self.start, generator)
         elif mixture.covariance_type != "diag":
             raise ValueError("model must have covariance_type='diag'.")
-        elif mixture.means_.shape[1] != bags[0].shape[1]:
+        elif mixture.means_.shape[1] != rows[0].shape[1]:
             raise ValueError(
-                f"The bags have {bags[0].shape[1]} columns, and model has "
+                f"The bags have {rows[0].shape[1]} columns, and model has "
                 f"{mixture.means_.shape[1]}."
             )
         self._centre = mixture.weights_ @ mixture.means_
@@ -332,7 +367,10 @@ class FisherVectorNetwork(ParameterMixin):
         )
         # A mixture to start from may have smaller variances.
         self._least = min(np.sqrt(FLOOR), self._coordinates.deviations.min())
-        self._descents = GradientSteps("rmsprop", self.learning_rate)
+        if self.optimiser == "momentum":
+            self._descents: GradientSteps = MomentumSteps(self.learning_rate)
+        else:
+            self._descents = GradientSteps("rmsprop", self.learning_rate)
         self._ascents = GradientSteps("adagrad", self.m_step_rate)
         n_features = self._coordinates.alpha.size + 2 * self._coordinates.means.size
         self.coef_ = np.zeros((len(classes), n_features))
@@ -380,8 +418,8 @@ class FisherVectorNetwork(ParameterMixin):
             )
         return scores
 
-    def _steps_of_batch(self, bags, y, weights) -> tuple[float, float]:
-        bags = self._scaled(bags)
+    def _steps_of_batch(self, given, y, weights) -> tuple[float, float]:
+        bags = self._scaled(given)
         rows = np.concatenate(bags)
         powers = fisher_layer.powers_of(rows)
         posterior = fisher_layer.posterior_of(powers, self._coordinates)
@@ -390,8 +428,15 @@ class FisherVectorNetwork(ParameterMixin):
         for _ in range(self.m_steps):
             self._move(self._ascents.steps(fisher_layer.ascent(sums, self._coordinates)))
         _, loss, gradients = self._cost_and_gradients(bags, y, weights, (sums, posterior))
+        if "rows" in gradients:
+            labelled = np.concatenate([given[bag] for bag in np.flatnonzero(y != UNLABELLED)])
+            gradients |= self._layer.gradients(labelled, gradients.pop("rows") / self._unit)
         if gradients:
             steps = self._descents.steps(gradients)
+            if "directions" in steps:
+                self._layer = self._layer.moved(
+                    {name: -steps.pop(name) for name in self._layer.weights}
+                )
             self.coef_ = self.coef_ - steps.pop("coef", 0.0)
             self.intercept_ = self.intercept_ - steps.pop("intercept", 0.0)
             self._move({name: -step for name, step in steps.items()})
@@ -416,9 +461,15 @@ class FisherVectorNetwork(ParameterMixin):
             squares = float((self.coef_**2).sum() + (self.intercept_**2).sum())
             cost = loss + 0.5 * self.penalty * squares
             in_scores = -2.0 * shares * signs * violations
-            gradients = fisher_layer.backward(
-                passed, self._coordinates, in_scores @ self.coef_, self.root, self.length
-            )
+            if self.trained == "network":
+                gradients = fisher_layer.backward(
+                    passed,
+                    self._coordinates,
+                    in_scores @ self.coef_,
+                    self.root,
+                    self.length,
+                    of_rows=self._layer is not None,
+                )
             gradients["coef"] = in_scores.T @ vectors + self.penalty * self.coef_
             gradients["intercept"] = in_scores.sum(axis=0) + self.penalty * self.intercept_
         if self.unlabelled_weight > 0:
@@ -427,7 +478,8 @@ class FisherVectorNetwork(ParameterMixin):
                 posterior = fisher_layer.posterior_of(powers, self._coordinates)
                 held = fisher_layer.mean_sums(powers, posterior), posterior
             cost -= self.unlabelled_weight * fisher_layer.bound(*held, self._coordinates)
-            for name, ascent in fisher_layer.ascent(held[0], self._coordinates).items():
+            own = fisher_layer.ascent(held[0], self._coordinates)
+            for name, ascent in own.items() if self.trained == "network" else ():
                 gradients[name] = gradients.get(name, 0.0) - self.unlabelled_weight * ascent
         return cost, loss, gradients
 
@@ -447,7 +499,10 @@ class FisherVectorNetwork(ParameterMixin):
         return np.where(y[:, None] == self.classes_, 1.0, -1.0)
 
     def _scaled(self, bags) -> list[np.ndarray]:
-        return [(bag - self._centre) / self._unit for bag in bags]
+        return [(bag - self._centre) / self._unit for bag in self._of_layer(bags)]
+
+    def _of_layer(self, bags) -> list[np.ndarray]:
+        return bags if self._layer is None else [self._layer.transform(bag) for bag in bags]
 
     def _publish(self) -> None:
         alpha, means, deviations = self._coordinates

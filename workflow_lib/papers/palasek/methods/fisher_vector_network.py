@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.core.errors import UserError
 from workflow_lib.core.named_class import combinations
 from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData, SplitData
@@ -18,6 +17,8 @@ from workflow_lib.fitting.point_selection import Point, select_point, single_val
 from workflow_lib.items.group_names import SELECTED
 from workflow_lib.items.kinds.bags import some_rows
 from workflow_lib.methods.contract import base
+from workflow_lib.papers.palasek.bag_classes import check_classes, scores_of_all
+from workflow_lib.papers.palasek.projection import MAX_ROWS, Projection, fitted_projection
 
 if TYPE_CHECKING:
     from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
@@ -31,9 +32,6 @@ LEARNS_FROM_INPUTS = True
 
 PSEUDO_ROUNDS = 5
 """Most times that pseudo-classes are predicted anew; the first from labelled bags alone."""
-
-MAX_ROWS = 50_000
-"""Rows of all bags, drawn at random, that give the principal components."""
 
 
 @dataclass
@@ -54,7 +52,7 @@ class Method(base.Method):
         ``selected``, or the numbers that are run one by one instead of `n_components`.
     n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
     batch_size, unlabelled_weight, m_steps, m_step_rate, in_batches, refit, unlabelled,
-    by_epoch
+    by_epoch, trained_layer, optimiser, trained
         As of the YAML file.
     """
 
@@ -77,6 +75,9 @@ class Method(base.Method):
     refit: bool
     unlabelled: bool
     by_epoch: bool
+    trained_layer: str | None = None
+    optimiser: str = "rmsprop"
+    trained: str = "network"
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size, of each number of unlabelled bags that are used, and of
@@ -88,13 +89,7 @@ class Method(base.Method):
         return fit_specs(split.sizes, sizes, counts)
 
     def select(self, data: FitData) -> base.Selection:
-        if len(np.unique(data.labels)) < 2:
-            raise UserError(
-                location=f"{data.split.paths['split']}, with {data.size} training rows",
-                found="training rows of one class only",
-                expected="labelled bags of at least two classes",
-                remedy="raise training_sizes in the experiment, or split by class",
-            )
+        check_classes(data)
         has_one = data.has_one_example
         grid = single_values(self.grid, self.one_example) if has_one else self.grid
         if not data.weak_items:
@@ -140,52 +135,27 @@ class Method(base.Method):
         generator = np.random.default_rng(self.seed)
         used = bags + weak if self.mixture_bags == "all" else bags
         has_units = bool(data.split.dataset["bags"].get("has_own_units", False))
-        projection = _projection(used, self.n_dimensions, has_units, generator)
-        bags, weak, used = (projection.of(each) for each in (bags, weak, used))
+        projection = fitted_projection(used, self.n_dimensions, has_units, generator)
+        layer = None
+        if self.trained_layer is None:
+            bags, weak, used = (projection.of(each) for each in (bags, weak, used))
+        else:
+            from workflow_lib.papers.palasek.row_layer import first_layer
+
+            rows = some_rows(used, MAX_ROWS, generator)
+            layer = first_layer(self.trained_layer, rows, *projection)
+            projection, used = None, [layer.transform(bag) for bag in used]
         components = data.spec.components
         count = self.n_components if components == SELECTED else components
         mixture = first_mixture(used, count, self.mixture_start, generator)
-        return _Start(projection, bags, weak, mixture)
-
-
-class _Projection(NamedTuple):
-    """Principal components of rows: a shift (d,) and directions (d, k)."""
-
-    shift: np.ndarray
-    directions: np.ndarray
-
-    def of(self, bags: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the bags (m_i, k) of bags (m_i, d)."""
-        return [(bag - self.shift) @ self.directions for bag in bags]
-
-
-def _projection(
-    bags: Sequence[np.ndarray],
-    n_dimensions: int | None,
-    has_own_units: bool,
-    generator: np.random.Generator,
-) -> _Projection:
-    """Return the projection of the rows, where columns have units of their own after scaling. Each
-    column is then divided by its standard deviation; one that is constant stays."""
-    rows = some_rows(bags, MAX_ROWS, generator)
-    width, scales = rows.shape[1], np.ones(rows.shape[1])
-    if has_own_units:
-        deviations = rows.std(axis=0)
-        scales = np.where(deviations > 0, deviations, 1.0)
-    if n_dimensions is None or n_dimensions >= min(rows.shape):
-        shift = rows.mean(axis=0) if has_own_units else np.zeros(width)
-        return _Projection(shift, np.diag(1.0 / scales))
-    from sklearn.decomposition import PCA
-
-    found = PCA(n_dimensions, svd_solver="covariance_eigh").fit(rows / scales)
-    return _Projection(found.mean_ * scales, found.components_.T / scales[:, None])
+        return _Start(projection, layer, bags, weak, mixture)
 
 
 class _Start:
     """What all grid points of a fold have in common."""
 
-    def __init__(self, projection, bags, weak, mixture) -> None:
-        self._projection, self._mixture = projection, mixture
+    def __init__(self, projection, layer, bags, weak, mixture) -> None:
+        self._projection, self._layer, self._mixture = projection, layer, mixture
         self._bags, self._n_labelled = bags + weak, len(bags)
 
     def fitted(
@@ -209,6 +179,9 @@ class _Start:
             in_batches=method.in_batches,
             refit=method.refit,
             random_state=method.seed,
+            layer=self._layer,
+            optimiser=method.optimiser,
+            trained=method.trained,
         )
         epochs: list[FisherVectorNetwork] = []
 
@@ -252,7 +225,9 @@ class _Start:
 
         # The vectors do not depend on the classes of an untrained network.
         classes = np.arange(len(self._bags)) % 2
-        network = FisherVectorNetwork(model=self._mixture, classifier="zero", n_epochs=0)
+        network = FisherVectorNetwork(
+            model=self._mixture, classifier="zero", n_epochs=0, layer=self._layer
+        )
         return network.fit(self._bags, classes).transform(self._bags)
 
 
@@ -262,7 +237,8 @@ class Fitted(base.Fitted):
     Parameters
     ----------
     network : FisherVectorNetwork
-    projection : _Projection
+    projection : Projection or None
+        None where a layer of the network takes its place.
     n_classes : int
         Number of classes K of the scores, those without a training bag included.
     epochs : sequence of FisherVectorNetwork
@@ -272,7 +248,7 @@ class Fitted(base.Fitted):
     def __init__(
         self,
         network: FisherVectorNetwork,
-        projection: _Projection,
+        projection: Projection | None,
         n_classes: int,
         epochs: Sequence[FisherVectorNetwork] = (),
     ) -> None:
@@ -283,7 +259,7 @@ class Fitted(base.Fitted):
         return self.scores(rows.items())
 
     def predictions(self, rows):
-        bags = self._projection.of(rows.items())
+        bags = self._of(rows.items())
         found = {"test_targets": self._of_all_classes(self._network, bags)}
         if self._epochs:
             by_epoch = [self._of_all_classes(network, bags) for network in self._epochs]
@@ -292,15 +268,15 @@ class Fitted(base.Fitted):
 
     def scores(self, bags: Sequence[np.ndarray]) -> np.ndarray:
         """Return the score of every class (m, K); classes without a training bag are last."""
-        return self._of_all_classes(self._network, self._projection.of(bags))
+        return self._of_all_classes(self._network, self._of(bags))
+
+    def _of(self, bags: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        return bags if self._projection is None else self._projection.of(bags)
 
     def _of_all_classes(
         self, network: FisherVectorNetwork, bags: Sequence[np.ndarray]
     ) -> np.ndarray:
-        found = network.decision_function(bags)
-        scores = np.repeat(found.min(axis=1, keepdims=True) - 1.0, self._n_classes, axis=1)
-        scores[:, network.classes_] = found
-        return scores
+        return scores_of_all(network.decision_function(bags), network.classes_, self._n_classes)
 
     def entries(self):
         # On another processor a second training would end elsewhere.
@@ -311,16 +287,15 @@ class Fitted(base.Fitted):
         return found
 
     def to_arrays(self):
-        return self._network.to_arrays() | {
-            "shift": self._projection.shift,
-            "directions": self._projection.directions,
-            "n_classes": self._n_classes,
-        }
+        projection = {} if self._projection is None else self._projection._asdict()
+        return self._network.to_arrays() | projection | {"n_classes": self._n_classes}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
         from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
 
-        projection = _Projection(arrays["shift"], arrays["directions"])
+        projection = None
+        if "shift" in arrays:
+            projection = Projection(arrays["shift"], arrays["directions"])
         network = FisherVectorNetwork.from_arrays(arrays)
         return cls(network, projection, int(arrays["n_classes"]))

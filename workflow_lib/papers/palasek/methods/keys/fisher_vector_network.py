@@ -55,6 +55,11 @@ class Parameters(MethodFile):
     """Principal components of the rows, found in the bags that the mixture is fitted to; null: the
     numbers of a row themselves."""
 
+    trained_layer: Literal["projection", "convolution"] | None = None
+    """A layer of the rows that starts from the principal components and is trained with the
+    network: their `projection`, or a `convolution` with as many filters, and their opposites,
+    before a rectifier; null (the default): the principal components stay."""
+
     mixture_bags: Literal["all", "labelled"] = "all"
     """Whose rows give the first mixture: `all` (the default, unlabelled bags too) or `labelled`."""
 
@@ -68,6 +73,14 @@ class Parameters(MethodFile):
     n_epochs: WholeFromZero = 0
     """Passes over the bags in which mixture and linear layer are trained together; 0 (the default):
     they are not."""
+
+    optimiser: Literal["rmsprop", "momentum"] = "rmsprop"
+    """How parameters follow the gradient of the cost: by RMSProp, or by gradient descent with
+    momentum, as the paper trains classifiers of fixed vectors."""
+
+    trained: Literal["network", "classifier"] = "network"
+    """What is trained: mixture, linear layer and `trained_layer` (`network`), or the linear layer
+    alone (`classifier`)."""
 
     batches: Literal["halves", "mixed"] = "halves"
     """Bags of a batch: as many unlabelled as labelled ones (`halves`), or any (`mixed`)."""
