@@ -303,9 +303,10 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
     )
 
 
-def test_a_table_whose_numbers_are_absent_says_so(contents):
-    reproductions = reproductions_on(DRAWN, {}, [], number=4)
-    row = row_of(paper_comparison_section(contents, reproductions, {}, {}), "Table 4")
+@pytest.mark.parametrize("published", [{}, {"djerrab-4": CONFIG / "paper_tables/djerrab-4.csv"}])
+def test_a_table_whose_numbers_are_absent_says_so(contents, published):
+    reproductions = reproductions_on(DRAWN, published, [], number=4)
+    row = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 4")
     assert row[1:6] == 5 * ["\u2013"]
     assert row[-1].startswith("The text of the paper does not contain the numbers of this table")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -207,7 +208,10 @@ def _n_printed(item: PaperItem, published: Mapping[str, str | Path]) -> int:
         return 0
     path = published[item.paper_table]
     numbers = read_published([path]) + read_published_apart([path])
-    return sum(source_and_name(each.table) == (item.paper, item.number) for each in numbers)
+    return sum(
+        source_and_name(each.table) == (item.paper, item.number) and not math.isnan(each.value)
+        for each in numbers
+    )
 
 
 def _difference(comparison: pd.Series) -> str:
@@ -228,10 +232,10 @@ def _why_not(
         return "Our own drawing of the same steps; there is nothing to measure."
     if item.kind == "figure":
         return "A figure has no numbers to compare."
-    if item.paper_table not in published:
+    if not _n_printed(item, published):
         return (
-            "The text of the paper does not contain the numbers of this table, so that the "
-            "published columns stay blank."
+            "The text of the paper does not contain the numbers of this table, so that none is "
+            "compared."
         )
     sentences = []
     seconds, errors = reproduction.seconds, reproduction.errors

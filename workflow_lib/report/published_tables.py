@@ -1,5 +1,6 @@
 """Published tables whose rows and columns are not those of a run: shown as they were printed."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,9 @@ PAPER = "Djerrab et al. (2018)"
 
 COUNT = "resets"
 """The unit of numbers that are printed without decimals."""
+
+ABSENT = "missing in the text"
+"""What is shown instead of a number that the text of a paper does not contain."""
 
 _OF_ANOTHER_SOURCE = re.compile(r"(.*\(\d{4}\)) (.+)")
 
@@ -71,7 +75,9 @@ def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layo
     texts: dict[tuple[str, str], dict[str, str]] = {}
     for number in numbers:
         text = format_published_error(number.value, number.spread)
-        if number.unit == COUNT:
+        if math.isnan(number.value):
+            text = ABSENT
+        elif number.unit == COUNT:
             text = f"{number.value:g}"
         elif number.unit == "s":
             text += " s"
@@ -88,8 +94,10 @@ def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layo
 
 
 def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
-    notes = ["Published numbers are shown as they were printed."]
-    notes += dict.fromkeys(number.note for number in numbers if number.note)
+    own = list(dict.fromkeys(number.note for number in numbers if number.note))
+    if all(math.isnan(number.value) for number in numbers):
+        return own
+    notes = ["Published numbers are shown as they were printed.", *own]
     if {number.unit for number in numbers} == {"s"}:
         notes.append("Seconds are those of the machine of the authors.")
     if {number.unit for number in numbers} == {PERCENT}:

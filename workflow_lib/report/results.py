@@ -47,6 +47,7 @@ class Published(NamedTuple):
     ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` or ``norm_rrmse``
     for these errors, ``accuracy_percent`` for accuracies and ``RRMSE`` for the mean over
     coordinates. ``spread`` is NaN where the table prints none.
+    ``value`` is NaN where the number is missing in the text of the paper.
     ``training_size`` is None where the number belongs to no training size of a run, and ``method``
     empty where we have no method like it. ``note`` is a sentence about the table, empty by default.
     """
@@ -188,12 +189,15 @@ def _published(paths: Iterable[str | Path], apart: bool) -> list[Published]:
     """Return the published numbers without a training size, or those with one and a method."""
     defaults = {"weak_size": "0", "note": ""}
     names = [name for name in Published._fields if name not in defaults]
-    optional = ("spread", "training_size", "weak_size")
+    optional = ("value", "spread", "training_size", "weak_size")
     found = []
     for path in paths:
         expected = _PUBLISHED | {"weak_size": COUNT}
         rows = read_results(path, names, expected, defaults=defaults, optional=optional)
         rows = rows[(apart | (rows["method"] != "")) & (rows["training_size"].isna() == apart)]
+        absent = rows["value"].isna()
+        if absent.any() and not apart:
+            raise _wrong_value(path, absent.idxmax(), "value", "", NUMBER)
         rows = rows.replace({"components": {"": SELECTED}}).fillna({"weak_size": 0})
         rows = rows.astype({"weak_size": int} | ({} if apart else {"training_size": int}))
         rows = rows.assign(training_size=None) if apart else rows
