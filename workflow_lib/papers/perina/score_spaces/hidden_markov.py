@@ -105,6 +105,15 @@ class Terms(ScoreTerms):
             del found["states"]
         return _at_level(found, level)
 
+    def letter_pairs(self, X, posterior: str = "exact") -> np.ndarray:
+        """Return the expected counts (N, S, S, V, V) of pairs of successive states and letters,
+
+            sum_k xi_k(i, j) [x_k = v, x_{k+1} = w].
+
+        Pairs with an unknown letter are not counted. The model must be one of letters.
+        """
+        return self._collected(X, posterior, self._letter_pairs)["pairs"]
+
     def fisher(self, X, parametrization, posterior):
         """As `ScoreTerms.fisher`: blocks `initial`, `transitions`, and those of the emissions.
 
@@ -136,6 +145,19 @@ class Terms(ScoreTerms):
         states = part.posterior.gamma.sum(axis=1).T
         counts = {"initial": initial, "transitions": transitions, "states": states}
         return counts | self._emission_scores.counts(emission)
+
+    def _letter_pairs(self, part: Part) -> dict[str, np.ndarray]:
+        n_symbols = self._emission_scores.table.shape[1]
+        n_states, n_steps, n = part.posterior.gamma.shape
+        letters = part.observed.letters[0].reshape(n_steps, n)
+        known = (letters[:-1] < n_symbols) & (letters[1:] < n_symbols)
+        words = (np.arange(n) * n_symbols + letters[:-1]) * n_symbols + letters[1:]
+        xi, n_words = part.posterior.pairs(), n * n_symbols**2
+        found = np.empty((n, n_states, n_states, n_symbols, n_symbols))
+        for i, j in np.ndindex(n_states, n_states):
+            counts = np.bincount(words[known], weights=xi[i, j][known], minlength=n_words)
+            found[:, i, j] = counts.reshape(n, n_symbols, n_symbols)
+        return {"pairs": found}
 
     def _free_energy(self, part: Part) -> dict[str, np.ndarray]:
         initial, transitions, emission = self._statistics(part)
