@@ -29,6 +29,11 @@ BLOCK_NUMBERS = 2**20
 MAX_ITER, TOL = 50, 1e-4
 """EM of the model of a single sequence: it takes 18 iterations in the mean."""
 
+MOST_FITTED = 20_000
+_FITTED: dict[tuple, tuple[np.ndarray, ...]] = {}
+"""Hidden Markov models of sequences, by settings and letters: those of all folds and lengths are
+the same, and their fit is most of the time. Emptied when there are `MOST_FITTED`."""
+
 
 class ProductFeatures(ParameterMixin):
     """Coordinates of sequences whose inner products are a probability product kernel.
@@ -128,7 +133,7 @@ class HiddenMarkovProducts(ProductFeatures):
         whole="length n_states",
         positive="prior",
         whole_or_none="n_landmarks n_symbols",
-        seed="random_state",
+        count="random_state",
     )
 
     def __init__(
@@ -144,6 +149,11 @@ class HiddenMarkovProducts(ProductFeatures):
         self.n_landmarks, self.n_symbols, self.random_state = n_landmarks, n_symbols, random_state
 
     def _models(self, sequences):
+        settings = (self.n_states, self.n_symbols, self.prior, self.random_state)
+        keys = [(*settings, sequence.tobytes()) for sequence in sequences]
+        if len(_FITTED) + len(keys) > MOST_FITTED:
+            _FITTED.clear()
+        missing = {key: row for row, key in enumerate(keys) if key not in _FITTED}
         models = [
             HiddenMarkovModel(
                 self.n_states,
@@ -154,11 +164,13 @@ class HiddenMarkovProducts(ProductFeatures):
                 max_iter=MAX_ITER,
                 tol=TOL,
             )
-            for _ in sequences
+            for _ in missing
         ]
-        fit_models(models, sequences, [np.array([row]) for row in range(len(models))])
-        names = ("initial_", "transitions_", "emissions_")
-        return [np.stack([getattr(model, name) for model in models]) for name in names]
+        if models:
+            fit_models(models, sequences, [np.array([row]) for row in missing.values()])
+        for key, model in zip(missing, models):
+            _FITTED[key] = model.initial_, model.transitions_, model.emissions_
+        return [np.stack(arrays) for arrays in zip(*(_FITTED[key] for key in keys))]
 
     def _log_products(self, left, right, paired=False):
         parameters = (Parameters(own[0], own[1], (own[2],)) for own in (left, right))
@@ -193,7 +205,7 @@ class MarkovProducts(ProductFeatures):
         whole="length order",
         positive="rho prior",
         whole_or_none="n_landmarks n_symbols",
-        seed="random_state",
+        count="random_state",
     )
 
     def __init__(
