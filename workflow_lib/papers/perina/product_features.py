@@ -23,8 +23,8 @@ from workflow_lib.papers.perina.probability_products import (
     markov_products,
 )
 
-# Numbers of an array of a recursion, at most; rows beyond follow in blocks.
-BLOCK_NUMBERS = 2**20
+# Numbers of an array of a recursion, at most; rows beyond follow in blocks, which the cache holds.
+BLOCK_NUMBERS = 2**16
 
 MAX_ITER, TOL = 50, 1e-4
 """EM of the model of a single sequence: it takes 18 iterations in the mean."""
