@@ -84,6 +84,9 @@ def test_runs_of_other_methods_stand_in_for_no_table_of_the_first_paper(tmp_path
     )
     assert commands(item, runs, (STAND_IN,)) == ([], False)
     write(folder / "studies" / "one.yaml", "experiments: [plain]\n")
+    write(folder / "experiments" / "plain.yaml", "dataset: plain\nmethods: [fv-svm]\n")
+    assert commands(item, paper_runs(folder), (STAND_IN,)) == ([], False)
+    (folder / "experiments" / "plain.yaml").unlink()
     ((command,), _) = commands(item, paper_runs(folder), (STAND_IN,))
     assert command["line"] == "snakemake --cores 2 --config study=one"
 

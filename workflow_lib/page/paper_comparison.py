@@ -105,6 +105,8 @@ def _state(
         missing = f"needs {needs}"
     elif has_paper_data:
         missing = "not in this run"
+    elif item.quantity == "drawing":
+        missing = "without numbers, not drawn"
     else:
         missing = "no data of the paper" if found else "not built"
     return f"a stand-in, not comparable; {missing}" if kinds else missing

@@ -46,12 +46,9 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
         except UserError:
             continue
         names, methods = run.get("experiments"), (run.get("defaults") or {}).get("methods")
-        has_ofer = not isinstance(methods, list) or any(
-            str(name).startswith(PAPER_METHODS) for name in methods
-        )
         found = (
             [
-                _experiment(folder, name, has_ofer, experiments, datasets)
+                _experiment(folder, name, methods, experiments, datasets)
                 for name in listed_experiments(folder, names)
             ]
             if isinstance(names, list)
@@ -66,15 +63,19 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
 def _experiment(
     folder: Path,
     name: object,
-    has_ofer: bool,
+    methods: object,
     experiments: SettingsFolder,
     datasets: SettingsFolder,
 ) -> dict | None:
     """Return the entry of an experiment, None where its dataset has no file.
 
-    `has_ofer` is whether the run has methods of Djerrab et al. (2018).
+    `methods` are those of experiments of the run that name none.
     """
     settings = _keys(experiments, name) or {"dataset": name}
+    methods = settings.get("methods") or methods
+    has_ofer = not isinstance(methods, list) or any(
+        str(method).startswith(PAPER_METHODS) for method in methods
+    )
     dataset = _keys(datasets, settings.get("dataset"))
     if not dataset:
         return None
