@@ -61,8 +61,9 @@ def learned_tree(products: np.ndarray, counts: np.ndarray) -> ClassTree:
     """Return the tree of average linkage of the class means, without one of the classes unknown.
 
     Blaschko and Gretton (2009) find the covariance that maximises the criterion, which has the
-    products as entries, and the tree nearest to it. Here groups are joined by the mean squared
-    distance between the means of their classes in the feature space of the kernel.
+    products as entries, and a tree near to it, as `workflow_lib.papers.blaschko.fitted_trees` does.
+    Here groups are joined by the mean squared distance between the means of their classes in the
+    feature space of the kernel.
 
     Parameters
     ----------
