@@ -29,6 +29,7 @@ _HOMES = {
     "SavedModel": "workflow_lib.table.saved_model",
     "load_model": "workflow_lib.table.saved_model",
     "compare": "workflow_lib.table.comparison",
+    "accuracy_interval": "workflow_lib.uncertainty.accuracy_interval",
 }
 
 

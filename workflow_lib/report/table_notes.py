@@ -16,6 +16,7 @@ from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
 from workflow_lib.tasks.found import all_measures
+from workflow_lib.uncertainty.accuracy_interval import accuracy_interval
 
 if TYPE_CHECKING:
     from workflow_lib.report.table_text import TableOptions
@@ -50,6 +51,7 @@ def table_notes(
         _spread_note(cells),
         f"{sizes}; {test_rows}" if sizes else test_rows,
         *own,
+        *_binomial_note(cells),
         *(_bold_notes(cells, bold_within, measured) if bold_within else []),
         *_mark_notes(cells, options, measured),
         *_published_notes(cells),
@@ -89,6 +91,22 @@ def _spread_note(cells: Sequence[Cell]) -> str:
         return "One split, so neither a deviation nor a test."
     n_splits = range_in_words({cell.n_splits for cell in cells})
     return f"Mean \u00b1 standard deviation over {n_splits} splits."
+
+
+def _binomial_note(cells: Sequence[Cell]) -> list[str]:
+    """Return the sentence on what the number of test rows allows, of accuracies alone."""
+    found = [
+        accuracy_interval(1.0 - cell.mean, cell.n_test)
+        for cell in cells
+        if cell.quantity in QUANTITIES and QUANTITIES[cell.quantity].is_accuracy
+    ]
+    if not found:
+        return []
+    low, high = (100 * limit for limit in max(found, key=lambda limits: limits[1] - limits[0]))
+    return [
+        "By the binomial law of the test rows alone, the 95 % interval of an accuracy is up to "
+        f"{high - low:.1f} points wide, from {low:.1f} to {high:.1f} %."
+    ]
 
 
 def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[str]:

@@ -1,0 +1,1 @@
+"""Varoquaux (2019): representation learning in limited-data settings."""
