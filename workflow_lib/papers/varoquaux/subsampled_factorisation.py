@@ -19,6 +19,9 @@ BLOCK_NUMBERS = 2**21
 RENEWED_AFTER = 64
 """Steps after which V V' is computed anew, against the sum of rounding errors."""
 
+ATOMS_AT_A_TIME = 8
+"""Atoms after which the others learn of their change, by one product of matrices."""
+
 UNUSED = 1e-6
 """Share of the mean squared code; an atom below it is replaced by a row."""
 
@@ -48,17 +51,18 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
 
        onto the ball that the rest of the atom, outside P, leaves.
 
-    With r = 1 this is online dictionary learning (Mairal, Bach, Ponce and Sapiro 2010). Step 3 costs
-    k^2 p / r instead of k^2 p; steps 1 and 2 cost k for each number of a row that is not zero, so
-    that step 3 dominates for sparse rows of many features, many atoms and small batches. Samples are the parts of a random order
-    of the features, one after the other, so that each feature is updated once in r steps.
+    With r = 1 this is online dictionary learning (Mairal, Bach, Ponce and Sapiro 2010). Step 3
+    costs k^2 p / r instead of k^2 p; steps 1 and 2 cost k for each number of a row that is not
+    zero, so that step 3 dominates for sparse rows of many features, many atoms and small batches.
+    Samples are the parts of a random order of the features, one after the other, so that each
+    feature is updated once in r steps.
 
     It begins with the leading singular vectors of the first block, or with random rows of it where
     atoms may not be negative.
 
-    With ``codes="sampled"``, for dense rows, steps 1 and 2 use the sampled features alone, too, with
-    V_P V_P' and V_P x_P multiplied by r (Mensch et al. 2016): a step then reads p / r numbers of a
-    row. B has a sum of weights for each feature.
+    With ``codes="sampled"``, for dense rows, steps 1 and 2 use the sampled features alone, too,
+    with V_P V_P' and V_P x_P multiplied by r (Mensch et al. 2016): a step then reads p / r numbers
+    of a row. B has a sum of weights for each feature.
 
     Parameters
     ----------
@@ -185,8 +189,8 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         n_rows, n_features = X.shape
         if not 1 <= self.reduction <= n_features or self.codes not in ("all", "sampled"):
             raise ValueError(
-                f"reduction={self.reduction}, codes={self.codes!r}; expected a number from 1 to the "
-                f"{n_features} features, and 'all' or 'sampled'."
+                f"reduction={self.reduction}, codes={self.codes!r}; expected a number from 1 "
+                f"to the {n_features} features, and 'all' or 'sampled'."
             )
         k = self.n_components
         if k > n_rows:
@@ -217,7 +221,9 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         part, position = divmod(self.n_steps_, self.reduction)
         if not position or not hasattr(self, "_order"):
             self._order = self._drawn(2, part).permutation(n_features)
-        sampled = np.sort(self._order[position :: self.reduction])
+        sampled = slice(None)
+        if self.reduction > 1:
+            sampled = np.sort(self._order[position :: self.reduction])
         self.n_rows_ += X.shape[0]
         share = (X.shape[0] / self.n_rows_) ** self.decay
         # The weight of this batch relative to all before it, per row.
@@ -231,7 +237,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
             self._weights += added * X.shape[0]
         else:
             atoms, values = self._atoms[sampled], _dense(X[:, sampled])
-            scale = n_features / len(sampled)
+            scale = n_features / len(atoms)
             gram = scale * (atoms.T @ atoms)
             gram[np.diag_indices(k)] += 1e-10 * gram.diagonal().max() + np.finfo(float).tiny
             codes = self._codes(gram, scale * (values @ atoms).T, self.tol)
@@ -246,27 +252,34 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
                 sums /= self._weight
             self._weight = 1.0
 
-    def _update(self, sampled: np.ndarray, X) -> None:
+    def _update(self, sampled: np.ndarray | slice, X) -> None:
         """Minimise the surrogate over the sampled features of each atom in turn."""
         atoms = np.ascontiguousarray(self._atoms[sampled].T)
-        before = atoms.copy() if len(sampled) < len(self._atoms) else None
-        targets = np.ascontiguousarray(self._B[sampled].T)
+        before = atoms.copy()
+        targets = self._B[sampled]
         if self.codes == "sampled":
-            targets *= self._weight / self._weights[sampled]
+            targets = targets * (self._weight / self._weights[sampled])[:, None]
+        # B - A V, kept up to date for the atoms that are still to come.
+        residuals = np.ascontiguousarray((targets - self._atoms[sampled] @ self._A).T)
         rests = self._gram.diagonal() - np.einsum("jp,jp->j", atoms, atoms)
         used = self._A.diagonal() > UNUSED * self._A.diagonal().mean()
-        for atom in np.flatnonzero(used):
-            new = targets[atom] - self._A[atom] @ atoms
-            new /= self._A[atom, atom]
-            new += atoms[atom]
-            if self.positive_dict:
-                np.maximum(new, 0.0, out=new)
-            length, left = np.sqrt(new @ new), np.sqrt(max(1.0 - max(rests[atom], 0.0), 0.0))
-            if length > left:
-                new *= left / length
-            atoms[atom] = new
+        for begin in range(0, len(atoms), ATOMS_AT_A_TIME):
+            end = min(begin + ATOMS_AT_A_TIME, len(atoms))
+            for atom in begin + np.flatnonzero(used[begin:end]):
+                moved = atoms[begin:atom] - before[begin:atom]
+                new = residuals[atom] - self._A[atom, begin:atom] @ moved
+                new /= self._A[atom, atom]
+                new += atoms[atom]
+                if self.positive_dict:
+                    np.maximum(new, 0.0, out=new)
+                length, left = np.sqrt(new @ new), np.sqrt(max(1.0 - max(rests[atom], 0.0), 0.0))
+                if length > left:
+                    new *= left / length
+                atoms[atom] = new
+            moved = atoms[begin:end] - before[begin:end]
+            residuals[end:] -= self._A[end:, begin:end] @ moved
         self._atoms[sampled] = atoms.T
-        if before is None:
+        if self.reduction == 1:
             self._gram = atoms @ atoms.T
         elif self.n_steps_ % RENEWED_AFTER == RENEWED_AFTER - 1:
             self._gram = self._atoms.T @ self._atoms
