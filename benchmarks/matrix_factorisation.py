@@ -19,9 +19,9 @@ from workflow_lib.papers.varoquaux.subsampled_factorisation import SubsampledFac
 TITLE = "Matrix factorisation of a stream of rows"
 
 ATOMS = 30
-BATCH = 256
+BATCH = 512
 N_JUDGED = 2000
-MAX_PASSES = 10
+MAX_PASSES = 4
 GAIN = 5
 ALPHA = 0.1
 SAMPLES = 8
@@ -82,7 +82,7 @@ def objective(X, dictionary: np.ndarray, alpha: float, positive: bool) -> float:
     V = dictionary[lengths[:, 0] > 0] / lengths[lengths > 0][:, None]
     V = V if not alpha else V * np.minimum(lengths[lengths > 0], 1.0)[:, None]
     gram, products = V @ V.T, np.asarray(X @ V.T).T
-    codes = sparse_codes(gram, products, alpha, positive, tol=1e-6)
+    codes = sparse_codes(gram, products, alpha, positive, tol=1e-5)
     squares = X.multiply(X).sum() if sparse.issparse(X) else np.square(X).sum()
     fit = 0.5 * (squares - 2.0 * np.vdot(codes, products) + np.vdot(codes, gram @ codes))
     return float(fit + alpha * np.abs(codes).sum()) / X.shape[0]

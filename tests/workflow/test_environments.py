@@ -22,7 +22,7 @@ PACKAGE_OF_MODULE = {
 OLDEST_PYTHON = "3.11"
 
 # Large, and needed by one kind of features only, whose weights the user supplies as well.
-NOT_INSTALLED = {"skrub", "torch"}
+NOT_INSTALLED = {"gensim", "pywt", "skrub", "torch"}
 
 # Written in two parts, so that this file does not contain them.
 REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "ana" + "conda.org", "ana" + "conda.com"]
@@ -89,12 +89,14 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = [
         project["project"]["dependencies"],
-        # Peers of the benchmarks, the network and topics of names; no usual job needs them.
+        # Peers of the benchmarks, the network, topics of names, wavelets and word vectors; no usual
+        # job needs them.
         *(
             packages
             for extra, packages in project["project"]["optional-dependencies"].items()
             if extra
             not in ("benchmarks", "boosting", "cloud", "deep", "encoders", "pretrained", "shap")
+            and extra not in ("wavelets", "word2vec")
         ),
         *project["dependency-groups"].values(),
         project["build-system"]["requires"],

@@ -16,6 +16,8 @@ EXTRAS = {
     "openpyxl": "excel",
     "pillow": "images",
     "pyarrow": "parquet",
+    "PyWavelets": "wavelets",
+    "gensim": "word2vec",
     "tabicl": "pretrained",
     "tabpfn": "pretrained",
     "tslearn": "series",

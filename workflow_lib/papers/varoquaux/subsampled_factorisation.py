@@ -57,9 +57,6 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
     Samples are the parts of a random order of the features, one after the other, so that each
     feature is updated once in r steps.
 
-    It begins with the leading singular vectors of the first block, or with random rows of it where
-    atoms may not be negative.
-
     With ``codes="sampled"``, for dense rows, steps 1 and 2 use the sampled features alone, too,
     with V_P V_P' and V_P x_P multiplied by r (Mensch et al. 2016): a step then reads p / r numbers
     of a row. B has a sum of weights for each feature.
@@ -76,7 +73,10 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         r, the number of samples into which the features are divided.
     codes : {"all", "sampled"}, default="all"
         The features from which codes are computed.
-    decay : float, default=0.9
+    init : {"rows", "singular"}, default="rows"
+        The first atoms: random rows of the first block, or its leading singular vectors, which
+        suit rows that have few features in common, such as texts.
+    decay : float, default=0.8
         Exponent e: a batch of b rows has the share (b / n)^e of the sums, where n rows were seen.
         With 1 every row counts equally, also the codes of the first, poor dictionaries.
     batch_size : int, default=256
@@ -114,7 +114,8 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         positive_dict: bool = False,
         reduction: int = 1,
         codes: str = "all",
-        decay: float = 0.9,
+        init: str = "rows",
+        decay: float = 0.8,
         batch_size: int = 256,
         max_iter: int = 1,
         tol: float = 1e-2,
@@ -122,7 +123,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
     ) -> None:
         self.n_components, self.alpha = n_components, alpha
         self.positive_code, self.positive_dict = positive_code, positive_dict
-        self.reduction, self.codes, self.decay = reduction, codes, decay
+        self.reduction, self.codes, self.init, self.decay = reduction, codes, init, decay
         self.batch_size, self.max_iter, self.tol = batch_size, max_iter, tol
         self.random_state = random_state
 
@@ -197,9 +198,11 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
             raise ValueError(f"n_components={k} atoms need as many rows at first; found {n_rows}.")
         self.n_steps_, self.n_rows_ = 0, 0
         atoms = self._first_rows(X, k).T
-        if not self.positive_dict:
+        if self.init == "singular":
             directions = randomized_svd(X, min(k, n_features), random_state=self.random_state)[2]
             atoms[:, : len(directions)] = directions.T
+        if self.positive_dict:
+            atoms = np.abs(atoms)
         self._atoms = atoms / np.linalg.norm(atoms, axis=0)
         self._gram = self._atoms.T @ self._atoms
         self._weight, self._weights = 0.0, np.zeros(n_features)
