@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
@@ -44,6 +45,8 @@ class FactoredClassifier(ClassifierMixin, BaseEstimator):
     classes_ : array (K,)
     first_, second_, intercept_ : arrays (q, d), (d, K), (K,)
         W_1, W_2 and b.
+    n_iter_ : int
+        Passes over the rows.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class FactoredClassifier(ClassifierMixin, BaseEstimator):
         Raises ValueError for a single class, or a probability out of range.
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("A factored model needs at least two classes; found one class.")
@@ -116,21 +120,19 @@ class FactoredClassifier(ClassifierMixin, BaseEstimator):
                     if 2 * step > n_steps:
                         mean[place] += (weights[place] - mean[place]) / (step - n_steps // 2)
         self.first_, self.second_, self.intercept_ = mean
+        self.n_iter_ = n_passes
         return self
-
-    def decision_function(self, X) -> np.ndarray:
-        """Return the logarithms of the probabilities of the classes, up to a constant, (n, K)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.first_ @ self.second_ + self.intercept_
 
     def predict_proba(self, X) -> np.ndarray:
         """Return the probabilities of the classes (n, K)."""
-        return softmax(self.decision_function(X), axis=1)
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return softmax(X @ self.first_ @ self.second_ + self.intercept_, axis=1)
 
     def predict(self, X) -> np.ndarray:
         """Return the most probable class of each row (n,)."""
-        return self.classes_[self.decision_function(X).argmax(axis=1)]
+        found = self.predict_proba(X)
+        return self.classes_[found.argmax(axis=1)]
 
 
 def loss_and_gradients(

@@ -94,6 +94,8 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         The dictionary V.
     n_steps_, n_rows_ : int
         Steps, and rows, so far.
+    n_iter_ : int
+        Passes of `fit`.
 
     Examples
     --------
@@ -144,6 +146,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         for _ in range(self.max_iter):
             for block in _blocks(X):
                 self.partial_fit(block)
+        self.n_iter_ = self.max_iter
         return self
 
     def partial_fit(self, X, y=None) -> SubsampledFactorisation:

@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 
@@ -46,6 +47,8 @@ class TripletClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     components_ : array (m, q)
         The map L.
     classes_ : array (K,)
+    n_iter_ : int
+        Iterations of the minimisation.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class TripletClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         Raises ValueError for a metric that there is not.
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         n_components = min(self.n_components, X.shape[1], max(len(X) - 1, 1))
         if self.metric not in ("triplets", "neighbourhood", "given"):
@@ -84,7 +88,7 @@ class TripletClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"metric={self.metric!r}; expected 'triplets', 'neighbourhood' or 'given'."
             )
         triplets = drawn_triplets(labels, self.n_triplets, self.random_state)
-        self.components_ = np.eye(X.shape[1])
+        self.components_, self.n_iter_ = np.eye(X.shape[1]), 1
         if self.metric != "given" and len(triplets):
             start = PCA(n_components, random_state=self.random_state).fit(X).components_
             near, far = (X[triplets[:, 0]] - X[triplets[:, place]] for place in (1, 2))
@@ -104,7 +108,9 @@ class TripletClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         model = NeighborhoodComponentsAnalysis(
             len(start), init=start, max_iter=self.max_iter, random_state=self.random_state
         )
-        return model.fit(X, labels).components_
+        components = model.fit(X, labels).components_
+        self.n_iter_ = max(model.n_iter_, 1)
+        return components
 
     def _by_triplets(self, start, near, far):
         def loss(flat):
@@ -113,6 +119,7 @@ class TripletClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         options = {"maxiter": self.max_iter}
         found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        self.n_iter_ = max(found.nit, 1)
         return found.x.reshape(start.shape)
 
     def transform(self, X) -> np.ndarray:
@@ -123,11 +130,13 @@ class TripletClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def predict_proba(self, X) -> np.ndarray:
         """Return the weighted shares (n, K) of the classes among the nearest rows."""
-        return self._neighbours.predict_proba(self.transform(X))
+        X = self.transform(X)
+        return self._neighbours.predict_proba(X)
 
     def predict(self, X) -> np.ndarray:
         """Return the class of most of the nearest rows, (n,)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        found = self.predict_proba(X)
+        return self.classes_[found.argmax(axis=1)]
 
 
 def drawn_triplets(labels: np.ndarray, n_each: int, seed: int) -> np.ndarray:
