@@ -36,7 +36,7 @@ def measurements(quick: bool) -> list[Measurement]:
     return [
         *each("non_negative", n=[n], p=[n // 5], passes=passes),
         *each("dictionary", n=[n // 5], p=[n // 50], passes=[1]),
-        *each("subsampled", n=[n // 10], p=[n // 5], codes=["all", "sampled"]),
+        *each("subsampled", n=[n // 10], p=[n // 5]),
     ]
 
 
@@ -184,14 +184,13 @@ def dictionary(n: int, p: int, passes: int) -> list[dict[str, str]]:
     )
 
 
-def subsampled(n: int, p: int, codes: str) -> list[dict[str, str]]:
+def subsampled(n: int, p: int) -> list[dict[str, str]]:
     """Time an update of a sample of the features, and of all of them."""
     settings = {"alpha": ALPHA, "batch_size": ATOMS}
-    own = {"reduction": SAMPLES, "codes": codes}
     return beside(
-        f"1 / {SAMPLES} of the features in a step, codes from {codes}",
+        f"1 / {SAMPLES} of the features in a step",
         smooth_rows(n + N_JUDGED, p),
-        lambda: SubsampledFactorisation(ATOMS, **settings, **own),
+        lambda: SubsampledFactorisation(ATOMS, reduction=SAMPLES, **settings),
         "all features in a step",
         lambda X: SubsampledFactorisation(ATOMS, **settings).fit(X).components_,
         ALPHA,

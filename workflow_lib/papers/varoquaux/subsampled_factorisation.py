@@ -57,9 +57,9 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
     Samples are the parts of a random order of the features, one after the other, so that each
     feature is updated once in r steps.
 
-    With ``codes="sampled"``, for dense rows, steps 1 and 2 use the sampled features alone, too,
-    with V_P V_P' and V_P x_P multiplied by r (Mensch et al. 2016): a step then reads p / r numbers
-    of a row. B has a sum of weights for each feature.
+    Codes are of all features: those of a sample alone (Mensch et al. 2016), which a step then need
+    not read, did not reach the objective of online dictionary learning in the benchmark
+    `benchmarks.matrix_factorisation`.
 
     Parameters
     ----------
@@ -71,8 +71,6 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         Whether codes, or atoms, are not negative.
     reduction : int, default=1
         r, the number of samples into which the features are divided.
-    codes : {"all", "sampled"}, default="all"
-        The features from which codes are computed.
     init : {"rows", "singular"}, default="rows"
         The first atoms: random rows of the first block, or its leading singular vectors, which
         suit rows that have few features in common, such as texts.
@@ -115,7 +113,6 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         positive_code: bool = False,
         positive_dict: bool = False,
         reduction: int = 1,
-        codes: str = "all",
         init: str = "rows",
         decay: float = 0.8,
         batch_size: int = 256,
@@ -125,7 +122,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
     ) -> None:
         self.n_components, self.alpha = n_components, alpha
         self.positive_code, self.positive_dict = positive_code, positive_dict
-        self.reduction, self.codes, self.init, self.decay = reduction, codes, init, decay
+        self.reduction, self.init, self.decay = reduction, init, decay
         self.batch_size, self.max_iter, self.tol = batch_size, max_iter, tol
         self.random_state = random_state
 
@@ -191,10 +188,9 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
 
     def _begin(self, X) -> None:
         n_rows, n_features = X.shape
-        if not 1 <= self.reduction <= n_features or self.codes not in ("all", "sampled"):
+        if not 1 <= self.reduction <= n_features:
             raise ValueError(
-                f"reduction={self.reduction}, codes={self.codes!r}; expected a number from 1 "
-                f"to the {n_features} features, and 'all' or 'sampled'."
+                f"reduction={self.reduction}; expected 1 to the {n_features} features."
             )
         k = self.n_components
         if k > n_rows:
@@ -208,7 +204,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
             atoms = np.abs(atoms)
         self._atoms = atoms / np.linalg.norm(atoms, axis=0)
         self._gram = self._atoms.T @ self._atoms
-        self._weight, self._weights = 0.0, np.zeros(n_features)
+        self._weight = 0.0
         self._A, self._B = np.zeros((k, k)), np.zeros((n_features, k))
 
     def _first_rows(self, X, k: int) -> np.ndarray:
@@ -223,7 +219,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
 
     def _step(self, X) -> None:
         """Learn from a batch (b, p)."""
-        n_features, k = self._atoms.shape
+        n_features = len(self._atoms)
         part, position = divmod(self.n_steps_, self.reduction)
         if not position or not hasattr(self, "_order"):
             self._order = self._drawn(2, part).permutation(n_features)
@@ -236,25 +232,15 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         added = (self._weight * share / (1.0 - share) if share < 1.0 else 1.0) / X.shape[0]
         added = added if self._weight else 1.0 / X.shape[0]
 
-        if self.codes == "all":
-            codes = self._codes(self._gram, np.asarray(X @ self._atoms).T, self.tol)
-            columns, values = (slice(None), X) if not sparse.issparse(X) else _columns(X)
-            self._B[columns] += added * (values.T @ codes.T)
-            self._weights += added * X.shape[0]
-        else:
-            atoms, values = self._atoms[sampled], _dense(X[:, sampled])
-            scale = n_features / len(atoms)
-            gram = scale * (atoms.T @ atoms)
-            gram[np.diag_indices(k)] += 1e-10 * gram.diagonal().max() + np.finfo(float).tiny
-            codes = self._codes(gram, scale * (values @ atoms).T, self.tol)
-            self._B[sampled] += added * (values.T @ codes.T)
-            self._weights[sampled] += added * X.shape[0]
+        codes = self._codes(self._gram, np.asarray(X @ self._atoms).T, self.tol)
+        columns, values = _columns(X) if sparse.issparse(X) else (slice(None), X)
+        self._B[columns] += added * (values.T @ codes.T)
         self._A += added * (codes @ codes.T)
         self._weight += added * X.shape[0]
         self._update(sampled, X)
         self.n_steps_ += 1
         if self._weight > LARGEST_WEIGHT:
-            for sums in (self._A, self._B, self._weights):
+            for sums in (self._A, self._B):
                 sums /= self._weight
             self._weight = 1.0
 
@@ -262,11 +248,8 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         """Minimise the surrogate over the sampled features of each atom in turn."""
         atoms = np.ascontiguousarray(self._atoms[sampled].T)
         before = atoms.copy()
-        targets = self._B[sampled]
-        if self.codes == "sampled":
-            targets = targets * (self._weight / self._weights[sampled])[:, None]
         # B - A V, kept up to date for the atoms that are still to come.
-        residuals = np.ascontiguousarray((targets - self._atoms[sampled] @ self._A).T)
+        residuals = np.ascontiguousarray((self._B[sampled] - self._atoms[sampled] @ self._A).T)
         rests = self._gram.diagonal() - np.einsum("jp,jp->j", atoms, atoms)
         used = self._A.diagonal() > UNUSED * self._A.diagonal().mean()
         for begin in range(0, len(atoms), ATOMS_AT_A_TIME):
