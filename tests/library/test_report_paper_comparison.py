@@ -2,7 +2,6 @@
 
 import math
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -106,6 +105,11 @@ def rows_of(section):
 def listed_of(section):
     """Return the same of the second table, by the name of the item."""
     return dict(rows_in(section.html, f"{section.anchor}-contents"))
+
+
+def without_minutes(text):
+    """Return a text without the measured minutes of commands."""
+    return re.sub(r" \(\d+ CPU min\)", "", text)
 
 
 def rows_in(html, anchor):
@@ -403,7 +407,6 @@ def test_differences_of_accuracies_are_in_points(contents):
 def test_what_was_not_run_names_its_commands(contents):
     found = listed_of(paper_comparison_section(contents, [], {}, paper_runs(CONFIG)))
     assert re.search(r"snakemake --cores 2 \(\d+ CPU min\)", found["Table 1"][-1])
-    without_minutes = partial(re.sub, r" \(\d+ CPU min\)", "")
     others = {name: [state, without_minutes(text)] for name, (state, text) in found.items()}
     assert others["Table 5"][-1] == ("By its recipe: snakemake --cores 2 --config study=series.")
     assert others["Table 1"][-1] == "By its recipe: snakemake --cores 2."

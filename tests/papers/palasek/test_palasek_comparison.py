@@ -3,7 +3,15 @@
 import pytest
 from report_samples import METHODS, base_accuracy, table_cells, write_accuracies
 from test_paper_runs import tables_of_studies
-from test_report_paper_comparison import CONFIG, OTHER, contents_of, others_of, settings_of, text_of
+from test_report_paper_comparison import (
+    CONFIG,
+    OTHER,
+    contents_of,
+    listed_of,
+    settings_of,
+    text_of,
+    without_minutes,
+)
 
 from workflow_lib.page.paper_comparison import paper_comparison_section
 from workflow_lib.report.published_tables import published_layouts
@@ -24,7 +32,7 @@ def test_another_paper_has_its_own_section_and_commands():
     assert "Of Palasek and Patras (2017) this project follows 6 tables and 7 figures." in text_of(
         section
     )
-    commands = {name: texts[-1] for name, texts in others_of(section).items()}
+    commands = {name: without_minutes(texts[-1]) for name, texts in listed_of(section).items()}
     line = "snakemake --cores 2 --config study=bags-paper."
     absent = "No study runs it on the paper's data."
     by_feature = line.replace("bags-paper", "bags-features")
