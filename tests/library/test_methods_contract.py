@@ -105,6 +105,7 @@ OF_ONE["box_machine"] = {"cells": 6}
 OF_ONE["box_support"] = {"cells": 6}
 OF_ONE["box_ranking"] = {"cells": 6, "candidates": 40}
 OF_ONE["box_kernel_support"] = {"cells": 6}
+OF_ONE["box_proposals"] = {"cells": 6, "candidates": 40}
 """Settings of some regressors that differ."""
 
 
