@@ -37,28 +37,30 @@ def test_codes_minimise_the_penalised_error(positive):
     np.testing.assert_array_equal((found == 0.0), (np.abs(expected) < 1e-10))
 
 
-def test_without_subsampling_it_is_online_dictionary_learning_step_by_step():
+@pytest.mark.parametrize("reduction", [1, 3])
+def test_it_is_online_dictionary_learning_step_by_step(reduction, monkeypatch):
+    monkeypatch.setattr(subsampled_factorisation, "ATOMS_AT_A_TIME", 3)
     X, alpha, b = rows(), 0.2, 20
-    model = SubsampledFactorisation(K, alpha, decay=1.0, batch_size=b, tol=1e-13)
-    model.partial_fit(X[:b])
-    V, A, B = None, np.zeros((K, K)), np.zeros((K, 12))
-    for begin in range(0, 300, b):
-        batch = X[begin : begin + b]
-        if begin == 0:
-            V = SubsampledFactorisation(K, alpha)
-            V._begin(batch)
-            V = V.components_.copy()
-        else:
-            model.partial_fit(batch)
-        # Mairal et al. (2010), algorithms 1 and 2, row by row.
-        for row in batch:
-            lasso = Lasso(alpha / 12, fit_intercept=False, tol=1e-15, max_iter=100000)
+    settings = {"decay": 1.0, "batch_size": b, "tol": 1e-13, "reduction": reduction}
+    model = SubsampledFactorisation(K, alpha, **settings)
+    begun = SubsampledFactorisation(K, alpha)
+    begun._begin(X[:b])
+    V, A, B = begun.components_.copy(), np.zeros((K, K)), np.zeros((K, 12))
+    lasso = Lasso(alpha / 12, fit_intercept=False, tol=1e-15, max_iter=100000)
+    for step, begin in enumerate(range(0, 300, b)):
+        model.partial_fit(X[begin : begin + b])
+        # Mairal et al. (2010), algorithms 1 and 2, row by row; on a sample of the features.
+        for row in X[begin : begin + b]:
             u = lasso.fit(V.T, row).coef_
             A += np.outer(u, u)
             B += np.outer(u, row)
+        part, place = divmod(step, reduction)
+        order = np.random.default_rng([0, 2, part]).permutation(12)
+        P = order[place::reduction] if reduction > 1 else np.arange(12)
         for j in range(K):
-            u = V[j] + (B[j] - A[j] @ V) / A[j, j]
-            V[j] = u / max(1.0, np.linalg.norm(u))
+            u = V[j, P] + (B[j, P] - A[j] @ V[:, P]) / A[j, j]
+            left = np.sqrt(1.0 - np.square(np.delete(V[j], P)).sum())
+            V[j, P] = u / max(1.0, np.linalg.norm(u) / left)
         np.testing.assert_allclose(model.components_, V, atol=1e-7)
 
 
