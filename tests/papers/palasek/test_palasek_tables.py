@@ -8,6 +8,7 @@ import pytest
 
 from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.run.named_settings import SettingsFolder
 
 ROOT = Path(__file__).parents[3]
 TABLES = ROOT / "config" / "papers" / "palasek" / "paper_tables"
@@ -22,6 +23,17 @@ def rows_of(name: str) -> list[dict[str, str]]:
 def test_the_table_of_trained_networks_says_that_features_were_trained():
     (layout,) = published_layouts([TABLES / "palasek-2.csv"], {}, None)
     assert any("fixed features" in note for note in layout.notes)
+
+
+def test_published_rows_of_classifiers_of_maps_name_ours():
+    methods = SettingsFolder(ROOT / "config" / "methods")
+    known = {name: {"label": methods.keys(name)["label"]} for name in methods.names}
+    (layout,) = published_layouts([TABLES / "palasek-1.csv"], known, "images of CIFAR-10")
+    found = {row.label: row.ours[0].text for block in layout.blocks for row in block.all_rows}
+    assert found["conv_3_3, SVM (here: maps, SVM)"] == "69.96"
+    assert found["conv_3_3 + conv layer, all (here: maps, convolution)"] == "81.99"
+    assert found["conv_3_3 + FC layer, all (here: maps, fully connected)"] == "82.33"
+    assert any("on fixed features" in note for note in layout.notes)
 
 
 @pytest.mark.skipif(not PALASEK.is_file(), reason="the paper is not at hand")
