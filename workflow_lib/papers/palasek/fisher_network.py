@@ -16,7 +16,7 @@ from workflow_lib.models.mixtures.mixture_gradient import Coordinates, softmax
 from workflow_lib.models.mixtures.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.papers.palasek import fisher_layer
 from workflow_lib.papers.palasek.momentum import MomentumSteps
-from workflow_lib.papers.palasek.row_layer import RowLayer
+from workflow_lib.papers.palasek.row_layer import RowLayer, check_layer
 
 UNLABELLED = -1
 
@@ -147,7 +147,7 @@ class FisherVectorNetwork(ParameterMixin):
         in_batches=BATCHES_WITHOUT,
         optimiser=("rmsprop", "momentum"),
         trained=("network", "classifier"),
-    )
+    ) | {"layer": check_layer}
     estimator_type = "classifier"
     input_tags: ClassVar = {"two_d_array": False}
 

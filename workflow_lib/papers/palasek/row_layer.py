@@ -73,6 +73,12 @@ class RowLayer(NamedTuple):
         return np.maximum(standard @ self.weights["filters"] + self.weights["thresholds"], 0.0)
 
 
+def check_layer(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is a layer or None."""
+    if value is not None and not isinstance(value, RowLayer):
+        raise ValueError(f"{name} must be a RowLayer or None; found {value!r}.")
+
+
 def first_layer(kind: str, rows: np.ndarray, shift: np.ndarray, directions: np.ndarray) -> RowLayer:
     """Return the layer that gives, but for their unit, the rows (x - shift) @ directions.
 
