@@ -180,7 +180,9 @@ def test_em_without_prior_goes_the_way_of_hmmlearn(emission, n_iterations):
 def test_the_engine_of_hmmlearn_finds_the_same_model(emission):
     sequences = sequences_of(emission, (20, 3, 1, 12, 20, 9))
     settings = {"emission": emission, "n_init": 2, "max_iter": 20}
-    models = [HiddenMarkovModel(3, random_state=seed, **settings) for seed in (0, 1)]
+    models = [
+        HiddenMarkovModel(3, random_state=seed, engine="batched", **settings) for seed in (0, 1)
+    ]
     others = [clone(model).set_params(engine="hmmlearn") for model in models]
     subsets = [np.arange(6), np.arange(1, 5)]
     for own, other in zip(
@@ -190,8 +192,19 @@ def test_the_engine_of_hmmlearn_finds_the_same_model(emission):
         np.testing.assert_allclose(own.transitions_, other.transitions_, atol=1e-7)
 
 
+@pytest.mark.parametrize(("n", "engine"), [(2, "hmmlearn"), (200, "batched")])
+def test_few_sequences_have_the_compiled_recursion_and_many_that_of_all_at_once(n, engine):
+    sequences = sequences_of("categorical", [40] * n)
+    own, other = (
+        HiddenMarkovModel(2, n_init=1, max_iter=5, engine=name).fit(sequences)
+        for name in ("auto", engine)
+    )
+    np.testing.assert_array_equal(own.transitions_, other.transitions_)
+
+
 def test_the_engine_of_hmmlearn_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "hmmlearn", None)
+    HiddenMarkovModel(2, max_iter=2).fit([[0, 1]])
     with pytest.raises(ImportError, match="needs the package hmmlearn"):
         HiddenMarkovModel(2, engine="hmmlearn").fit([[0, 1]])
 

@@ -22,7 +22,11 @@ from workflow_lib.papers.perina.hidden_markov.posterior import exact_posterior
 from workflow_lib.papers.perina.sequences import Sequences, arrange, blocks_by_length
 
 EMISSIONS = ("categorical", "gaussian")
-ENGINES = {"batched": recursion.expected_counts, "hmmlearn": hmmlearn.expected_counts}
+ENGINES = {
+    "auto": hmmlearn.faster_counts,
+    "batched": recursion.expected_counts,
+    "hmmlearn": hmmlearn.expected_counts,
+}
 
 # Objectives that differ by less, relative to their size, are equal but for rounding.
 EQUAL = 1e-10
@@ -78,10 +82,11 @@ class HiddenMarkovModel(ParameterMixin):
     tol : float, default=1e-6
         EM stops when an iteration raises the objective by less than this fraction of its absolute
         value.
-    engine : {"batched", "hmmlearn"}, default="batched"
+    engine : {"auto", "batched", "hmmlearn"}, default="auto"
         How `fit` expects the states. ``batched``: all sequences at once. ``hmmlearn``: the
         compiled recursion of that package, one sequence after the other: faster for fewer than
-        about 150 sequences of hundreds of steps.
+        about 100 sequences of hundreds of steps. ``auto``: the faster of both, by the numbers of
+        sequences, steps and states; results differ by rounding.
 
     Attributes
     ----------
@@ -123,7 +128,7 @@ class HiddenMarkovModel(ParameterMixin):
         random_state=0,
         max_iter: int = 200,
         tol: float = 1e-6,
-        engine: str = "batched",
+        engine: str = "auto",
     ) -> None:
         self.n_states = n_states
         self.emission = emission
