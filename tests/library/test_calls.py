@@ -330,5 +330,6 @@ def test_every_public_class_is_called_here():
         "UserError",
         "compare",
         "load_model",
+        "accuracy_interval",
         "open_columns",
     }

@@ -293,6 +293,7 @@ def test_every_public_class_is_checked():
         "UserError",
         "compare",
         "load_model",
+        "accuracy_interval",
         "open_columns",
     }
 
