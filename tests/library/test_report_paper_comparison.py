@@ -169,7 +169,7 @@ def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
         "without numbers, not drawn",
     }
     assert rows_of(section) == []
-    assert f"Of {PAPER} this project follows 20 tables and 3 figures." in text_of(section)
+    assert f"Of {PAPER} this project lists 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
     assert "No number of this run can be compared with a published one." in text_of(section)
 

@@ -29,7 +29,7 @@ def test_another_paper_has_its_own_section_and_commands():
         "palasek-and-patras-2017",
         "Comparison with Palasek and Patras (2017)",
     )
-    assert "Of Palasek and Patras (2017) this project follows 6 tables and 7 figures." in text_of(
+    assert "Of Palasek and Patras (2017) this project lists 6 tables and 7 figures." in text_of(
         section
     )
     commands = {name: without_minutes(texts[-1]) for name, texts in listed_of(section).items()}
