@@ -163,6 +163,8 @@ class HiddenMarkovProducts(ProductFeatures):
                 random_state=self.random_state,
                 max_iter=MAX_ITER,
                 tol=TOL,
+                # The engine of one sequence must not depend on how many are fitted with it.
+                engine="batched",
             )
             for _ in missing
         ]

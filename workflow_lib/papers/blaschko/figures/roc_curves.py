@@ -120,11 +120,9 @@ def roc(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """
     if truth.all() or not truth.any():
         return np.full(len(GRID), np.nan)
-    order = np.argsort(-scores, kind="stable")
-    is_last = np.append(np.diff(scores[order]) != 0, True)
-    found, wrong = (
-        np.append(0.0, each[order].cumsum()[is_last] / each.sum()) for each in (truth, ~truth)
-    )
+    from sklearn.metrics import roc_curve
+
+    wrong, found, _ = roc_curve(truth, scores, drop_intermediate=False)
     # Of several shares with the same false positives interpolation takes the last, the largest.
     return np.interp(GRID, wrong, found)
 
