@@ -41,6 +41,14 @@ def test_texts_without_repeated_words_are_refused():
         skip_gram.skip_gram_vectors(["each word once"])
 
 
+def test_a_command_ends_in_one_message(tmp_path, capsys):
+    missing, latin = tmp_path / "missing.txt", tmp_path / "latin.txt"
+    latin.write_bytes("grün".encode("latin-1"))
+    for path in (missing, latin):
+        assert skip_gram.main([str(path), "--output", str(tmp_path / "vectors.json")]) == 1
+        assert capsys.readouterr().err.startswith(f"error: {path}: it cannot be read")
+
+
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim", None)
     monkeypatch.setitem(sys.modules, "gensim.models", None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.optional_packages import not_installed
+from workflow_lib.core.whole_files import write_text
 from workflow_lib.inputs.word_vectors import DIMENSION, WordVectors
 from workflow_lib.items.word_counts import words_of
 
@@ -85,8 +87,8 @@ def skip_gram_vectors(
     return WordVectors(rows, np.asarray(found.vectors, dtype=np.float64))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Learn vectors from files of texts, and write them as JSON."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Learn vectors from files of texts, and write them as JSON; return 1 after a fault."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("texts", nargs="+", type=Path, help="files in UTF-8, a sentence a line")
     parser.add_argument("--output", type=Path, required=True, help="the file of vectors, .json")
@@ -94,11 +96,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    lines = [line for path in options.texts for line in path.read_text("utf-8").splitlines()]
-    found = skip_gram_vectors(lines, options.dimension, epochs=options.epochs, seed=options.seed)
-    tree = {"words": list(found.words), "vectors": found.vectors.round(6).tolist()}
-    options.output.write_text(json.dumps(tree, ensure_ascii=False), encoding="utf-8")
+    try:
+        lines = [line for path in options.texts for line in lines_of(path)]
+        found = skip_gram_vectors(
+            lines, options.dimension, epochs=options.epochs, seed=options.seed
+        )
+        tree = {"words": list(found.words), "vectors": found.vectors.round(6).tolist()}
+        write_text(options.output, json.dumps(tree, ensure_ascii=False))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a text; raise UserError if it cannot be read as UTF-8."""
+    try:
+        return path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            location=str(path),
+            found=f"it cannot be read ({error})",
+            expected="a text in UTF-8, a sentence a line",
+            remedy="name another file, or store it as UTF-8",
+        ) from error
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
