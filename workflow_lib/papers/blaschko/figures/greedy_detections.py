@@ -35,7 +35,7 @@ CAPTION = (
     "boxes, in units of the best score; middle: the same, and an equal weight for the area that is "
     "covered more than once, in units of the area of the best box; right: boxes are ruled out from "
     "an overlap on. Where a penalty can exceed a score, finite ones have no guarantee, which is "
-    "drawn at 0. Dots: 1 - 1/e."
+    "drawn at 0."
 )
 READS = {
     "dataset": "results/datasets/{dataset}.h5",
@@ -110,7 +110,7 @@ def draw(
                 axis.set_xticks(WEIGHTS, [f"{value:g}" for value in WEIGHTS])
                 axis.minorticks_off()
         axes[0].set(ylabel="share of the best energy", ylim=(-0.03, 1.03))
-        figure.legend(handles=axes[0].lines[:3], loc="outside lower left", ncols=3)
+        figure.legend(handles=axes[0].lines, loc="outside lower left", ncols=4)
         write_title(figure, f"{title}\n{what}")
     return figure
 
@@ -121,7 +121,7 @@ def _draw_panel(axis, values: Sequence[float], energies: Sequence[Sequence]) -> 
     axis.plot(values, ratios.mean(axis=1), "o-", color=BASE_COLOR, label="greedy, mean")
     axis.plot(values, ratios.min(axis=1), "v:", color=BASE_COLOR, label="greedy, least")
     axis.plot(values, least.mean(axis=1), "s--", color=ACCENT_COLOR, label="guaranteed, mean")
-    axis.axhline(1.0 - 1.0 / np.e, color="0.5", linewidth=0.8, linestyle=":", zorder=0)
+    axis.axhline(1.0 - 1.0 / np.e, color="0.5", linewidth=0.8, zorder=0, label="1 \u2212 1/e")
 
 
 def _candidates(item: Mapping, image) -> tuple[np.ndarray, np.ndarray]:
