@@ -116,6 +116,7 @@ def trace(folder: Path, arguments: list[str], workflow: Path) -> list[dict]:
         "PYTHONPATH": os.pathsep.join((str(folder), str(workflow))),
         "WALK_FOLDER": str(records),
         "WALK_LIBRARY": str(workflow / "workflow_lib"),
+        "OFER_OWN_PROCESSES": "1",  # A copy of a process would end without writing its record.
     }
     subprocess.run([sys.executable, *arguments], cwd=workflow, env=environment, check=True)
     return [json.loads(path.read_text()) for path in sorted(records.glob("*.json"))]
