@@ -125,6 +125,7 @@ def test_every_page_is_in_a_table_of_contents_once():
 @needs_paper("blaschko")
 @needs_paper("palasek")
 @needs_paper("perina")
+@needs_paper("varoquaux")
 def test_the_gallery_has_a_small_picture_of_every_kind():
     pictures = {path.stem: path.stat().st_size for path in (DOCS / "gallery").glob("*.png")}
     named = {line.partition(": ")[0] for line in page("gallery.md").splitlines()}
