@@ -54,7 +54,7 @@ if not IS_MODULE:
     import terminal
 
     terminal.install(workflow)
-    job_processes.install()
+    job_processes.install(workflow)
     if workflow.is_main_process:
         refuse_low_memory_limit()
         # The list needs neither a configuration without faults nor a number of cores.

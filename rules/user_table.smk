@@ -139,7 +139,7 @@ rule importance:
         "logs/importance/{experiment}.log",
     benchmark:
         "results/timings/jobs/importance/{experiment}.tsv"
-    threads: 1
+    threads: 2
     resources:
         mem_mb=memory_for("importance"),
         runtime=minutes_for("importance"),

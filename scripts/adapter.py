@@ -50,7 +50,7 @@ if os.path.isdir(os.path.join(PROJECT, "workflow_lib")):
 
 
 @contextlib.contextmanager
-def job(snakemake) -> Iterator[None]:
+def job(snakemake, n_threads: int | None = None) -> Iterator[None]:
     """Run the body of a script: its output goes to the log of the rule, its errors are readable.
 
     Before it, every input that another job made is compared with its digest; after it, digests of
@@ -64,11 +64,14 @@ def job(snakemake) -> Iterator[None]:
     Parameters
     ----------
     snakemake : snakemake.iocontainers.Snakemake
-        The object that Snakemake gives to a script. Its `threads` bound the threads of the
-        linear algebra where the environment does not bound them yet, so numpy must not be
-        imported before.
+        The object that Snakemake gives to a script.
+    n_threads : int or None, default=None
+        Threads of the linear algebra; of None those of the environment, or the `threads` of the
+        rule. They are bounded before numpy is imported.
     """
     for variable in THREAD_VARIABLES:
+        if n_threads:
+            os.environ[variable] = str(n_threads)
         os.environ.setdefault(variable, str(snakemake.threads))
     log = str(snakemake.log[0]) if snakemake.log else None
     if log:

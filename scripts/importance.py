@@ -2,7 +2,7 @@
 
 from adapter import job
 
-with job(snakemake):
+with job(snakemake, n_threads=1):
     from workflow_lib.table import importance_stage
 
     importance_stage.run(
@@ -12,5 +12,7 @@ with job(snakemake):
         features=list(snakemake.input.features),
         output=snakemake.output.artifact,
         table=snakemake.output.table,
+        n_jobs=snakemake.threads,
+        in_copies=True,
         **snakemake.params.settings,
     )

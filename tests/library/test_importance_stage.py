@@ -11,6 +11,7 @@ import pytest
 from workflow_lib import UserError, compare, load_model
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.protocol.importance_table import COLUMNS, importance_frame
+from workflow_lib.table import importance_stage
 from workflow_lib.table.command_line import main
 
 N = 60
@@ -170,3 +171,20 @@ def test_one_input_column_has_no_importance(tmp_path):
 def test_a_model_without_importance_says_so():
     with pytest.raises(UserError, match="was not measured"):
         importance_frame({"reason": "it was not measured when the model was made"}, "model.h5")
+
+
+def test_copies_of_the_process_measure_the_same(monkeypatch, tmp_path):
+    run, bytes_of = importance_stage.run, {}
+
+    def run_twice(output, table, n_jobs, **settings):
+        for in_copies in (False, True):
+            path = tmp_path / f"{in_copies}.h5"
+            run(output=path, table=table, n_jobs=2, in_copies=in_copies, **settings)
+            bytes_of[in_copies] = path.read_bytes()
+        run(output=output, table=table, n_jobs=n_jobs, **settings)
+
+    monkeypatch.setattr(importance_stage, "run", run_twice)
+    # One split is measured by this process, and two by its copy.
+    monkeypatch.setattr(importance_stage, "MAX_SPLITS_OF_EFFECTS", 1)
+    compare(table_of_numbers(), "y", methods=["ridge", "m-mean"], splits=3, n_jobs=1)
+    assert bytes_of[False] == bytes_of[True]

@@ -14,7 +14,7 @@ import sys
 sys.path.insert(0, "scripts")
 import job_processes
 
-job_processes.install()
+job_processes.install(workflow)
 
 
 rule all:
@@ -52,6 +52,7 @@ if snakemake.rule == os.environ.get("KILLED"):
 facts = {
     "parent": os.getppid(),
     "has_imported": "workflow_lib.core.seeds" in known,
+    "has_libraries": "pandas" in known,
     "script": os.path.basename(sys.argv[0]),
     "library": seeds.__file__,
     "threads": os.environ["OMP_NUM_THREADS"],
@@ -69,13 +70,13 @@ def project(tmp_path):
     return tmp_path
 
 
-def ended(project, threads=1, **variables):
+def ended(project, *targets, threads=1, **variables):
     """Run a, b, c and d, which has so many threads, one after the other; return how that ended."""
     rules = [("a", [], 1), ("b", ["a.json"], 1), ("c", ["b.json"], 1), ("d", ["c.json"], threads)]
     text = [RULE.format(name=name, inputs=inputs, threads=n) for name, inputs, n in rules]
     (project / "Snakefile").write_text(HEAD + "".join(text))
     return subprocess.run(
-        [*SNAKEMAKE, "--cores", "2"],
+        [*SNAKEMAKE, "--cores", "2", *targets],
         cwd=project,
         env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
         capture_output=True,
@@ -99,6 +100,15 @@ def test_jobs_are_copies_of_one_process_that_has_their_imports(project):
     assert (project / "b.tsv").read_text().startswith("s\t")
     # Its other end is closed, so that it does not outlive the run.
     assert not os.path.exists(f"/proc/{first['parent']}")
+
+
+def test_the_libraries_are_imported_while_the_jobs_of_a_whole_run_are_planned(project):
+    assert ended(project).returncode == 0
+    assert [each["has_libraries"] for each in facts(project)] == [False, True, True, True]
+    for name in "abcd":
+        (project / f"{name}.json").unlink()
+    assert ended(project, "d.json").returncode == 0
+    assert not any(each["has_libraries"] for each in facts(project))
 
 
 def test_the_library_is_that_of_the_project_and_not_an_installed_one(project):

@@ -73,7 +73,7 @@ STAGES: dict[str, Stage] = {
     "queue_costs": Stage(minutes=10),
     "equivalence_checks": Stage(minutes=2, grams=8),
     "calibration": Stage(minutes=10, grams=14, cubic_minutes=0.2),
-    "importance": Stage(minutes=20, grams=14, cubic_minutes=0.4),
+    "importance": Stage(minutes=20, grams=14, cubic_minutes=0.4, more_mb=300),
     "saved_model": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "report": Stage(minutes=2),
     # Sums over many rows: each is a matrix of all landmarks, for each of six folds.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -58,6 +60,7 @@ def run(
     seed: int,
     trusted: Sequence[str] = (),
     n_jobs: int = 1,
+    in_copies: bool = False,
 ) -> None:
     """Write the "importance" artifact of the winner, and the same as CSV.
 
@@ -87,10 +90,11 @@ def run(
     trusted : sequence of str, default=()
         As for `workflow_lib.table.saved_model_stage.run`.
     n_jobs : int, default=1
-        Threads; each handles one split at a time, with the same result.
+        Splits that are handled at a time, with the same result.
+    in_copies : bool, default=False
+        Whether by copies of this process, which must have one thread then, and not by threads,
+        which wait for each other. Without effect where a process cannot be copied.
     """
-    from sklearn.utils.parallel import Parallel, delayed
-
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     name = answered["winner"]
     used = [path for paths in zip(splits, features) for path in paths]
@@ -105,18 +109,13 @@ def run(
         labelled, n_train, n_test = first.labelled_rows(), first.source.size, len(first.test)
         grouping = correlated_groups(column_groups(first.model.positions), labelled)
         n_repeats, n_rows = planned(len(grouping.groups), n_test)
-
-        def measure(number: int) -> tuple[_Split | None, str, tuple]:
-            split, why_not = (first, "") if not number else open_split(sources[number]())
-            of_split = derive_seed(seed, "split", number)
-            if split is None:
-                return None, why_not, ()
-            errors = _measured(split, grouping.groups, n_repeats, n_rows, of_split)
-            return split if number < MAX_SPLITS_OF_EFFECTS else None, "", errors
-
-        # Tree building and linear algebra let other threads run.
-        found = Parallel(n_jobs, prefer="threads")(map(delayed(measure), range(len(sources))))
-        kept, reasons, measured = zip(*found)
+        plan = {"groups": grouping.groups, "n_repeats": n_repeats, "n_rows": n_rows}
+        measures = [
+            partial(_measure, open_split, source, seed=derive_seed(seed, "split", number), **plan)
+            for number, source in enumerate(sources)
+        ]
+        measures[0] = partial(measures[0], opened=first)
+        kept, reasons, measured = zip(*_all_of(measures, n_jobs, in_copies))
         reason = next(filter(None, reasons), "")
         used += [each[name][kind] for each in methods for kind in ("regression", "predictions")]
     if reason:
@@ -192,6 +191,35 @@ def _split_of(
     if not difference <= MAX_DIFFERENCE:
         return None, f"{name}, made again, predicts other outputs (difference {difference:.1g})"
     return _Split(model, source, n_weak), ""
+
+
+def _measure(
+    open_split: Callable[[Source], tuple[_Split | None, str]],
+    source: Callable[[], Source],
+    seed: int,
+    opened: _Split | None = None,
+    **plan,
+) -> tuple[_Split | None, str, tuple]:
+    """Return the winner of a split, or why there is none, and the errors of `_measured`."""
+    split, reason = (opened, "") if opened else open_split(source())
+    return split, reason, () if split is None else _measured(split, seed=seed, **plan)
+
+
+def _all_of(measures: Sequence[Callable], n_jobs: int, in_copies: bool) -> list[tuple]:
+    """Call the functions, as `run` says; of the last of them no split is returned."""
+    here, others = measures[:MAX_SPLITS_OF_EFFECTS], measures[MAX_SPLITS_OF_EFFECTS:]
+    if in_copies and n_jobs > 1 and "fork" in multiprocessing.get_all_start_methods():
+        with ProcessPoolExecutor(n_jobs - 1, multiprocessing.get_context("fork")) as copies:
+            later = [copies.submit(_without_split, measure) for measure in others]
+            return [measure() for measure in here] + [each.result() for each in later]
+    with ThreadPoolExecutor(n_jobs) as threads:
+        now = [threads.submit(measure) for measure in here]
+        later = [threads.submit(_without_split, measure) for measure in others]
+        return [each.result() for each in now + later]
+
+
+def _without_split(measure: Callable) -> tuple:
+    return None, *measure()[1:]
 
 
 def _measured(
