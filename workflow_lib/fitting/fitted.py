@@ -45,6 +45,9 @@ class Fitted(ABC):
     False where this has no meaning (a stack, whose weights are fitted to predictions without the
     fold of each row) or costs more than the fit (features of many rows, a search for each row)."""
 
+    is_faster: ClassVar[bool] = False
+    """Whether it predicts the same as what `from_arrays` makes of its arrays, in less time."""
+
     @abstractmethod
     def predict(self, rows: RowsOfTest) -> np.ndarray:
         """Return what is predicted for `rows`: outputs (m, d), their embeddings, or class scores.
@@ -69,3 +72,11 @@ class Fitted(ABC):
     @abstractmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Fitted:
         """Return the fitted method that `to_arrays` described."""
+
+
+class ArraysOfFit(dict):
+    """The arrays of a fit that this process has made, and the fit, which predicts for them."""
+
+    def __init__(self, fit: Fitted) -> None:
+        super().__init__(fit.to_arrays())
+        self.fit = fit

@@ -24,6 +24,8 @@ class FittedForest(Fitted):
         of the others is zero. None for outputs.
     """
 
+    is_faster = True
+
     def __init__(
         self,
         forest: object,

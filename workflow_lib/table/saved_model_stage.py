@@ -19,6 +19,7 @@ from workflow_lib.core.seeds import derive_seed
 from workflow_lib.data.table_encoding import EncodedRows
 from workflow_lib.fitting.fit_data import STREAMED, FitData
 from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.fitted import ArraysOfFit
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.inputs.encoded_columns import EncodedColumns
 from workflow_lib.items.group_names import (
@@ -299,8 +300,11 @@ class Source:
         tree: dict = {"module": described["module"], "parts": {}}
         for group, part in item.get("members", {"all": {}}).items():
             entries = {**item, **part}
+            fit = method.restored(data, entries)
+            # The arrays are what is saved of the last split, so that they have to predict there.
+            is_kept = fit.is_faster and not self._is_final
             tree["parts"][group] = {
-                "fitted": method.restored(data, entries).to_arrays(),
+                "fitted": ArraysOfFit(fit) if is_kept else fit.to_arrays(),
                 "chosen": {name: entries[name] for name in _CHOSEN if name in entries},
             }
         if described.get("form"):

@@ -43,7 +43,7 @@ from workflow_lib.core.plugins import (
     declared,
     plugin_name,
 )
-from workflow_lib.fitting.fitted import Fitted, Selection
+from workflow_lib.fitting.fitted import ArraysOfFit, Fitted, Selection
 
 if TYPE_CHECKING:
     from workflow_lib.fitting.fit_data import FitData, SplitData
@@ -180,6 +180,8 @@ def method_of(module: str, settings: Mapping[str, Any]) -> Method:
 
 def saved_fit(module: str, arrays: Mapping[str, Any]) -> Fitted:
     """Return the fitted method of a module that its `to_arrays` described."""
+    if isinstance(arrays, ArraysOfFit):
+        return arrays.fit
     fitted = METHODS.load(module).Fitted
     if LEARNER in arrays:
         return INPUT_STEPS.load(LEARNED_FEATURES).Fitted.from_arrays(arrays, fitted)
