@@ -139,7 +139,8 @@ rule importance:
         "logs/importance/{experiment}.log",
     benchmark:
         "results/timings/jobs/importance/{experiment}.tsv"
-    threads: 2
+    # Of few rows it takes less time than waiting for a second core.
+    threads: lambda wildcards: 2 if gram_rows_of(wildcards.experiment) > 100 else 1
     resources:
         mem_mb=memory_for("importance"),
         runtime=minutes_for("importance"),
