@@ -186,5 +186,5 @@ def test_copies_of_the_process_measure_the_same(monkeypatch, tmp_path):
     monkeypatch.setattr(importance_stage, "run", run_twice)
     # One split is measured by this process, and two by its copy.
     monkeypatch.setattr(importance_stage, "MAX_SPLITS_OF_EFFECTS", 1)
-    compare(table_of_numbers(), "y", methods=["ridge", "m-mean"], splits=3, n_jobs=1)
+    compare(table_of_numbers(), "y", methods=["ridge", "m-mean"], splits=3, n_jobs=-1)
     assert bytes_of[False] == bytes_of[True]

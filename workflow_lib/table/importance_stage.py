@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -212,10 +212,10 @@ def _all_of(measures: Sequence[Callable], n_jobs: int, in_copies: bool) -> list[
         with ProcessPoolExecutor(n_jobs - 1, multiprocessing.get_context("fork")) as copies:
             later = [copies.submit(_without_split, measure) for measure in others]
             return [measure() for measure in here] + [each.result() for each in later]
-    with ThreadPoolExecutor(n_jobs) as threads:
-        now = [threads.submit(measure) for measure in here]
-        later = [threads.submit(_without_split, measure) for measure in others]
-        return [each.result() for each in now + later]
+    from sklearn.utils.parallel import Parallel, delayed
+
+    calls = [*here, *(partial(_without_split, measure) for measure in others)]
+    return Parallel(n_jobs, prefer="threads")(delayed(call)() for call in calls)
 
 
 def _without_split(measure: Callable) -> tuple:
