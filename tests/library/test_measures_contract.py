@@ -6,6 +6,7 @@ paper: a second way to compute it from true and predicted outputs.
 
 import numpy as np
 import pytest
+from each_case import each_case
 from measure_samples import Rows, formulas, sample, scores_of, with_gaps
 
 from workflow_lib.measures.base import Measure
@@ -18,7 +19,7 @@ def test_every_measure_has_a_second_formula_and_no_formula_is_left():
     assert set(formulas()) == set(all_measures())
 
 
-@pytest.mark.parametrize("name", all_measures())
+@each_case("name", all_measures())
 def test_a_measure_is_described(name):
     measure = all_measures()[name]
     assert measure.name == name
@@ -30,14 +31,14 @@ def test_a_measure_is_described(name):
         assert measure.plain_name and measure.scale.endswith(".")
 
 
-@pytest.mark.parametrize("name", all_measures())
+@each_case("name", all_measures())
 def test_a_measure_is_its_formula(score, name):
     assert score(name, sample(name)) == pytest.approx(
         formulas()[name].FORMULAS[name](sample(name)), rel=1e-12
     )
 
 
-@pytest.mark.parametrize("name", all_measures())
+@each_case("name", all_measures())
 def test_perfect_predictions(score, name):
     rows = sample(name)
     assert score(name, rows._replace(predictions=rows.truth)) == pytest.approx(
@@ -45,7 +46,7 @@ def test_perfect_predictions(score, name):
     )
 
 
-@pytest.mark.parametrize("name", all_measures())
+@each_case("name", all_measures())
 def test_the_order_of_rows_and_outputs_does_not_matter(score, name):
     rows = sample(name)
     order = np.random.default_rng(0).permutation(len(rows.truth))
@@ -55,7 +56,7 @@ def test_the_order_of_rows_and_outputs_does_not_matter(score, name):
     assert score(name, other) == pytest.approx(score(name, rows), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", measures_of("numbers"))
+@each_case("name", measures_of("numbers"))
 def test_missing_outputs_count_nowhere(score, name):
     rows = with_gaps(sample(name))
     expected = score(name, rows)
@@ -66,7 +67,7 @@ def test_missing_outputs_count_nowhere(score, name):
     assert score(name, without) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", all_measures())
+@each_case("name", all_measures())
 def test_only_measures_that_may_be_absent_are_absent(tmp_path, name):
     measure, rows = all_measures()[name], sample(name)
     single = Rows(rows.truth[:1], rows.predictions[:1], rows.train)

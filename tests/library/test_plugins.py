@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from each_case import each_case
 
 import workflow_lib.papers
 from workflow_lib.core import plugins
@@ -35,7 +36,7 @@ def found_in(root: Path, kind: Plugins) -> Plugins:
     return replace(kind, package=root / "workflow_lib")
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@each_case("kind", KINDS.values(), ids=KINDS)
 def test_every_module_of_a_home_is_a_plug_in_or_named_as_none(kind):
     home = plugins.PACKAGE / kind.home
     modules = {path.stem for path in home.glob("[!_]*.py")}
@@ -47,7 +48,7 @@ def test_every_module_of_a_home_is_a_plug_in_or_named_as_none(kind):
     assert kind.paths or kind is plugins.SCORE_SPACES
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@each_case("kind", KINDS.values(), ids=KINDS)
 def test_a_plug_in_of_a_paper_is_found_and_loaded(kind, tmp_path, monkeypatch):
     folder = f"papers/toy/{kind.in_papers}"
     write(tmp_path, f"{kind.home}/at_home.py", f"{folder}/moved.py", f"{folder}/large/__init__.py")
@@ -75,7 +76,7 @@ def test_two_plug_ins_of_one_name_are_refused_with_both_files(tmp_path):
         found_in(tmp_path, READERS).load("arff")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "name", "words"),
     [
         (METHODS, "kernel_rigde", "there is no method named 'kernel_rigde'.*write 'kernel_ridge'"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from each_case import each_case
 from report_samples import (
     METHODS,
     base_error,
@@ -79,7 +80,7 @@ def results(tmp_path_factory) -> dict:
     }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_a_table_is_written_as_csv_latex_and_html(results, tmp_path, kind):
     written = []
     for name in ("a", "b"):
@@ -98,7 +99,7 @@ def test_a_table_is_written_as_csv_latex_and_html(results, tmp_path, kind):
     assert str(tmp_path).encode() not in b"".join(written[0])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
     module, declared = TABLE_KINDS.load(kind), KINDS[kind]
     for name in vars(declared):
@@ -112,7 +113,7 @@ def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
         assert pattern.format(**names).startswith("results/")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_a_table_is_refused_where_its_requirements_are_not_met(kind):
     declared = KINDS[kind]
     dataset = DatasetSettings(
@@ -139,7 +140,7 @@ def test_no_kind_is_loaded_to_know_what_it_declares():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "reason"),
     [
         ('SHOWS = "dots"', "a module without READS, COLUMNS, cells, layout"),

@@ -3,7 +3,7 @@
 import ast
 import re
 
-import pytest
+from each_case import each_case
 from paper_folders import needs_paper
 from small_run import (
     ALIKE,
@@ -89,7 +89,7 @@ def test_all_rules_are_found():
     }
 
 
-@pytest.mark.parametrize("name", sorted(RULES_WITH_JOBS))
+@each_case("name", sorted(RULES_WITH_JOBS))
 def test_directives_have_one_order(name):
     stated = [directive for directive in RULES[name] if directive in ORDER]
     assert stated == sorted(stated, key=ORDER.index)
@@ -104,7 +104,7 @@ def test_directives_have_one_order(name):
     assert {"run", "shell", "notebook", "wrapper"}.isdisjoint(RULES[name])
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+@each_case("path", SCRIPTS, ids=lambda path: path.stem)
 def test_scripts_only_pass_arguments_on(path):
     text = path.read_text()
     assert "snakemake.config" not in text
