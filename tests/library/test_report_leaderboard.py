@@ -49,6 +49,8 @@ from workflow_lib.table.leaderboard import (
 from workflow_lib.table.leaderboard_records import expected_error
 
 CONFIG = Path(__file__).parents[2] / "config"
+DEFAULTS = {"regressor": "kernel_ridge", "penalty": "shared", "center": True}
+"""Of the files of methods, which leave them out."""
 
 
 def mean_error(size, split):
@@ -389,8 +391,7 @@ def test_which_configured_methods_are_kernel_ridge_by_theory():
     found = set()
     methods = SettingsFolder(CONFIG / "methods")
     for name in methods.names:
-        settings = methods.keys(name)
-        settings.setdefault("center", True)
+        settings = DEFAULTS | methods.keys(name)
         if settings.get("model"):
             model = CONFIG / "models" / f"{settings['model']}.yaml"
             settings["model"] = yaml.safe_load(model.read_text(encoding="utf-8"))

@@ -176,7 +176,7 @@ def test_all_of_the_paper_is_run_on_its_data_where_they_are(paper, tmp_path):
         (folder / "file").write_text("x")
     for name in ("kogan10k", "caltech101"):
         dataset = yaml.safe_load((CONFIG / "datasets" / f"{name}.yaml").read_text())
-        named = [Path(source["path"]).name for source in dataset["sources"]]
+        named = [Path(source["path"]).name for source in dataset.get("sources", [])]
         supplied = dataset["options"].get("user_supplied", [])
         for path in [*(Path("resources", name, file) for file in named), *map(Path, supplied)]:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -142,7 +142,7 @@ def test_a_study_with_a_fault_is_listed_with_the_reason(folder):
 
 @pytest.mark.usefixtures("without_data")
 def test_what_is_missing_of_a_dataset(tmp_path):
-    dataset = DatasetSettings.model_validate(read_yaml(CONFIG / "datasets" / "edm.yaml"))
+    dataset = DatasetSettings.model_validate(SettingsFolder(CONFIG / "datasets").keys("edm"))
     (source,) = dataset.sources
     assert missing_downloads("edm", dataset) == [source.size]
     path = tmp_path / "resources" / "edm" / Path(source.path).name
