@@ -6,14 +6,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from workflow_lib.papers.varoquaux.factored_classifier import FactoredClassifier
 from workflow_lib.papers.varoquaux.invariant_features import FourierModulus
+from workflow_lib.papers.varoquaux.neighbourhood_classifier import NeighbourhoodClassifier
 from workflow_lib.papers.varoquaux.subsampled_factorisation import SubsampledFactorisation
-from workflow_lib.papers.varoquaux.triplet_classifier import TripletClassifier
 from workflow_lib.solvers.stored.estimator import estimator_bytes, estimator_from_bytes
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [FactoredClassifier(3, max_iter=5), TripletClassifier(n_triplets=5), FourierModulus()],
+    [FactoredClassifier(3, max_iter=5), NeighbourhoodClassifier(), FourierModulus()],
 )
 def test_a_stored_estimator_gives_the_same(estimator):
     X, y = np.random.default_rng(0).normal(size=(30, 4)), np.repeat([0, 1, 2], 10)
@@ -29,7 +29,7 @@ def test_a_stored_estimator_gives_the_same(estimator):
         SubsampledFactorisation(2, max_iter=2),
         SubsampledFactorisation(1, init="singular"),
         FactoredClassifier(3, max_iter=20),
-        TripletClassifier(max_iter=20, n_triplets=5),
+        NeighbourhoodClassifier(max_iter=20),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
