@@ -98,13 +98,7 @@ class StackRegressor(OfMembers, TransformerMixin, MethodRegressor):
     allowed: ClassVar = OF_REGRESSORS | OF_STACKS
 
     def __init__(
-        self,
-        members=None,
-        scale="standard",
-        metric="arrmse",
-        cv=5,
-        n_jobs=None,
-        random_state=1,
+        self, members=None, scale="standard", metric="arrmse", cv=5, n_jobs=None, random_state=1
     ):
         self.members = members
         self.scale = scale

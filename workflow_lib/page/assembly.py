@@ -139,9 +139,7 @@ def run(
         if own:
             names = read_artifact(dataset["artifact"], "dataset")["names"]
             leading += answer_part(
-                name=name,
-                output_names=json.loads(names.get("classes", names["outputs"])),
-                **own,
+                name=name, output_names=json.loads(names.get("classes", names["outputs"])), **own
             )
     equivalence_checks = {
         name: experiment["equivalence_checks"]

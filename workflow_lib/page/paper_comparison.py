@@ -167,9 +167,7 @@ def _notes(paper: str) -> str:
 
 
 def _row(
-    item: PaperItem,
-    reproductions: Sequence[Reproduction],
-    published: Mapping[str, str | Path],
+    item: PaperItem, reproductions: Sequence[Reproduction], published: Mapping[str, str | Path]
 ) -> dict:
     """Return one row of the table: an item, and one reproduction or all experiments of it."""
     reproduction = reproductions[0]

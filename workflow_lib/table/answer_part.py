@@ -241,7 +241,7 @@ def interval_section(
         f"outputs. Half-widths are means over the test rows; those of four fifths of the rows lie "
         f"between the 10 % and the 90 % quantile. Coverage was measured in the splits, with "
         f"intervals made from other test rows; thirds are those of the rows with the lowest, the "
-        f"middle and the highest predictions.",
+        f"middle and the highest predictions."
     ]
     if not np.isfinite(widths).all():
         needed = calibration.get("rows_needed")

@@ -150,10 +150,7 @@ def run(
         scale, novelty = _novelty(inputs, partition, size, derive_seed(seed, "novelty", number))
         split = _TestedSplit.of(data, partition, size, items[name])
         tested.append(split)
-        tree[f"split-{number}"] = split.tree() | {
-            "novelty": novelty,
-            "novelty_limit": scale.limit,
-        }
+        tree[f"split-{number}"] = split.tree() | {"novelty": novelty, "novelty_limit": scale.limit}
     rows = [split.rows for split in tested]
     tree |= {
         "level": float(level),

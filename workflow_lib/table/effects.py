@@ -110,11 +110,7 @@ def curves(
 
 
 def effect_tree(
-    group: InputGroup,
-    scale: Scale,
-    output: str,
-    means: np.ndarray,
-    single_rows: np.ndarray,
+    group: InputGroup, scale: Scale, output: str, means: np.ndarray, single_rows: np.ndarray
 ) -> dict:
     """Return what is stored of the effect of a group on an output.
 

@@ -53,7 +53,7 @@ def importance_section(tree: Mapping, location: str, effects: Mapping | None = N
     ]
     notes = [
         "p: the corrected resampled t-test of the increase against zero (two-sided), adjusted by "
-        f"Holm's method for all inputs of an output; below {RISK:g} an input matters.",
+        f"Holm's method for all inputs of an output; below {RISK:g} an input matters."
     ]
     if len(outputs) > MAX_FOLDED or (frame.groupby("output").size() > MAX_ROWS).any():
         notes.append(

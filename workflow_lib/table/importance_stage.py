@@ -28,12 +28,7 @@ from workflow_lib.table.importance import (
     permuted_errors,
     planned,
 )
-from workflow_lib.table.input_groups import (
-    InputGroup,
-    column_groups,
-    correlated_groups,
-    rows_at,
-)
+from workflow_lib.table.input_groups import InputGroup, column_groups, correlated_groups, rows_at
 from workflow_lib.table.saved_model import SavedModel
 from workflow_lib.table.saved_model_stage import (
     MAX_DIFFERENCE,

@@ -91,10 +91,7 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def numeric_leaks(
-    inputs: np.ndarray,
-    outputs: np.ndarray,
-    input_names: Sequence[str],
-    output_names: Sequence[str],
+    inputs: np.ndarray, outputs: np.ndarray, input_names: Sequence[str], output_names: Sequence[str]
 ) -> list[Leak]:
     """Return the columns of `inputs` (n, q) that determine a column of `outputs` (n, d).
 

@@ -59,12 +59,7 @@ STACK = "ofer-stack"
 METHODS_OF_EQUAL_LENGTHS = ("fess",)
 """Methods that also run where all sequences have one length: they compare positions."""
 
-METHODS_OF_UNLABELLED = (
-    "fv-svm-labelled",
-    "ssfv-network",
-    "fv-self-training",
-    "fv-network-pseudo",
-)
+METHODS_OF_UNLABELLED = ("fv-svm-labelled", "ssfv-network", "fv-self-training", "fv-network-pseudo")
 """Methods that also run where bags of rows have no class; the first is without them."""
 
 METHODS_OF_UNPAIRED = ("ofer-unpaired", "back-translation")
@@ -87,11 +82,7 @@ QUESTIONS = (
     ("Does a mixture of all bags help, with a linear machine?", "fv-svm", "fv-svm-labelled"),
     ("Do unlabelled bags in its batches help?", "ssfv-network", "fv-network"),
     ("Do pseudo-classes of unlabelled bags help a linear machine?", "fv-self-training", "fv-svm"),
-    (
-        "Does training the mixture on pseudo-classes help?",
-        "fv-network-pseudo",
-        "fv-self-training",
-    ),
+    ("Does training the mixture on pseudo-classes help?", "fv-network-pseudo", "fv-self-training"),
 )
 """Questions about bags of rows that the report answers, each with two methods."""
 

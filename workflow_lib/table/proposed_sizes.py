@@ -10,12 +10,7 @@ import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.table_encoding import N_BITS, STRING_COLUMNS
-from workflow_lib.table.data_profile import (
-    MIN_FOLD_ROWS,
-    TEST_SHARE,
-    n_test_rows,
-    training_sizes,
-)
+from workflow_lib.table.data_profile import MIN_FOLD_ROWS, TEST_SHARE, n_test_rows, training_sizes
 from workflow_lib.table.run_costs import (
     CORES,
     MAX_MINUTES,

@@ -22,12 +22,7 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted import ArraysOfFit
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.inputs.encoded_columns import EncodedColumns
-from workflow_lib.items.group_names import (
-    SELECTED,
-    components_group,
-    fold_group,
-    size_group,
-)
+from workflow_lib.items.group_names import SELECTED, components_group, fold_group, size_group
 from workflow_lib.items.kinds.base import item_kinds, items_of, kind_of
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.methods.contract.base import method_of
@@ -179,11 +174,7 @@ def predictor_tree(source: Source, name: str, answered: Mapping) -> tuple[dict, 
         "method": name,
         "label": str(answered.get("label", name)),
         "training_size": source.size,
-        "row_counts": {
-            "labelled": source.size,
-            "weak": n_weak,
-            "unpaired": source.n_unpaired,
-        },
+        "row_counts": {"labelled": source.size, "weak": n_weak, "unpaired": source.n_unpaired},
         "metric": str(answered.get("metric", "")),
         "names": _names(source, n_weak),
         "dataset_digest": "",

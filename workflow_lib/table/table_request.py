@@ -15,12 +15,7 @@ from workflow_lib.core.errors import UserError, unknown_name
 from workflow_lib.core.optional_packages import is_installed, not_installed
 from workflow_lib.core.values import WITHOUT_BRACES, possible_name
 from workflow_lib.inputs.encoder_names import GAMMA_POISSON, N_GRAMS, ONE_HOT, encoder_names
-from workflow_lib.tabular.column_lists import (
-    as_named,
-    columns_of_list,
-    unquoted,
-    without_brackets,
-)
+from workflow_lib.tabular.column_lists import as_named, columns_of_list, unquoted, without_brackets
 from workflow_lib.tabular.dates import DAY_FIRST, ORDERS
 from workflow_lib.tabular.tables import MISSING_VALUES
 from workflow_lib.tabular.written_numbers import DECIMAL_MARKS

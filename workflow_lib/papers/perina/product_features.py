@@ -7,12 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from workflow_lib.core.parameters import (
-    ParameterMixin,
-    check_parameters,
-    checks,
-    random_generator,
-)
+from workflow_lib.core.parameters import ParameterMixin, check_parameters, checks, random_generator
 from workflow_lib.inputs.principal_coordinates import principal_directions
 from workflow_lib.items.kinds.letters import sequences_in
 from workflow_lib.papers.perina.hidden_markov.fitting import Parameters
