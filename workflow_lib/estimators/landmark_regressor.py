@@ -27,13 +27,10 @@ BLOCK_ROWS = 10_000
 """Rows that are predicted at a time."""
 
 
-DEVICE = re.compile(r"auto|(cpu|cuda|xpu)(:\d+)?")
-"""Names of devices with numbers of 64 bits."""
-
-
 def _check_device(name: str, device) -> None:
-    """Raise ValueError unless `device` is the name of a device, or None."""
-    if device is not None and not (isinstance(device, str) and DEVICE.fullmatch(device)):
+    """Raise ValueError unless `device` is None, or names one with numbers of 64 bits."""
+    names = r"auto|(cpu|cuda|xpu)(:\d+)?"
+    if not (device is None or isinstance(device, str) and re.fullmatch(names, device)):
         raise ValueError(f"{name} must be None, auto, cpu, cuda, cuda:0, ...; found {device!r}.")
 
 
@@ -105,17 +102,13 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
     (2, 3)
     """
 
-    allowed: ClassVar = (
-        {"device": _check_device}
-        | OF_KERNELS
-        | checks(
-            whole_or_none="n_components",
-            whole="n_landmarks",
-            folds="cv",
-            scale=ROW_SCALES,
-            metric=("arrmse", "rrmse"),
-            seed="random_state",
-        )
+    allowed: ClassVar = {"device": _check_device, **OF_KERNELS} | checks(
+        whole_or_none="n_components",
+        whole="n_landmarks",
+        folds="cv",
+        scale=ROW_SCALES,
+        metric=("arrmse", "rrmse"),
+        seed="random_state",
     )
 
     def __init__(

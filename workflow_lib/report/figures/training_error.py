@@ -80,18 +80,10 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
 def _without_repeating(found: Mapping, methods: Mapping[str, Mapping]) -> tuple[str, dict]:
     """Return the title and the cells of the training rows, without the methods that repeat their
     outputs: their rounding would stretch a logarithmic axis over ten decades."""
-    learned = {
-        variant
-        for column in found.values()
-        for variant, (mean, _) in column.items()
-        if mean > REPEATED
-    }
+    learned = {v for each in found.values() for v, (mean, _) in each.items() if mean > REPEATED}
     repeating = [variant for variant in next(iter(found.values())) if variant not in learned]
-    names = ", ".join(variant_label(variant, methods) for variant in repeating)
-    if not names or not learned:
+    if not repeating or not learned:
         return "training rows", dict(found)
-    kept = {
-        size: {variant: shown for variant, shown in column.items() if variant in learned}
-        for size, column in found.items()
-    }
+    names = ", ".join(variant_label(variant, methods) for variant in repeating)
+    kept = {size: {v: each[v] for v in each if v in learned} for size, each in found.items()}
     return f"training rows (0: {names})", kept
