@@ -37,6 +37,14 @@ NEEDS_VECTORS = Requirement(
 )
 """For methods that do not work on Gram matrices."""
 
+NEEDS_SELECTED_COMPONENTS = Requirement(
+    {},
+    {"components_are_selected": {True}},
+    "a stack combines methods whose numbers of components are selected, and the experiment fixes "
+    "them",
+)
+"""For stacks."""
+
 NEEDS_UNPAIRED_OUTPUTS = Requirement(
     {},
     {"has_unpaired_sizes": {True}},

@@ -75,7 +75,7 @@ def whole_file(path: str | Path) -> Iterator[EnduringFile]:
     `write_bytes` says what happens on a failure.
     """
     path = Path(path)
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
         try:
@@ -99,6 +99,13 @@ def whole_file(path: str | Path) -> Iterator[EnduringFile]:
                 os.unlink(temporary)
             raise
         _flush_folder(path.parent)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Report a failure to write a file as a `UserError`."""
+    try:
+        yield
     except OSError as error:
         raise UserError(
             location=str(path),

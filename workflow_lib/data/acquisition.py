@@ -14,8 +14,7 @@ import stat
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,7 +22,7 @@ from workflow_lib.core.archive_members import members_digest
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.mirrors import MIRROR_VARIABLE
 from workflow_lib.core.web import FAILURES, SCHEMES, failure, open_address
-from workflow_lib.core.whole_files import TEMPORARY
+from workflow_lib.core.whole_files import TEMPORARY, writing
 
 _CHUNK = 1 << 16
 _MAX_PAUSE = 30.0
@@ -85,7 +84,7 @@ def acquire(
     """
     destination = Path(destination)
     _refuse_escape(str(source["path"]), "path of the source")
-    with _writing(destination):
+    with writing(destination):
         destination.parent.mkdir(parents=True, exist_ok=True)
     for mirror in mirrors:
         candidate = Path(mirror) / source["path"]
@@ -102,12 +101,12 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
         state = "is truncated" if size < source["size"] else "is too long"
         found = f"the file in the mirror {state}: it has {size} bytes"
         raise _wrong_copy(candidate, found, f"{source['size']} bytes")
-    with _writing(destination):
+    with writing(destination):
         # A folder of a fresh name: where others may write, they could have placed a link.
         folder = tempfile.TemporaryDirectory(TEMPORARY, ".copy.", destination.parent)
     with folder:
         temporary = Path(folder.name) / destination.name
-        with _writing(destination):
+        with writing(destination):
             shutil.copyfile(candidate, temporary)
         try:
             other = _difference(temporary, source)
@@ -116,7 +115,7 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
         if other:
             found = f"the file in the mirror has {other}"
             raise _wrong_copy(candidate, found, _identity(source))
-        with _writing(destination):
+        with writing(destination):
             os.replace(temporary, destination)
 
 
@@ -172,7 +171,7 @@ def _download(
         )
     size = None if source.get("members") else source["size"]
     part = destination.with_name(destination.name + ".part")
-    with _writing(part):
+    with writing(part):
         if size is None or not _is_own_file(part) or part.stat().st_size > size:
             part.unlink(missing_ok=True)
     resumed = part.exists()
@@ -199,7 +198,7 @@ def _download(
             reason = f"the downloaded file cannot be used: {error.found}"
             continue
         if not other:
-            with _writing(destination):
+            with writing(destination):
                 with open(part, "rb") as file:
                     os.fsync(file.fileno())
                 os.replace(part, destination)
@@ -249,7 +248,7 @@ def _fetch(
             )
         total = size or response.length or 0
         most = size or min(total or MAX_ARCHIVE, MAX_ARCHIVE)
-        with _writing(part):
+        with writing(part):
             if not start:
                 part.unlink(missing_ok=True)
             # A link that was placed under this name is never followed.
@@ -262,7 +261,7 @@ def _fetch(
                 done += len(chunk)
                 if done > most:
                     break
-                with _writing(part):
+                with writing(part):
                     file.write(chunk)
                     # Otherwise a full disk would be noticed only when the file is closed.
                     file.flush()
@@ -291,20 +290,6 @@ def _is_own_file(path: Path) -> bool:
     except FileNotFoundError:
         return False
     return stat.S_ISREG(state.st_mode) and state.st_nlink == 1
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Report a failure to write a file as a `UserError`."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(
-            location=str(path),
-            found=f"the file could not be written ({error.strerror or error})",
-            expected="a folder that may be written to, with free space",
-            remedy="free space or fix the permissions, then run the same snakemake command again",
-        ) from error
 
 
 def _by_hand(source: Mapping[str, Any], destination: Path) -> str:

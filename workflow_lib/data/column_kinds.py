@@ -129,10 +129,8 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
 def _kind_of(name: str, table: Table) -> ColumnKind:
     if name in table.unreadable:
         return ColumnKind(EMPTY, 0, 0)
-    if table.is_numeric(name):
-        kind = _kind_of_numbers(name, table)
-    else:
-        kind = _kind_of_texts(name, table)
+    kind_of = _kind_of_numbers if table.is_numeric(name) else _kind_of_texts
+    kind = kind_of(name, table)
     if name in table.categories and kind.kind in (NUMBER, STRINGS):
         return kind._replace(kind=CATEGORY, note="a category according to the file", warning="")
     return kind

@@ -218,14 +218,14 @@ class ArrayRun:
                 expected=f"at most {limit} rows, of which a Gram matrix fits in memory",
                 remedy="pass fewer weak rows",
             )
-        if "row_weights" in trees["split"] and "landmarks" in module.settings:
-            if self.n_rows > limit:
-                raise ArgumentError(
-                    "argument sample_weight",
-                    f"weights of {self.n_rows} rows",
-                    expected=f"at most {limit} rows, of which a Gram matrix fits in memory",
-                    remedy="leave out the weights, or pass fewer rows",
-                )
+        is_weighted = "row_weights" in trees["split"] and "landmarks" in module.settings
+        if is_weighted and self.n_rows > limit:
+            raise ArgumentError(
+                "argument sample_weight",
+                f"weights of {self.n_rows} rows",
+                expected=f"at most {limit} rows, of which a Gram matrix fits in memory",
+                remedy="leave out the weights, or pass fewer rows",
+            )
         if file.model:
             trees |= self._models(file, model or _model_settings(file), unpaired)
         method = method_of(module.name, self._settings(name, file, module.settings))

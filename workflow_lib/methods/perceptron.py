@@ -70,10 +70,7 @@ class Method(base.Method):
 class Fitted(base.Fitted):
     """The weights of a perceptron, as `perceptron_tree` names them."""
 
-    ARRAYS = (
-        *("known", "hidden_weights", "hidden_intercept"),
-        *("output_weights", "output_intercept"),
-    )
+    ARRAYS = ("known", "hidden_weights", "hidden_intercept", "output_weights", "output_intercept")
 
     def __init__(
         self, weights: Mapping[str, np.ndarray], directions: Callable[[], Mapping]

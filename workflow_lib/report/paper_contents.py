@@ -110,9 +110,9 @@ def commands(
 
     A command says on which data (``on``) its ``line`` runs it, how many ``minutes`` of a processor
     the jobs of its run take (empty where that is not known), and which ``files`` configure datasets
-    whose files the user brings.
-    Of several runs that of the fewest experiments is named. An experiment that as a
-    whole stands in for the item counts only where no table of that kind reproduces it.
+    whose files the user brings. Of several runs that of the fewest experiments is named. An
+    experiment that as a whole stands in for the item counts only where no table of that kind
+    reproduces it.
     """
     found: dict[str, tuple] = {}
     for study, experiments in runs.items():

@@ -505,10 +505,7 @@ def _choice_note(board: Leaderboard) -> str:
     gap = f"{choice.gap:.3f}" if choice.gap >= 0.001 else "less than 0.001"
     if measured.is_percent:
         gap = _points(choice.gap)
-    if chosen == lowest:
-        found = f"it is {chosen} as well"
-    else:
-        found = f"it is {chosen} instead of {lowest}"
+    found = f"it is {chosen} {'as well' if chosen == lowest else f'instead of {lowest}'}"
     return (
         f"The {measured.best} of {choice.n_methods} numbers of methods is slightly too good, since "
         f"the best method was chosen by it. With the choice for every split made on the other "

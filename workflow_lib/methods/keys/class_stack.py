@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_lib.core.requirement import Requirement
+from workflow_lib.core.requirement import NEEDS_SELECTED_COMPONENTS
 from workflow_lib.core.values import Name, without_repeats
 from workflow_lib.methods.contract.method_file import MethodFile
 
@@ -21,11 +21,4 @@ class Parameters(MethodFile):
     """Methods that it combines, as far as they are methods of the experiment. They score every
     class; those that predict class vectors do not."""
 
-    needs_of_data = (
-        Requirement(
-            {},
-            {"components_are_selected": {True}},
-            "a stack combines methods whose numbers of components are selected, and the experiment "
-            "fixes them",
-        ),
-    )
+    needs_of_data = (NEEDS_SELECTED_COMPONENTS,)

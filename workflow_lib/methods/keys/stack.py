@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_lib.core.requirement import Requirement
+from workflow_lib.core.requirement import NEEDS_SELECTED_COMPONENTS, Requirement
 from workflow_lib.core.values import Count, Flag, Name, without_repeats
 from workflow_lib.methods.contract.method_file import MethodFile
 
@@ -44,12 +44,7 @@ class Parameters(MethodFile):
             {"has_weak_sizes": {True}},
             "weak_members of a stack need an experiment with weak_sizes",
         ),
-        Requirement(
-            {},
-            {"components_are_selected": {True}},
-            "a stack combines methods whose numbers of components are selected, and the experiment "
-            "fixes them",
-        ),
+        NEEDS_SELECTED_COMPONENTS,
     )
 
     def facts(self) -> dict[str, Any]:
