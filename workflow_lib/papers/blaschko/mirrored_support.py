@@ -31,29 +31,6 @@ BATCH = 64
 """Rows of a step: products of matrices instead of vectors, and still many steps in a pass."""
 
 
-def penalty_of_share(nu: float, J: np.ndarray, alpha: np.ndarray) -> float:
-    """Return the penalty lambda of the binary machine that has the weights of a one-class machine.
-
-    It is nu rho. rho is the highest score of a pair of weight 1 / (nu n) or, where no pair is at
-    this bound, the lowest of all scores.
-
-    Parameters
-    ----------
-    nu : float
-        Above 0 and at most 1.
-    J : array (n, n)
-        Gram matrix of the pairs.
-    alpha : array (n,)
-        As `workflow_lib.papers.blaschko.joint_support.fit_joint_support` returns it.
-    """
-    scores = J @ alpha
-    bounded = alpha >= (1.0 - TOLERANCE) / (nu * len(alpha))
-    free = (alpha > TOLERANCE * alpha.max()) & ~bounded
-    if free.any():
-        return float(nu * scores[free].mean())
-    return float(nu * (scores[bounded].max() if bounded.any() else scores.min()))
-
-
 def fit_mirrored_support(J: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
     """Return the weights alpha (n,) of the pairs, of sum 1, and nu, for a penalty lambda above 0.
 

@@ -15,7 +15,6 @@ def sparse_codes(
     positive: bool = False,
     tol: float = 1e-4,
     max_sweeps: int = 1000,
-    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the codes u_i (k, b) of rows x_i, each of which minimises
 
@@ -37,38 +36,30 @@ def sparse_codes(
         A row has converged when its prediction V'u moves by less, in one sweep and relative to
         its largest product, in any coordinate.
     max_sweeps : int, default=1000
-    start : array (k, b) or None, default=None
-        Codes to begin with; zeros when None.
     """
     n_atoms, n_rows = products.shape
-    codes = np.zeros((n_atoms, n_rows)) if start is None else start.copy()
+    codes = np.zeros((n_atoms, n_rows))
     sizes = gram.diagonal()
     lengths = np.sqrt(sizes)
     scale = np.maximum(np.abs(products / lengths[:, None]).max(axis=0), np.finfo(float).tiny)
     active = np.arange(n_rows)
-    u, q = codes.copy(), products
-    moved = np.empty_like(u)
+    u, q, moved = codes.copy(), products, np.empty_like(codes)
     for sweep in range(1, max_sweeps + 1):
         for atom in range(n_atoms):
             old = u[atom].copy()
             target = q[atom] - gram[atom] @ u
             target += sizes[atom] * old
             if positive:
-                new = np.maximum(target - penalty, 0.0, out=target)
+                target = np.maximum(target - penalty, 0.0)
             elif penalty:
-                new = target - np.clip(target, -penalty, penalty)
-            else:
-                new = target
-            new /= sizes[atom]
-            u[atom] = new
-            moved[atom] = old
+                target -= np.clip(target, -penalty, penalty)
+            u[atom], moved[atom] = target / sizes[atom], old
         if sweep % SWEEPS_BETWEEN_CHECKS and sweep < max_sweeps:
             continue
         change = (np.abs(u - moved) * lengths[:, None]).max(axis=0)
         going = change > tol * scale[active]
         codes[:, active[~going]] = u[:, ~going]
-        active, u, q = active[going], u[:, going], q[:, going]
-        moved = moved[:, going]
+        active, u, q, moved = active[going], u[:, going], q[:, going], moved[:, going]
         if not len(active):
             break
     codes[:, active] = u

@@ -148,6 +148,6 @@ def recall_and_precision(boxes: np.ndarray, item: Mapping) -> np.ndarray:
     return np.array([n_right / len(boxes), n_right / np.arange(1, len(n_right) + 1)])
 
 
-def largest_item(path: str | Path) -> Mapping:
-    """Return the item of the largest training size of a "predictions" artifact."""
-    return max(read_artifact(path, "predictions").values(), key=lambda each: each["training_size"])
+def largest_item(path: str | Path, kind: str = "predictions") -> Mapping:
+    """Return the item of the largest training size of an artifact."""
+    return max(read_artifact(path, kind).values(), key=lambda each: each["training_size"])

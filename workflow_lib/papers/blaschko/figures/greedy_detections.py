@@ -18,6 +18,7 @@ from workflow_lib.papers.blaschko.detection_energy import (
     overlap_power,
     ruled_out_from,
 )
+from workflow_lib.papers.blaschko.figures.box_detections import largest_item
 from workflow_lib.papers.blaschko.item_kinds.points import unpack
 from workflow_lib.papers.blaschko.word_grids import WordGrid
 from workflow_lib.report.labels import count_of
@@ -71,7 +72,7 @@ def draw(
 
     data = read_artifact(dataset, "dataset")
     found = {
-        method: [_largest(path) for path in paths[:MAX_SPLITS]]
+        method: [largest_item(path, "regression") for path in paths[:MAX_SPLITS]]
         for method, paths in all_regressions.items()
     }
     shown = next((key for key in found if all("word_weights" in each for each in found[key])), None)
@@ -136,8 +137,3 @@ def _candidates(item: Mapping, image) -> tuple[np.ndarray, np.ndarray]:
 def _energy(boxes: np.ndarray, scores: np.ndarray, penalty, crowding: float) -> DetectionEnergy:
     left, top, right, bottom = boxes[0]
     return energy_of_boxes(boxes, scores, penalty, crowding / ((right - left) * (bottom - top)))
-
-
-def _largest(path: str | Path) -> Mapping:
-    items = read_artifact(path, "regression").values()
-    return max(items, key=lambda item: item["training_size"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,12 +110,20 @@ def _support(shares: np.ndarray, nu: float, width: float) -> Support:
     return Support(coefficients, unit)
 
 
-class Fitted(base.Fitted):
-    """The support of training boxes, and their shares (n, P) of words, on a grid of cells."""
+class ScannedBoxes(base.Fitted):
+    """A fitted method that compares all boxes of a grid of cells.
 
-    def __init__(self, shares: np.ndarray, support: Support, n_cells: int, levels: int = 1) -> None:
-        self._shares, self._support = shares, support
-        self._n_cells, self._levels = n_cells, levels
+    Attributes
+    ----------
+    n_cells : int
+        Of each side.
+    """
+
+    n_cells: int
+
+    @abstractmethod
+    def scanned(self, points: ImagePoints) -> tuple[np.ndarray, np.ndarray]:
+        """Return all boxes (m, 4) of an image in cells, and their scores (m,)."""
 
     def predict(self, rows):
         """Return the best box (m, 4) of each image, in pixels."""
@@ -125,22 +134,32 @@ class Fitted(base.Fitted):
         found = np.array([self._detected(points, N_DETECTIONS) for points in rows.items()])
         return {"test_targets": found[:, 0, :4], DETECTIONS: found}
 
-    def _detected(self, points, n_detections: int) -> np.ndarray:
-        scan = BoxScan(points, self._n_cells, self._levels)
-        scores = self._support.scores(distances_of_all_boxes(self._shares, scan))
-        found = list(scanned_detections(scan.boxes, scores, n_detections, MAX_OVERLAP))
+    def _detected(self, points: ImagePoints, n_detections: int) -> np.ndarray:
+        every, scores = self.scanned(points)
+        found = list(scanned_detections(every, scores, n_detections, MAX_OVERLAP))
         boxes = np.zeros((n_detections, 5))
-        boxes[: len(found), :4] = scan.boxes[found] * np.tile(points.size, 2) / self._n_cells
-        boxes[: len(found), 4] = scores[found]
-        boxes[len(found) :, 4] = scores[found[-1]]
+        boxes[: len(found), :4] = every[found] * np.tile(points.size, 2) / self.n_cells
+        boxes[: len(found), 4], boxes[len(found) :, 4] = scores[found], scores[found[-1]]
         return boxes
+
+
+class Fitted(ScannedBoxes):
+    """The support of training boxes, and their shares (n, P) of words, on a grid of cells."""
+
+    def __init__(self, shares: np.ndarray, support: Support, n_cells: int, levels: int = 1) -> None:
+        self._shares, self._support = shares, support
+        self.n_cells, self._levels = n_cells, levels
+
+    def scanned(self, points):
+        scan = BoxScan(points, self.n_cells, self._levels)
+        return scan.boxes, self._support.scores(distances_of_all_boxes(self._shares, scan))
 
     def to_arrays(self):
         return {
             "shares": self._shares,
             "coefficients": self._support.coefficients,
             "unit": self._support.unit,
-            "n_cells": self._n_cells,
+            "n_cells": self.n_cells,
             "levels": self._levels,
         }
 

@@ -12,16 +12,13 @@ from workflow_lib.core.convergence import gap_at_limit
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.items.box_overlap import overlaps
-from workflow_lib.items.group_names import DETECTIONS
 from workflow_lib.methods.contract import base
 from workflow_lib.papers.blaschko.box_cues import all_boxes, chosen_cues, image_cues, prior_cue
 from workflow_lib.papers.blaschko.box_fitting import (
-    MAX_OVERLAP,
-    N_DETECTIONS,
     best_selection,
     box_rows,
 )
-from workflow_lib.papers.blaschko.methods.box_kernel_support import scanned_detections
+from workflow_lib.papers.blaschko.methods.box_kernel_support import ScannedBoxes
 from workflow_lib.papers.blaschko.methods.box_ranking import (
     REFIT_TOLERANCE,
     SELECTION_TOLERANCE,
@@ -131,7 +128,7 @@ class Method(base.Method):
             yield Fitted(weights, places, self.cells, tuple(self.cues), gap), gap
 
 
-class Fitted(base.Fitted):
+class Fitted(ScannedBoxes):
     """Weights (c,) of the cues of a box, and the training boxes (n, 4) in cells."""
 
     has_training_error = False
@@ -145,30 +142,16 @@ class Fitted(base.Fitted):
         gap: Mapping[str, float],
     ) -> None:
         self._weights, self._places = weights, places
-        self._n_cells, self._cues, self._gap = n_cells, cues, gap
+        self.n_cells, self._cues, self._gap = n_cells, cues, gap
 
     def scores(self, boxes: np.ndarray, cues: np.ndarray) -> np.ndarray:
         """Return the scores (m,) of boxes (m, 4) in cells, with their cues of the image (m, 4)."""
-        prior = prior_cue(boxes, self._places, self._n_cells)
+        prior = prior_cue(boxes, self._places, self.n_cells)
         return chosen_cues(cues, prior, self._cues) @ self._weights
 
-    def predict(self, rows):
-        """Return the best box (m, 4) of each image, in pixels."""
-        return np.array([self._detected(points, 1)[0, :4] for points in rows.items()])
-
-    def predictions(self, rows):
-        """Return the best box of each image, and further `DETECTIONS`."""
-        found = np.array([self._detected(points, N_DETECTIONS) for points in rows.items()])
-        return {"test_targets": found[:, 0, :4], DETECTIONS: found}
-
-    def _detected(self, points, n_detections: int) -> np.ndarray:
-        every = all_boxes(self._n_cells)
-        scores = self.scores(every, image_cues(points, self._n_cells, every))
-        found = list(scanned_detections(every, scores, n_detections, MAX_OVERLAP))
-        boxes = np.zeros((n_detections, 5))
-        boxes[: len(found), :4] = every[found] * np.tile(points.size, 2) / self._n_cells
-        boxes[: len(found), 4], boxes[len(found) :, 4] = scores[found], scores[found[-1]]
-        return boxes
+    def scanned(self, points):
+        every = all_boxes(self.n_cells)
+        return every, self.scores(every, image_cues(points, self.n_cells, every))
 
     def entries(self):
         """Return the weights of the cues, by their names, and the duality gap."""
@@ -178,7 +161,7 @@ class Fitted(base.Fitted):
         return {
             "weights": self._weights,
             "places": self._places,
-            "n_cells": self._n_cells,
+            "n_cells": self.n_cells,
             "cues": ",".join(self._cues),
             "gap": dict(self._gap),
         }
