@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workflow_lib.core.named_class import combinations
-from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
+from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
-from workflow_lib.fitting.point_selection import Point, select_point, single_values
+from workflow_lib.fitting.point_selection import select_point, single_values
 from workflow_lib.items.group_names import SELECTED
 from workflow_lib.items.kinds.bags import some_rows
 from workflow_lib.methods.contract import base
-from workflow_lib.papers.palasek.bag_classes import check_classes, scores_of_all
+from workflow_lib.papers.palasek.bag_classes import check_classes, scores_of_all, tried_points
 from workflow_lib.papers.palasek.projection import MAX_ROWS, Projection, fitted_projection
 
 if TYPE_CHECKING:
@@ -98,35 +98,17 @@ class Method(base.Method):
         if len(points) == 1:
             return base.Selection(None, points[0])
         error_of = partial(scaled_squared_error, labels=data.labels)
-        return select_point(data, grid, {}, partial(self._tried, data), error_of)
+        start_of = partial(self._start, data, weak=data.weak_items)
+        tried = partial(tried_points, data, start_of=start_of, fitted=self._fitted)
+        return select_point(data, grid, {}, tried, error_of)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
         start = self._start(data, data.items, data.weak_items)
-        return start.fitted(self, data.labels, data.n_classes, chosen)
+        return self._fitted(start, data.labels, data.n_classes, chosen)
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_arrays(entries["network"])
-
-    def _tried(self, data: FitData, grid: Mapping[str, Any]) -> Iterator[Point]:
-        """Yield each grid point with the class scores (n, K) of the training bags held out."""
-        bags, weak = data.items, data.weak_items
-        starts = []
-        for fold in data.fold_numbers:
-            indices = np.flatnonzero(data.folds != fold)
-            own = [bags[index] for index in indices]
-            starts.append((self._start(data, own, weak), indices))
-        for point in combinations(grid):
-            scores = np.empty((data.size, data.n_classes))
-            for fold, (start, indices) in enumerate(starts):
-                labels, heldout = data.labels[indices], np.flatnonzero(data.folds == fold)
-                if len(np.unique(labels)) < 2:
-                    # Without this fold one class is left, to which every bag then belongs.
-                    scores[heldout] = one_hot(labels[:1], data.n_classes)
-                    continue
-                fitted = start.fitted(self, labels, data.n_classes, point)
-                scores[heldout] = fitted.scores([bags[index] for index in heldout])
-            yield point, scores
 
     def _start(self, data: FitData, bags: list[np.ndarray], weak: list[np.ndarray]) -> _Start:
         """Return the principal components and the mixture of labelled and unlabelled bags."""
@@ -150,48 +132,48 @@ class Method(base.Method):
         mixture = first_mixture(used, count, self.mixture_start, generator)
         return _Start(projection, layer, bags, weak, mixture)
 
-
-class _Start:
-    """What all grid points of a fold have in common."""
-
-    def __init__(self, projection, layer, bags, weak, mixture) -> None:
-        self._projection, self._layer, self._mixture = projection, layer, mixture
-        self._bags, self._n_labelled = bags + weak, len(bags)
-
-    def fitted(
-        self, method: Method, labels: np.ndarray, n_classes: int, point: Mapping[str, float]
+    def _fitted(
+        self, start: _Start, labels: np.ndarray, n_classes: int, point: Mapping[str, float]
     ) -> Fitted:
         """Return the network fitted to the bags, with the classes of the labelled ones."""
         from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
 
-        classes, weights = self._classes(labels, point)
+        classes, weights = start.classes(labels, point)
         network = FisherVectorNetwork(
-            model=self._mixture,
-            classifier=method.classifier_start,
+            model=start.mixture,
+            classifier=self.classifier_start,
             penalty=point["penalty"],
-            unlabelled_weight=method.unlabelled_weight,
+            unlabelled_weight=self.unlabelled_weight,
             learning_rate=point["learning_rate"],
-            m_steps=method.m_steps,
-            m_step_rate=method.m_step_rate,
-            batch_size=method.batch_size,
-            batches=method.batches,
-            n_epochs=method.n_epochs,
-            in_batches=method.in_batches,
-            refit=method.refit,
-            random_state=method.seed,
-            layer=self._layer,
-            optimiser=method.optimiser,
-            trained=method.trained,
+            m_steps=self.m_steps,
+            m_step_rate=self.m_step_rate,
+            batch_size=self.batch_size,
+            batches=self.batches,
+            n_epochs=self.n_epochs,
+            in_batches=self.in_batches,
+            refit=self.refit,
+            random_state=self.seed,
+            layer=start.layer,
+            optimiser=self.optimiser,
+            trained=self.trained,
         )
         epochs: list[FisherVectorNetwork] = []
 
         def keep(trained: FisherVectorNetwork) -> None:
             epochs.append(FisherVectorNetwork.from_arrays(trained.to_arrays()))
 
-        network.fit(self._bags, classes, weights, keep if method.by_epoch else None)
-        return Fitted(network, self._projection, n_classes, epochs)
+        network.fit(start.bags, classes, weights, keep if self.by_epoch else None)
+        return Fitted(network, start.projection, n_classes, epochs)
 
-    def _classes(
+
+class _Start:
+    """What all grid points of a fold have in common."""
+
+    def __init__(self, projection, layer, bags, weak, mixture) -> None:
+        self.projection, self.layer, self.mixture = projection, layer, mixture
+        self.bags, self._n_labelled = bags + weak, len(bags)
+
+    def classes(
         self, labels: np.ndarray, point: Mapping[str, float]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes of all bags, -1 for unlabelled ones, and their weights. With a
@@ -199,7 +181,7 @@ class _Start:
         vectors of all bags gives unlabelled bags the classes that it predicts for them."""
         from workflow_lib.papers.palasek.fisher_network import UNLABELLED, fit_squared_hinge
 
-        n, n_bags = self._n_labelled, len(self._bags)
+        n, n_bags = self._n_labelled, len(self.bags)
         classes, weights = np.full(n_bags, UNLABELLED), np.ones(n_bags)
         classes[:n] = labels
         if point["pseudo_weight"] == 0 or n == n_bags:
@@ -224,11 +206,11 @@ class _Start:
         from workflow_lib.papers.palasek.fisher_network import FisherVectorNetwork
 
         # The vectors do not depend on the classes of an untrained network.
-        classes = np.arange(len(self._bags)) % 2
+        classes = np.arange(len(self.bags)) % 2
         network = FisherVectorNetwork(
-            model=self._mixture, classifier="zero", n_epochs=0, layer=self._layer
+            model=self.mixture, classifier="zero", n_epochs=0, layer=self.layer
         )
-        return network.fit(self._bags, classes).transform(self._bags)
+        return network.fit(self.bags, classes).transform(self.bags)
 
 
 class Fitted(base.Fitted):

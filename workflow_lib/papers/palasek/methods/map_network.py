@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.core.named_class import combinations
-from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
+from workflow_lib.fitting.class_selection import scaled_squared_error
 from workflow_lib.fitting.fit_data import FitData
-from workflow_lib.fitting.point_selection import Point, select_point
+from workflow_lib.fitting.point_selection import select_point
 from workflow_lib.methods.contract import base
-from workflow_lib.papers.palasek.bag_classes import check_classes, scores_of_all
+from workflow_lib.papers.palasek.bag_classes import check_classes, scores_of_all, tried_points
 from workflow_lib.papers.palasek.projection import Projection, fitted_projection
 
 if TYPE_CHECKING:
@@ -57,29 +56,13 @@ class Method(base.Method):
         check_classes(data)
         check_maps(data)
         error_of = partial(scaled_squared_error, labels=data.labels)
-        return select_point(data, self.grid, self.one_example, partial(self._tried, data), error_of)
+        start_of = partial(self._start, data)
+        tried = partial(tried_points, data, start_of=start_of, fitted=self._fitted)
+        return select_point(data, self.grid, self.one_example, tried, error_of)
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         chosen = {name: selection.entries[name] for name in self.grid}
         return self._fitted(self._start(data, data.items), data.labels, data.n_classes, chosen)
-
-    def _tried(self, data: FitData, grid: Mapping[str, Any]) -> Iterator[Point]:
-        """Yield each grid point with the class scores (n, K) of the training bags held out."""
-        bags, starts = data.items, []
-        for fold in data.fold_numbers:
-            indices = np.flatnonzero(data.folds != fold)
-            starts.append((self._start(data, [bags[index] for index in indices]), indices))
-        for point in combinations(grid):
-            scores = np.empty((data.size, data.n_classes))
-            for fold, (start, indices) in enumerate(starts):
-                labels, heldout = data.labels[indices], np.flatnonzero(data.folds == fold)
-                if len(np.unique(labels)) < 2:
-                    # Without this fold one class is left, to which every bag then belongs.
-                    scores[heldout] = one_hot(labels[:1], data.n_classes)
-                    continue
-                fitted = self._fitted(start, labels, data.n_classes, point)
-                scores[heldout] = fitted.scores([bags[index] for index in heldout])
-            yield point, scores
 
     def _start(self, data: FitData, bags: list[np.ndarray]) -> tuple[Projection, np.ndarray, float]:
         """Return the principal components of bags, their maps (n, m, k), and the number by which

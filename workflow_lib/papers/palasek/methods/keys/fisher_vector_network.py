@@ -12,14 +12,28 @@ WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MAX_COUNT)]
 WholeFromZero = Annotated[int, Strict(), Field(ge=0, le=MAX_COUNT)]
 
 
-class NetworkGrid(Grid):
-    """Grid of Fisher vector networks."""
+class ClassifierGrid(Grid):
+    """Grid of trained classifiers of bags."""
 
     penalty: SomePositive
     """Penalties on the squared weights of the linear layer."""
 
     learning_rate: SomePositive = (1.0e-4,)
     """Learning rates of its training, in units of the spread of the rows."""
+
+
+class ClassifierExample(OneExample):
+    """Values for trained classifiers of bags with one labelled example per class."""
+
+    penalty: Positive | None = None
+    """Used instead of `grid.penalty`."""
+
+    learning_rate: Positive | None = None
+    """Used instead of `grid.learning_rate`."""
+
+
+class NetworkGrid(ClassifierGrid):
+    """Grid of Fisher vector networks."""
 
     pseudo_weight: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(min_length=1)] = (
         0.0,
@@ -28,14 +42,8 @@ class NetworkGrid(Grid):
     they have none."""
 
 
-class NetworkExample(OneExample):
+class NetworkExample(ClassifierExample):
     """Values for Fisher vector networks with one labelled example per class."""
-
-    penalty: Positive | None = None
-    """Used instead of `grid.penalty`."""
-
-    learning_rate: Positive | None = None
-    """Used instead of `grid.learning_rate`."""
 
     pseudo_weight: Annotated[float, Field(ge=0)] | None = None
     """Used instead of `grid.pseudo_weight`."""

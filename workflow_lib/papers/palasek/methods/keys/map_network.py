@@ -1,34 +1,13 @@
 """The keys of a method with the regressor `map_network`."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, Strict
-
-from workflow_lib.core.grids import Grid, OneExample, SomePositive
-from workflow_lib.core.values import MAX_COUNT, Positive
 from workflow_lib.methods.contract.method_file import MethodFile
-
-WholeFromOne = Annotated[int, Strict(), Field(ge=1, le=MAX_COUNT)]
-
-
-class MapGrid(Grid):
-    """Grid of classifiers of maps."""
-
-    penalty: SomePositive
-    """Penalties on the squared weights of the linear layer."""
-
-    learning_rate: SomePositive = (1.0e-4,)
-    """Learning rates of RMSProp; of no effect with `layer: none`."""
-
-
-class MapExample(OneExample):
-    """Values for classifiers of maps with one labelled example per class."""
-
-    penalty: Positive | None = None
-    """Used instead of `grid.penalty`."""
-
-    learning_rate: Positive | None = None
-    """Used instead of `grid.learning_rate`."""
+from workflow_lib.papers.palasek.methods.keys.fisher_vector_network import (
+    ClassifierExample,
+    ClassifierGrid,
+    WholeFromOne,
+)
 
 
 class Parameters(MethodFile):
@@ -40,7 +19,8 @@ class Parameters(MethodFile):
 
     layer: Literal["none", "convolution", "full"] = "none"
     """The layer before the linear classifier: `none`, `convolution` (filters of single rows, and a
-    rectifier) or `full` (every unit sees all rows, and a rectifier)."""
+    rectifier) or `full` (every unit sees all rows, and a rectifier). `none` is a support vector
+    machine, on which the learning rate has no effect; the others are trained by RMSProp."""
 
     n_units: WholeFromOne = 64
     """Filters or units of the layer."""
@@ -55,10 +35,10 @@ class Parameters(MethodFile):
     batch_size: WholeFromOne = 20
     """Bags of a batch."""
 
-    grid: MapGrid
+    grid: ClassifierGrid
     """Candidate hyper-parameters."""
 
-    one_example: MapExample = MapExample()
+    one_example: ClassifierExample = ClassifierExample()
     """Values used instead of the grid with one labelled example per class."""
 
     items: Literal["bags"] = "bags"
