@@ -65,7 +65,7 @@ def tree_of_edges(edges: Sequence[Sequence[str]], classes: Sequence[str]) -> Cla
         parents[indices[child]] = indices[parent]
     lengths = np.ones(len(indices))
     lengths[-1] = 0.0
-    return ClassTree(_members(parents, len(classes)), parents, lengths)
+    return ClassTree(members_of(parents, len(classes)), parents, lengths)
 
 
 def linkage_tree(squared_distances: np.ndarray) -> ClassTree:
@@ -93,7 +93,7 @@ def linkage_tree(squared_distances: np.ndarray) -> ClassTree:
     lengths = np.zeros(len(parents))
     # Groups that are joined later are not nearer, but for rounding.
     lengths[:-1] = np.maximum(heights[parents[:-1]] - heights[:-1], 0.0)
-    return ClassTree(_members(parents, n_classes), parents, lengths)
+    return ClassTree(members_of(parents, n_classes), parents, lengths)
 
 
 def linkage_edges(vectors: np.ndarray, classes: Sequence[str], location: str) -> list[list[str]]:
@@ -119,7 +119,8 @@ def linkage_edges(vectors: np.ndarray, classes: Sequence[str], location: str) ->
     return [[names[parent], names[node]] for node, parent in enumerate(tree.parents[:-1])]
 
 
-def _members(parents: np.ndarray, n_classes: int) -> np.ndarray:
+def members_of(parents: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return which nodes (K, v) are on the way from each class to the root, from their parents."""
     members = np.zeros((n_classes, len(parents)), dtype=bool)
     for leaf in range(n_classes):
         node = leaf

@@ -15,7 +15,7 @@ with which the largest difference is smallest.
 
 import numpy as np
 
-from workflow_lib.items.class_trees import ROOT, ClassTree
+from workflow_lib.items.class_trees import ROOT, ClassTree, members_of
 
 
 def path_lengths(tree: ClassTree) -> np.ndarray:
@@ -91,10 +91,4 @@ def _with_root(distances: np.ndarray, root: int) -> ClassTree:
         parents[top - 1] = top
     lengths = np.zeros(top + 1)
     lengths[:-1] = np.maximum(heights[parents[:-1]] - heights[:-1], 0.0)
-    members = np.zeros((n_classes, top + 1), dtype=bool)
-    for leaf in range(n_classes):
-        node = leaf
-        while node != ROOT:
-            members[leaf, node] = True
-            node = parents[node]
-    return ClassTree(members, parents, lengths)
+    return ClassTree(members_of(parents, n_classes), parents, lengths)

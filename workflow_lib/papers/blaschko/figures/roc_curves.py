@@ -53,18 +53,19 @@ def draw(
     data = read_artifact(dataset, "dataset", ("inputs",))
     truth, names = _labels(dataset, data)
     tests = [read_artifact(path, "split")["test"] for path in splits]
+    kind = "class_scores" if "classes" in data else "outputs"
     curves: dict[str, np.ndarray] = {}
     size = 0
     for method in shown_methods:
-        items = [_largest(path, "classes" in data) for path in predictions.get(method, ())]
+        items = [_largest(path, kind) for path in predictions.get(method, ())]
         if items and all(items):
             of_splits = [
-                [roc(truth[test, label], item[SHOWN][:, label]) for label in range(len(names))]
-                for item, test in zip(items, tests, strict=True)
+                [roc(truth[test, label], scores[:, label]) for label in range(len(names))]
+                for (_, scores), test in zip(items, tests, strict=True)
             ]
             # A split whose rows all have a label, or lack it, has no curve of it.
             curves[method] = np.ma.masked_invalid(of_splits).mean(axis=0).filled(0.0)
-            size = max(size, *(int(item["training_size"]) for item in items))
+            size = max(size, *(n_train for n_train, _ in items))
     if not curves:
         raise UserError(
             location="a figure of the kind roc_curves",
@@ -144,19 +145,12 @@ def _labels(path: str | Path, data: Mapping) -> tuple[np.ndarray, list[str]]:
     return truth[:, :N_LABELS], list(names)[:N_LABELS]
 
 
-SHOWN = "shown"
-"""The entry of scores that `_largest` adds."""
-
-
-def _largest(path: str | Path, has_classes: bool) -> dict:
-    """Return the item of the largest training size and most weak rows; empty without scores."""
-    name = "class_scores" if has_classes else "outputs"
+def _largest(path: str | Path, name: str) -> tuple[int, np.ndarray] | None:
+    """Return the largest training size and its scores, with most weak rows; None without any."""
     items = [
-        item
+        (item["training_size"], item.get("weak_size", 0), item[name])
         for item in read_artifact(path, "predictions").values()
         if name in item and not item.get("setting", "")
     ]
-    found = max(
-        items, key=lambda item: (item["training_size"], item.get("weak_size", 0)), default=None
-    )
-    return {} if found is None else {**found, SHOWN: found[name]}
+    found = max(items, key=lambda item: item[:2], default=None)
+    return None if found is None else (int(found[0]), found[2])

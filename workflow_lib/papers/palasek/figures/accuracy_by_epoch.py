@@ -133,11 +133,5 @@ def _draw_line(axis, positions: np.ndarray, accuracies: np.ndarray, appearance: 
     axis.plot(positions, mean, **appearance)
     if len(accuracies) > 1:
         spread = accuracies.std(axis=0, ddof=1)
-        axis.fill_between(
-            positions,
-            mean - spread,
-            mean + spread,
-            color=appearance["color"],
-            alpha=0.15,
-            linewidth=0,
-        )
+        area = {"color": appearance["color"], "alpha": 0.15, "linewidth": 0}
+        axis.fill_between(positions, mean - spread, mean + spread, **area)
