@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -19,8 +20,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import READERS
 from workflow_lib.methods.contract import base as methods
 from workflow_lib.models.fisher import FisherEmbedding
+from workflow_lib.models.kinds import found as models
 from workflow_lib.models.kinds.base import ModelArguments
-from workflow_lib.models.kinds.found import read_kind
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.results import read_scores
@@ -54,6 +55,24 @@ def module_of(monkeypatch):
         return module
 
     return make
+
+
+@pytest.fixture
+def declared_in(tmp_path, monkeypatch):
+    """Return the function that reads what a Python file of the pages declares."""
+
+    def read(path: str, function, *kinds: str):
+        folder, module = tmp_path / "home", sys.modules[function.__module__]
+        folder.mkdir()
+        (folder / Path(path).name).write_text(FILES[path])
+        with monkeypatch.context() as patch:
+            for kind in kinds:
+                found = replace(getattr(module, kind), home=".", package=folder)
+                patch.setattr(module, kind, found)
+            (declared,) = function.__wrapped__().values()
+        return declared
+
+    return read
 
 
 @pytest.fixture
@@ -93,10 +112,9 @@ def test_a_figure_of_its_own_kind_is_refused_until_its_module_is_there(folder):
         load_configuration(folder, run_of("linnerud-splits"))
 
 
-def test_the_figure_shows_the_error_of_each_split(tmp_path, module_of):
+def test_the_figure_shows_the_error_of_each_split(tmp_path, module_of, declared_in):
     path = "workflow_lib/report/figures/split_errors.py"
-    (tmp_path / "split_errors.py").write_text(FILES[path])
-    declared = figures.read_module(tmp_path / "split_errors.py")
+    declared = declared_in(path, figures.figure_modules, "FIGURES")
     assert list(declared.reads) == ["scores"]
     assert set(declared.settings) == {"title", "shown_methods", "metric"}
     rows = [("m-krr", "selected", 0, lambda size, split: size / 100 + split)]
@@ -132,16 +150,14 @@ def test_the_reader_reads_and_names_the_line_at_fault(tmp_path, module_of):
             reader.read(options, [path], 1)
 
 
-def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
+def test_the_method_predicts_medians(tmp_path, module_of, declared_in, monkeypatch):
     path = "workflow_lib/methods/training_median.py"
     module = module_of(path)
     X, Y = regression_data(70)
     Y[np.random.default_rng(4).random(Y.shape) < 0.1] = np.nan
     stages = Stages(tmp_path, X, Y).prepare()
-    (tmp_path / "training_median.py").write_text(FILES[path])
-    assert methods.read_module(tmp_path / "training_median.py").regressors == (
-        REGRESSOR_OF_THE_EXAMPLE,
-    )
+    declared = declared_in(path, methods.method_modules, "METHODS", "METHOD_KEYS")
+    assert declared.regressors == (REGRESSOR_OF_THE_EXAMPLE,)
     monkeypatch.setattr(methods, "METHODS", SimpleNamespace(load=lambda name: module))
     items = run_method("training_median", stages.path, metric="arrmse")
     split = stages.tree("split")
@@ -162,10 +178,9 @@ def test_the_method_has_the_keys_in_its_file(module_of):
     assert keys.Parameters(**settings).regressor == REGRESSOR_OF_THE_EXAMPLE
 
 
-def test_the_model_is_shrunk_stored_and_embeds(tmp_path, module_of):
+def test_the_model_is_shrunk_stored_and_embeds(module_of, declared_in):
     path = "workflow_lib/models/kinds/shrunk_gaussian.py"
-    (tmp_path / "shrunk_gaussian.py").write_text(FILES[path])
-    assert read_kind(tmp_path / "shrunk_gaussian.py").covariances == ("full",)
+    assert declared_in(path, models.model_kinds, "OUTPUT_MODELS").covariances == ("full",)
     module, Y = module_of(path), np.random.default_rng(0).normal(size=(12, 8))
     model = module.new(ModelArguments("full", 0.05, 1, 1, 0)).fit(Y)
     sample = np.linalg.eigvalsh(np.cov(Y.T, bias=True))
@@ -181,10 +196,9 @@ def test_a_table_of_its_own_kind_is_refused_until_its_module_is_there(folder):
         load_configuration(folder, run_of("linnerud-wins"))
 
 
-def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):
+def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of, declared_in):
     path = "workflow_lib/report/table_kinds/wins.py"
-    (tmp_path / "wins.py").write_text(FILES[path])
-    assert list(tables.read_module(tmp_path / "wins.py").reads) == ["scores"]
+    assert list(declared_in(path, tables.table_kinds, "TABLE_KINDS").reads) == ["scores"]
     # Lower in the splits 0 and 1 at 20 rows, and equal in all others.
     write_scores(
         tmp_path / "scores.csv",

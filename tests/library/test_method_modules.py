@@ -40,7 +40,20 @@ def test_every_regressor_has_one_method_and_keys_of_its_own():
         assert regressor in get_args(keys.model_fields["regressor"].annotation)
 
 
-def test_a_module_is_read_without_loading_it(tmp_path):
+@pytest.fixture
+def read_in(monkeypatch):
+    """Return a function that reads the methods in a folder, each with keys of its own."""
+
+    def read(folder: Path) -> dict[str, base.MethodModule]:
+        for name in ("METHODS", "METHOD_KEYS"):
+            found = replace(getattr(plugins, name), home=".", package=folder)
+            monkeypatch.setattr(base, name, found)
+        return base.method_modules.__wrapped__()
+
+    return read
+
+
+def test_a_module_is_read_without_loading_it(tmp_path, read_in):
     path = tmp_path / "median.py"
     path.write_text("""
 REGRESSORS = ("median", "mode")
@@ -56,12 +69,12 @@ class Method(no_such_module.Method):
     ranks: tuple = ()
     not_finite = ("median",)
 """)
-    assert base.read_module(path) == (
+    assert read_in(tmp_path)["mode"] == (
         *("median", ("median", "mode"), ("series",), {"minutes": 3}),
         *(("dataset", "split"), ("metric", "ranks"), False),
     )
     path.write_text(path.read_text() + "LEARNS_FROM_INPUTS = True\n")
-    assert base.read_module(path).learns_from_inputs
+    assert read_in(tmp_path)["mode"].learns_from_inputs
 
 
 def test_what_is_declared_is_read_without_loading_a_method():
@@ -81,8 +94,7 @@ def test_a_method_without_keys_is_refused_by_name(tmp_path, monkeypatch):
         base.method_modules.__wrapped__()
 
 
-def test_a_module_that_lacks_a_member_is_refused_by_name(tmp_path):
-    path = tmp_path / "median.py"
-    path.write_text('REGRESSORS = ("median",)\n', encoding="utf-8")
+def test_a_module_that_lacks_a_member_is_refused_by_name(tmp_path, read_in):
+    (tmp_path / "median.py").write_text('REGRESSORS = ("median",)\n', encoding="utf-8")
     with pytest.raises(UserError, match=r"median\.py: .* without TASKS, NEEDS, READS, M"):
-        base.read_module(path)
+        read_in(tmp_path)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,16 +56,16 @@ def test_forms_and_pre_images_that_are_not_declared_are_refused(kind):
             embedding.inverse_transform(embedding.transform(Y), "gradient")
 
 
-def test_the_kinds_are_read_without_loading_them(tmp_path):
+def test_the_kinds_are_read_without_loading_them(tmp_path, monkeypatch):
     program = (
         "import sys\nfrom workflow_lib.models.kinds.found import model_kinds\n"
         "assert model_kinds()\nassert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
-    path = tmp_path / "odd.py"
-    path.write_text("BLOCKS = {}\n")
+    (tmp_path / "odd.py").write_text("BLOCKS = {}\n")
+    monkeypatch.setattr(found, "OUTPUT_MODELS", replace(OUTPUT_MODELS, home=".", package=tmp_path))
     with pytest.raises(UserError, match=r"odd\.py: .* without PREIMAGES, COVARIANCES"):
-        found.read_kind(path)
+        found.model_kinds.__wrapped__()
 
 
 def test_a_model_of_no_kind_is_refused():

@@ -8,7 +8,7 @@ from each_case import each_case
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.report.figures.base import figure_modules
-from workflow_lib.report.reads import EACH, FOLDERS, NAMES, arranged, check_reads, paths_of
+from workflow_lib.report.reads import EACH, FOLDERS, NAMES, arranged, paths_of
 from workflow_lib.report.table_kinds.base import table_kinds
 
 ROOT = Path(__file__).parents[2]
@@ -54,5 +54,5 @@ def test_a_file_of_a_model_that_an_experiment_lacks_is_none():
 
 
 def test_an_unknown_name_in_a_pattern_is_refused():
-    with pytest.raises(UserError, match=r"dots\.py, READS: \{fold\}\. .*\{split\}"):
-        check_reads(Path("dots.py"), {"scores": "results/{experiment}/{fold}.csv"})
+    with pytest.raises(UserError, match=r"READS of a .*\{fold\}\.csv: \{fold\}\. .*\{split\}"):
+        paths_of("results/{experiment}/{fold}.csv", {})

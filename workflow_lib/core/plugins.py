@@ -2,23 +2,29 @@
 
 A plug-in is a module or a package in a folder of its kind: the home of the kind, such as
 ``workflow_lib/methods``, or that of a paper, such as ``workflow_lib/papers/NAME/methods``. Its file
-name is its name, and no list names it. What commands need to know of it is read from its source,
-because loading it may take seconds.
+name is its name, and no list names it. What commands need to know of it, its declarations, is read
+from its source, because loading it may take seconds.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
 from workflow_lib.core.errors import UserError, unknown_name
 
 PACKAGE = Path(__file__).parents[1]
+
+REASONS = {"REQUIRES": "BECAUSE", "NEEDS_METHOD": "METHOD_IN_WORDS"}
+"""Members with what an experiment must satisfy, each with the one that tells the user why."""
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,47 @@ class Plugins:
             raise ValueError(str(unknown_name(self.home, self.kind, str(name), self.modules)))
         return import_module(f"{PACKAGE.name}.{self.modules[name]}")
 
+    def declarations(
+        self, kind: type[Kind], members: Sequence[str], page: str, names: Mapping[str, str] = {}
+    ) -> dict[str, Kind]:
+        """Return what the module of each declares, by its name, from its source.
+
+        Parameters
+        ----------
+        kind : class
+            A dataclass or named tuple. Its first field is the name of the plug-in. Each other one
+            is a member: the value of a literal, the annotated names of a class, or the parameters
+            of a function that every call must give. Members that a module lacks have the defaults
+            of `kind`.
+        members : sequence of str
+            What every module must have.
+        page : str
+            The page of the documentation that shows how to add one.
+        names : mapping, default={}
+            The members of the fields that are not named like theirs in lower case.
+
+        Raises
+        ------
+        UserError
+            If a module lacks one of `members`, or of `REASONS`.
+        """
+        _, *fields = kind.__annotations__
+        sought = {field: names.get(field, field.upper()) for field in fields}
+        declarations = {}
+        for name, path in self.paths.items():
+            found = declared(path)
+            needed = [*members, *(reason for key, reason in REASONS.items() if key in found)]
+            if missing := [member for member in needed if member not in found]:
+                raise UserError(
+                    location=str(path),
+                    found=f"a module without {', '.join(missing)}",
+                    expected=f"{', '.join(needed[:-1])} and {needed[-1]}, as every {self.kind} has",
+                    remedy=f"add what is missing as {page} shows, or move the file elsewhere",
+                )
+            values = {field: _value(found[key]) for field, key in sought.items() if key in found}
+            declarations[name] = kind(name, **values)
+        return declarations
+
 
 METHODS = Plugins("method", "methods", "methods", others=("contract", "input_steps", "keys"))
 METHOD_KEYS = Plugins("method with keys", "methods/keys", "methods/keys")
@@ -133,27 +180,23 @@ def declared(path: Path) -> dict[str, ast.AST]:
     return found
 
 
-def check_members(
-    path: Path, found: Iterable[str], needed: Iterable[str], expected: str, page: str
-) -> None:
-    """Raise a UserError if a module lacks members that its kind must have.
+def _value(node: ast.AST) -> Any:
+    """Return the value of a literal, the annotated names of a class, or needed parameters."""
+    if isinstance(node, ast.ClassDef):
+        return tuple(each.target.id for each in node.body if isinstance(each, ast.AnnAssign))
+    if isinstance(node, ast.FunctionDef):
+        needed = node.args.args[: len(node.args.args) - len(node.args.defaults)]
+        by_name = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        return (*(each.arg for each in needed), *(each.arg for each, usual in by_name if not usual))
+    return ast.literal_eval(node)
 
-    Parameters
-    ----------
-    path : path
-        The module.
-    found, needed : iterable of str
-        Names of members.
-    expected : str
-        What every plug-in of the kind has.
-    page : str
-        The page of the documentation that shows how to add one.
+
+def arguments_of(path: str) -> list[str]:
+    """Return the names of the arguments of a class of this library, from its source.
+
+    `path` is the class, with its module.
     """
-    missing = [name for name in needed if name not in found]
-    if missing:
-        raise UserError(
-            location=str(path),
-            found=f"a module without {', '.join(missing)}",
-            expected=expected,
-            remedy=f"add what is missing as {page} shows, or move the file elsewhere",
-        )
+    _, *folders, name = path.split(".")
+    own = declared(PACKAGE.joinpath(*folders).with_suffix(".py"))[name]
+    made = next(each for each in own.body if getattr(each, "name", None) == "__init__")
+    return [argument.arg for argument in made.args.args[1:]]

@@ -32,23 +32,19 @@ NAMES = (*ONE, *EACH)
 """All names, those that change least from file to file first."""
 
 
-def check_reads(location: Path, reads: Mapping[str, str]) -> None:
-    """Raise a UserError if a pattern has a name that stands for nothing."""
-    unknown = {name for pattern in reads.values() for name in _names_in(pattern)} - set(NAMES)
-    if unknown:
-        raise UserError(
-            location=f"{location}, READS",
-            found=", ".join(f"{{{name}}}" for name in sorted(unknown)),
-            expected=f"patterns with some of {', '.join(f'{{{name}}}' for name in NAMES)}",
-            remedy="use only these names in braces",
-        )
-
-
 def paths_of(pattern: str, values: Mapping[str, Callable[[], Iterable]]) -> str | list[str]:
     """Return the path of a pattern, a list where it stands for several or for none.
 
-    `values` are functions that return what the names stand for.
+    `values` are functions that return what the names stand for. Raises UserError where the pattern
+    has a name that stands for nothing.
     """
+    if unknown := sorted(set(_names_in(pattern)) - set(NAMES)):
+        raise UserError(
+            location=f"READS of a figure or table, {pattern}",
+            found=", ".join(f"{{{name}}}" for name in unknown),
+            expected=f"patterns with some of {', '.join(f'{{{name}}}' for name in NAMES)}",
+            remedy="use only these names in braces",
+        )
     used = [name for name in NAMES if name in _names_in(pattern)]
     found = [
         pattern.format(**dict(zip(used, each, strict=True)))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, Strict
 
 from workflow_lib.core.errors import nearest_name
-from workflow_lib.core.plugins import TABLE_KEYS
+from workflow_lib.core.plugins import TABLE_KEYS, arguments_of
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import (
     ADDRESS,
@@ -508,9 +508,8 @@ class InputModelSettings(Settings):
 
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return the faults in the names of arguments: key, found, expected and remedy."""
-        known = [
-            name for name in input_model_kinds()[self.kind].arguments if name not in OF_THE_DATA
-        ]
+        arguments = arguments_of(input_model_kinds()[self.kind].model)
+        known = [name for name in arguments if name not in OF_THE_DATA]
         faults = [
             (
                 f"{key}.{name}",

@@ -33,13 +33,12 @@ of a paper, is all that the tests of every kind need.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from workflow_lib.core.plugins import ITEM_KINDS, check_members, declared
+from workflow_lib.core.plugins import ITEM_KINDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +51,7 @@ NUMBERS = "numbers"
 class ItemKind:
     """What the module of a kind declares."""
 
+    name: str
     are_numbers: bool = False
     is_stated: bool = True
     entry: str | None = None
@@ -64,14 +64,8 @@ def item_kinds() -> dict[str, ItemKind]:
 
     Raises UserError if `pack` or `unpack` is missing.
     """
-    kinds, page = {}, "workflow_lib/items/kinds/base.py"
-    for name, path in ITEM_KINDS.paths.items():
-        found = declared(path)
-        check_members(path, found, ("pack", "unpack"), "pack and unpack", page)
-        literals = (key for key in ItemKind.__dataclass_fields__ if key.upper() in found)
-        values = {key: ast.literal_eval(found[key.upper()]) for key in literals}
-        kinds[name] = ItemKind(**values)
-    return kinds
+    page = "workflow_lib/items/kinds/base.py"
+    return ITEM_KINDS.declarations(ItemKind, ("pack", "unpack"), page)
 
 
 def stated_kinds() -> list[str]:

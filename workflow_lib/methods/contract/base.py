@@ -27,22 +27,13 @@ nor NumPy.
 
 from __future__ import annotations
 
-import ast
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.core.plugins import (
-    INPUT_STEPS,
-    METHOD_KEYS,
-    METHODS,
-    check_members,
-    declared,
-    plugin_name,
-)
+from workflow_lib.core.plugins import INPUT_STEPS, METHOD_KEYS, METHODS
 from workflow_lib.fitting.fitted import ArraysOfFit, Fitted, Selection
 
 if TYPE_CHECKING:
@@ -103,7 +94,7 @@ class MethodModule(NamedTuple):
     settings: tuple[str, ...]
     """The fields of ``Method``."""
 
-    learns_from_inputs: bool
+    learns_from_inputs: bool = False
     """Whether it learns from the inputs alone of weak rows: `LEARNS_FROM_INPUTS`, if any."""
 
 
@@ -117,7 +108,7 @@ PAGE = "docs/add-a-method.md"
 def method_modules() -> dict[str, MethodModule]:
     """Return what the module of every regressor declares, without importing any.
 
-    Raises UserError if a method lacks a member, or a module with its keys.
+    Raises UserError if a method lacks one of `MEMBERS`, or a module with its keys.
     """
     paths, keys = METHODS.paths, METHOD_KEYS.paths
     for name, path in paths.items():
@@ -128,28 +119,9 @@ def method_modules() -> dict[str, MethodModule]:
                 expected=f"its keys in keys/{name}.py, in the folder of the method",
                 remedy=f"add it as {PAGE} shows, or move the file elsewhere",
             )
-    modules = map(read_module, paths.values())
-    return {regressor: module for module in modules for regressor in module.regressors}
-
-
-def read_module(path: Path) -> MethodModule:
-    """Return the declarations of the module of a method, from its source.
-
-    Raises UserError if one of `MEMBERS` is missing.
-    """
-    found = declared(path)
-    every = f"{', '.join(MEMBERS[:-1])} and {MEMBERS[-1]}, as every method has them"
-    check_members(path, found, MEMBERS, every, PAGE)
-    fields = [
-        statement.target.id
-        for statement in found["Method"].body
-        if isinstance(statement, ast.AnnAssign)
-    ]
-    literals = [ast.literal_eval(found[name]) for name in MEMBERS[:4]]
-    learns_from_inputs = found.get("LEARNS_FROM_INPUTS", ast.Constant(False))
-    return MethodModule(
-        plugin_name(path), *literals, tuple(fields), bool(ast.literal_eval(learns_from_inputs))
-    )
+    names = {"artifacts": "READS", "settings": "Method"}
+    modules = METHODS.declarations(MethodModule, MEMBERS, PAGE, names)
+    return {regressor: each for each in modules.values() for regressor in each.regressors}
 
 
 LEARNER, LEARNED_FEATURES = "feature_learner", "learned_features"

@@ -1,14 +1,12 @@
 """The kinds of generative models there are: the modules of this package that `base` describes."""
 
-import ast
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from workflow_lib.core.plugins import OUTPUT_MODELS, check_members, declared, plugin_name
+from workflow_lib.core.plugins import OUTPUT_MODELS
 
-LITERALS = ("BLOCKS", "PREIMAGES", "COVARIANCES", "COUNT_KEY", "TASKS")
-FUNCTIONS = ("new", "to_arrays", "from_arrays", "scores")
+MEMBERS = ("BLOCKS", "PREIMAGES", "COVARIANCES", "COUNT_KEY", "TASKS")
+MEMBERS += ("Model", "new", "to_arrays", "from_arrays", "scores")
 
 
 class OutputModelKind(NamedTuple):
@@ -22,21 +20,10 @@ class OutputModelKind(NamedTuple):
     tasks: tuple[str, ...]
 
 
-def read_kind(path: Path) -> OutputModelKind:
-    """Return what the module of a kind declares, from its source.
-
-    Raises UserError if something is missing.
-    """
-    found, needed = declared(path), (*LITERALS, "Model", *FUNCTIONS)
-    every = f"{', '.join(needed[:-1])} and {needed[-1]}, as every kind of models has them"
-    check_members(path, found, needed, every, "docs/add-a-model.md")
-    return OutputModelKind(plugin_name(path), *(ast.literal_eval(found[name]) for name in LITERALS))
-
-
 @cache
 def model_kinds() -> dict[str, OutputModelKind]:
     """Return what every kind declares, by its name, without loading any."""
-    return {name: read_kind(path) for name, path in OUTPUT_MODELS.paths.items()}
+    return OUTPUT_MODELS.declarations(OutputModelKind, MEMBERS, "docs/add-a-model.md")
 
 
 def kind_of(model: object) -> str:

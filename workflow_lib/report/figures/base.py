@@ -40,16 +40,14 @@ All but ``draw`` are literals. They and the parameters are read from the source,
 the plotting library takes seconds, and every command needs them.
 """
 
-import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.core.plugins import FIGURES, check_members, declared, plugin_name
-from workflow_lib.report.reads import arranged, check_reads
+from workflow_lib.core.plugins import FIGURES
+from workflow_lib.report.reads import arranged
 
 SETTINGS = (
     "methods",
@@ -69,8 +67,6 @@ the figure names and `shown_methods` the same, or all where it names none, as ma
 `METHOD_FIELDS`; the sizes are the largest;
 `version_titles` are those of the datasets of each ``{version}``, and `wrong_shares` the shares of
 wrong labels of each ``{wrong_share}``, of `workflow_lib.report.reads`."""
-
-_REQUIRED = ("SHOWS", "CAPTION", "READS", "draw")
 
 
 @dataclass(frozen=True)
@@ -96,8 +92,25 @@ class FigureModule:
 
 @cache
 def figure_modules() -> dict[str, FigureModule]:
-    """Return what the module of every kind declares, without importing any."""
-    return {name: read_module(path) for name, path in FIGURES.paths.items()}
+    """Return what the module of every kind declares, without importing any.
+
+    Raises UserError if a member is missing, or `draw` has a parameter that no figure is given.
+    """
+    members, page = ("SHOWS", "CAPTION", "READS", "draw"), "docs/add-a-figure.md"
+    found = FIGURES.declarations(FigureModule, members, page, {"settings": "draw"})
+    for name, figure in found.items():
+        n_files, parameters = len(figure.reads), figure.settings
+        settings = parameters[n_files:]
+        if parameters[:n_files] != tuple(figure.reads) or not set(settings) <= set(SETTINGS):
+            reads = ", ".join(figure.reads)
+            raise UserError(
+                location=f"{FIGURES.paths[name]}, parameters of draw",
+                found=", ".join(parameters),
+                expected=f"those of READS ({reads}), then some of {', '.join(SETTINGS)}",
+                remedy="take only these, or give other parameters a default value",
+            )
+        found[name] = replace(figure, settings=settings)
+    return found
 
 
 def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
@@ -105,42 +118,6 @@ def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
 
     `files` map the names in its ``READS`` to a path or a list of paths; others are ignored.
     """
-    reads = read_module(FIGURES.paths[kind]).reads
-    read = {name: arranged(pattern, files[name]) for name, pattern in reads.items()}
-    return FIGURES.load(kind).draw(**read, **settings)
-
-
-def read_module(path: Path) -> FigureModule:
-    """Return what the module of a kind of figure declares, from its source.
-
-    Raises UserError if a member is missing, a pattern has an unknown name, or `draw` has a
-    parameter that no figure is given.
-    """
-    found = declared(path)
-    needed = (*_REQUIRED, "BECAUSE") if "REQUIRES" in found else _REQUIRED
-    every = "SHOWS, CAPTION, READS and draw, and BECAUSE with REQUIRES"
-    check_members(path, found, needed, every, "docs/add-a-figure.md")
-    literals = {
-        literal.name: ast.literal_eval(found[literal.name.upper()])
-        for literal in fields(FigureModule)
-        if literal.name.upper() in found
-    }
-    reads = literals["reads"]
-    check_reads(path, reads)
-    parameters = _without_default(found["draw"].args)
-    settings = tuple(parameters[len(reads) :])
-    if parameters[: len(reads)] != list(reads) or not set(settings) <= set(SETTINGS):
-        raise UserError(
-            location=f"{path}, parameters of draw",
-            found=", ".join(parameters),
-            expected=f"those of READS ({', '.join(reads)}), then some of {', '.join(SETTINGS)}",
-            remedy="take only these, or give other parameters a default value",
-        )
-    return FigureModule(plugin_name(path), settings, **literals)
-
-
-def _without_default(arguments: ast.arguments) -> list[str]:
-    """Return the names of the parameters that every call must give."""
-    by_position = arguments.args[: len(arguments.args) - len(arguments.defaults)]
-    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return [a.arg for a in by_position] + [a.arg for a, default in by_name if default is None]
+    module = FIGURES.load(kind)
+    read = {name: arranged(pattern, files[name]) for name, pattern in module.READS.items()}
+    return module.draw(**read, **settings)

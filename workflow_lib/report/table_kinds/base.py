@@ -53,16 +53,10 @@ All but ``COLUMNS``, ``cells`` and ``layout`` are literals. They are read from t
 importing pandas takes a second, and every command needs them.
 """
 
-import ast
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
-from workflow_lib.core.plugins import TABLE_KINDS, check_members, declared, plugin_name
-from workflow_lib.report.reads import check_reads
-
-_REQUIRED = ("SHOWS", "READS", "COLUMNS", "cells", "layout")
-_TOGETHER = {"REQUIRES": "BECAUSE", "NEEDS_METHOD": "METHOD_IN_WORDS"}
+from workflow_lib.core.plugins import TABLE_KINDS
 
 
 @dataclass(frozen=True)
@@ -81,20 +75,9 @@ class TableKind:
 
 @cache
 def table_kinds() -> dict[str, TableKind]:
-    """Return what the module of every kind declares, without importing any."""
-    return {name: read_module(path) for name, path in TABLE_KINDS.paths.items()}
+    """Return what the module of every kind declares, without importing any.
 
-
-def read_module(path: Path) -> TableKind:
-    """Return what the module of a kind of table declares, from its source.
-
-    Raises UserError if a member is missing, or a pattern has an unknown name.
+    Raises UserError if a member is missing.
     """
-    found = declared(path)
-    needed = [*_REQUIRED, *(more for name, more in _TOGETHER.items() if name in found)]
-    every = f"{', '.join(_REQUIRED)}, BECAUSE with REQUIRES, and METHOD_IN_WORDS with NEEDS_METHOD"
-    check_members(path, found, needed, every, "docs/add-a-table.md")
-    values = {each.name: found.get(each.name.upper()) for each in fields(TableKind)}
-    literals = {name: ast.literal_eval(value) for name, value in values.items() if value}
-    check_reads(path, literals["reads"])
-    return TableKind(plugin_name(path), **literals)
+    members = ("SHOWS", "READS", "COLUMNS", "cells", "layout")
+    return TABLE_KINDS.declarations(TableKind, members, "docs/add-a-table.md")
