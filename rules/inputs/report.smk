@@ -2,7 +2,7 @@
 
 from workflow_lib.report.regressor_pairs import pairs_of
 from workflow_lib.run.paper_runs import paper_runs
-from workflow_lib.run.published import contents_files
+from workflow_lib.run.named_settings import contents_files
 
 # What the paper shows; not needed in the report on a table of the user's own.
 CONTENTS = [] if settings.run.name else [external_path(path) for path in contents_files(CONFIG)]

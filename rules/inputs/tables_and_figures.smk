@@ -8,7 +8,7 @@ from workflow_lib.report.labels import figure_title
 from workflow_lib.report.reads import paths_of
 from workflow_lib.report.table_kinds.base import table_kinds
 from workflow_lib.run.models import OWNERS_OF_KEYS
-from workflow_lib.run.published import published_tables
+from workflow_lib.run.named_settings import published_tables
 
 PUBLISHED = {name: str(path) for name, path in published_tables(CONFIG).items()}
 """The files of published numbers, by name."""

@@ -11,7 +11,7 @@ from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.published_tables import PAPER as PAPER_NAME
 from workflow_lib.report.published_tables import published_layouts, source_and_name
 from workflow_lib.report.results import read_published, read_published_apart
-from workflow_lib.run.published import contents_files, published_tables
+from workflow_lib.run.named_settings import contents_files, published_tables
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "config" / "paper_tables"

@@ -38,8 +38,8 @@ from workflow_lib.report.reproduced_tables import (
     tables_named,
 )
 from workflow_lib.report.results import read_coordinates, read_scores, read_timings
+from workflow_lib.run.named_settings import contents_files
 from workflow_lib.run.paper_runs import paper_runs
-from workflow_lib.run.published import contents_files
 
 CONFIG = Path(__file__).parents[2] / "config"
 HEADING = "paper,kind,number,title,data,quantity,drawn_as,paper_table\n"

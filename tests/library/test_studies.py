@@ -10,9 +10,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.models import DatasetSettings
-from workflow_lib.run.named_settings import SettingsFolder
+from workflow_lib.run.named_settings import SettingsFolder, published_names
 from workflow_lib.run.needed_data import missing_downloads, missing_supplies, steps_to_get
-from workflow_lib.run.published import published_names
 from workflow_lib.run.studies import study_files, study_of, with_study
 from workflow_lib.run.study_list import study_lines
 

@@ -1,4 +1,4 @@
-"""A class with the interface of scikit-learn, named in a YAML file with its arguments."""
+"""Classes that files name: estimators in YAML files, with their arguments, and in saved models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workflow_lib.core.errors import UserError, nearest_name
-from workflow_lib.core.former_names import current_module
 from workflow_lib.core.optional_packages import EXTRAS, install_command
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
@@ -216,7 +215,7 @@ def _check_parts(arguments: Mapping[str, Any]) -> None:
 def imported_class(path: str):
     """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
 
-    Former names of modules of this library are known (`workflow_lib.core.former_names`).
+    Former names of modules of this library are known (`current_module`).
 
     Raises ImportError if the module cannot be imported, or has nothing of that name.
     """
@@ -349,3 +348,54 @@ def _bound(tree: ast.Module) -> dict[str, type]:
         elif isinstance(node, ast.Name):
             kinds.setdefault(node.id, ast.Name)
     return kinds
+
+
+_FORMER_MODULES = {
+    "baselines.iokr": "solvers.iokr",
+    "baselines.position_naive_bayes": "solvers.position_naive_bayes",
+    "embeddings.averaged_kernels": "papers.blaschko.averaged_kernels",
+    "embeddings.bag_shares": "inputs.bag_shares",
+    "embeddings.fisher": "models.fisher",
+    "embeddings.forward": "models.forward",
+    "embeddings.identity": "models.identity",
+    "embeddings.mixture": "models.mixtures.scores",
+    "embeddings.neighbour_graphs": "papers.blaschko.neighbour_graphs",
+    "embeddings.numbers_beside": "papers.blaschko.extra_features",
+    "embeddings.score_space": "papers.perina.score_space",
+    "embeddings.scores": "models.scores",
+    "embeddings.sequence_length": "inputs.sequence_length",
+    "embeddings.standardised": "inputs.standardised",
+    "embeddings.state_space": "models.state_spaces.scores",
+    "embeddings.weisfeiler_lehman": "papers.blaschko.weisfeiler_lehman",
+    "embeddings.weisfeiler_lehman_pyramid": "papers.blaschko.weisfeiler_lehman_pyramid",
+    "embeddings.word_shares": "inputs.word_shares",
+    "features.tangent_space": "inputs.tangent_space",
+    "fisher_network": "papers.palasek.fisher_network",
+    "generative.covariance": "models.covariance",
+    "generative.gaussian": "models.mixtures.gaussian",
+    "generative.hidden_markov": "papers.perina.hidden_markov.model",
+    "generative.mixture": "models.mixtures.mixture",
+    "generative.online_mixture": "models.mixtures.online_mixture",
+    "generative.state_space": "models.state_spaces.state_space",
+    "generative.topic_model": "papers.perina.topic_model",
+    "ofer": "estimators.output_fisher",
+    "parameters": "core.parameters",
+    "regression.gaussian_process": "solvers.gaussian_process",
+    "regression.kernel_ridge": "solvers.kernel_ridge",
+    "regression.pretrained": "solvers.pretrained",
+}
+"""Former names of modules with classes that YAML files and saved models name."""
+
+
+def current_module(module: str) -> str:
+    """Return the present name of a module, which may be given by a former one.
+
+    Examples
+    --------
+    >>> current_module("workflow_lib.features.tangent_space")
+    'workflow_lib.inputs.tangent_space'
+    """
+    package, _, rest = module.partition(".")
+    if package != "workflow_lib" or rest not in _FORMER_MODULES:
+        return module
+    return f"{package}.{_FORMER_MODULES[rest]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Requirement(NamedTuple):
@@ -20,14 +20,6 @@ class Requirement(NamedTuple):
 
     because: str
     """The reason given to the user; names of facts in braces are filled in."""
-
-    def unmet(self, facts: dict[str, Any]) -> bool:
-        """Return whether the rule applies and is broken."""
-        return _hold(self.when, facts) and not _hold(self.needs, facts)
-
-
-def _hold(conditions: dict[str, set], facts: dict[str, Any]) -> bool:
-    return all(facts[name] in values for name, values in conditions.items())
 
 
 NEEDS_VECTORS = Requirement(

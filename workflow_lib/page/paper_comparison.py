@@ -62,7 +62,7 @@ def paper_comparison_section(
     it.
 
     `contents` are the tables and figures of one paper, and `reproductions` those of all experiments
-    of the run. `published` are the files of `workflow_lib.run.published.published_tables`, and
+    of the run. `published` are the files of `workflow_lib.run.named_settings.published_tables`, and
     `runs` those of `workflow_lib.run.paper_runs.paper_runs`, for the command lines.
     """
     paper = contents[0].paper

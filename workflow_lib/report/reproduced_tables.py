@@ -106,7 +106,7 @@ def reproductions_of(
     `settings` and `dataset` are those of the experiment and of its dataset, as in the
     configuration. `cells` map the names of the tables with a ``paper_table`` to what
     `workflow_lib.report.table_files.make` gives; no numbers are compared of a table that is
-    left out. `published` are the files of `workflow_lib.run.published.published_tables`, and
+    left out. `published` are the files of `workflow_lib.run.named_settings.published_tables`, and
     `contents` the tables and figures of all papers.
     """
     tables = [item for item in contents if item.kind == "table"]

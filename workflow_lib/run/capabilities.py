@@ -9,6 +9,7 @@ figure are in the module of that kind. This module has the requirements that con
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workflow_lib.core.requirement import Requirement
@@ -365,7 +366,7 @@ COMBINATION_REQUIREMENTS = (
             {"regressor": {name}},
             {"task": set(module.tasks)},
             "the regressor {regressor} predicts "
-            f"{alternatives(tasks()[task].predicts for task in module.tasks)}, and the task is "
+            f"{alternatives([tasks()[task].predicts for task in module.tasks])}, and the task is "
             "{task}",
         )
         for name, module in MODULES.items()
@@ -416,7 +417,7 @@ def check(
     facts = method_facts(method, model, input_model)
     facts |= experiment_facts(dataset, experiment, max_gram_rows)
     requirements = _of_method(method) + COMBINATION_REQUIREMENTS + method.needs_of_data
-    return _unmet(requirements, facts) + method.reasons_against(dataset.task)
+    return unmet(requirements, facts) + method.reasons_against(dataset.task)
 
 
 def has_other_items(method: MethodFile, dataset: DatasetSettings) -> bool:
@@ -441,7 +442,7 @@ def check_method(
     method: MethodFile, model: ModelSettings | None, input_model: InputModelSettings | None = None
 ) -> list[str]:
     """Return the reasons why the method can run in no experiment; none when it can run in some."""
-    return _unmet(_of_method(method), method_facts(method, model, input_model))
+    return unmet(_of_method(method), method_facts(method, model, input_model))
 
 
 def _of_method(method: MethodFile) -> tuple[Requirement, ...]:
@@ -467,7 +468,7 @@ def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -
     ]
     facts = experiment_facts(dataset, experiment)
     # A table and a figure may have the same reason.
-    return list(dict.fromkeys(_unmet((*EXPERIMENT_REQUIREMENTS, *requirements), facts)))
+    return list(dict.fromkeys(unmet((*EXPERIMENT_REQUIREMENTS, *requirements), facts)))
 
 
 def blocks(method: MethodFile, model: ModelSettings | None) -> tuple[str, ...]:
@@ -549,5 +550,11 @@ def experiment_facts(
     }
 
 
-def _unmet(requirements: tuple[Requirement, ...], facts: dict[str, Any]) -> list[str]:
-    return [rule.because.format(**facts) for rule in requirements if rule.unmet(facts)]
+def unmet(requirements: Iterable[Requirement], facts: Mapping[str, Any]) -> list[str]:
+    """Return the reasons of the requirements that apply to some facts, and are broken by them."""
+    return [
+        rule.because.format(**facts)
+        for rule in requirements
+        if all(facts[name] in values for name, values in rule.when.items())
+        and not all(facts[name] in values for name, values in rule.needs.items())
+    ]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, Strict
 
 from workflow_lib.core.errors import nearest_name
+from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.plugins import TABLE_KEYS, arguments_of
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import (
@@ -326,6 +327,11 @@ class RunSettings(Settings):
     joint: TypedFlag = False
     """Whether `snakemake predict` adds to the interval of each output the sides of a box that holds
     all outputs of a row, with the coverage `interval_level`."""
+
+    @property
+    def gram_limit(self) -> int:
+        """The most training rows of a Gram matrix: `max_gram_rows`, or those of the machine."""
+        return self.max_gram_rows or default_max_gram_rows()
 
 
 class SourceSettings(Settings):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
-from workflow_lib.run.named_settings import SettingsFolder
-from workflow_lib.run.studies import listed_experiments, study_files
+from workflow_lib.run.named_settings import SettingsFolder, listed_experiments
+from workflow_lib.run.studies import study_files
 
 PAPER_METHODS = ("ofer", "wofer")
 """How the names of the methods of Djerrab et al. (2018) begin."""

@@ -22,7 +22,7 @@ from workflow_lib.methods.contract.file_settings import file_settings
 if TYPE_CHECKING:
     from workflow_lib.methods.contract.base import MethodModule
     from workflow_lib.methods.contract.method_file import MethodFile
-    from workflow_lib.run.loading import Configuration
+    from workflow_lib.run.configuration import Configuration
 
 ANNOTATED = "-annotated"
 """What ends the folder of the models that weak rows were annotated with."""

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
 from workflow_lib.run.models import DatasetSettings, StudyDescription
-from workflow_lib.run.named_settings import SettingsFolder
+from workflow_lib.run.named_settings import SettingsFolder, contents_files
 from workflow_lib.run.needed_data import has_files, megabytes, missing_downloads, missing_supplies
 from workflow_lib.run.paper_runs import paper_runs
-from workflow_lib.run.published import contents_files
 from workflow_lib.run.studies import study_files
 
 DEFAULT = "(default)"

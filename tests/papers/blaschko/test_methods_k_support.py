@@ -14,6 +14,7 @@ from workflow_lib.methods.contract.method_file import parameters_of
 from workflow_lib.papers.blaschko.k_support import NORMS, KSupportRegression
 from workflow_lib.papers.blaschko.methods import k_support
 from workflow_lib.protocol import output_predictions
+from workflow_lib.run.capabilities import unmet
 
 ALPHAS = [1e-3, 0.03, 0.5]
 SIZE = 30
@@ -95,8 +96,8 @@ def test_a_k_above_the_largest_is_ridge_regression(tmp_path, capsys, norm):
 def test_inputs_that_are_no_columns_of_numbers_are_refused():
     of_scale = parameters_of("k_support").needs_of_data[1]
     for scale in ("tf-idf", "products"):
-        assert of_scale.unmet({"scale": scale, "regressor": "k_support"})
-    assert not of_scale.unmet({"scale": "standard"})
+        assert unmet([of_scale], {"scale": scale, "regressor": "k_support"})
+    assert not unmet([of_scale], {"scale": "standard"})
 
 
 def test_of_classes_the_one_with_the_nearest_vector_is_predicted(tmp_path):

@@ -120,8 +120,10 @@ def method_modules() -> dict[str, MethodModule]:
                 remedy=f"add it as {PAGE} shows, or move the file elsewhere",
             )
     names = {"artifacts": "READS", "settings": "Method"}
-    modules = METHODS.declarations(MethodModule, MEMBERS, PAGE, names)
-    return {regressor: each for each in modules.values() for regressor in each.regressors}
+    modules = {}
+    for module in METHODS.declarations(MethodModule, MEMBERS, PAGE, names).values():
+        modules |= dict.fromkeys(module.regressors, module)
+    return modules
 
 
 LEARNER, LEARNED_FEATURES = "feature_learner", "learned_features"

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from workflow_lib.core.grids import MachineExample, MachineGrid
 from workflow_lib.core.named_class import DOTTED, NamedClass, combinations
+from workflow_lib.core.optional_packages import is_installed, not_installed
 from workflow_lib.core.plugins import INPUT_STEPS, METHOD_KEYS
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.settings import Settings
@@ -176,6 +177,9 @@ class MethodFile(Settings):
     needs_of_data: ClassVar[tuple[Requirement, ...]] = ()
     """What it must satisfy on a dataset in an experiment."""
 
+    packages: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """The optional packages that values need, by the key and the value."""
+
     @model_validator(mode="before")
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
@@ -258,7 +262,13 @@ class MethodFile(Settings):
 
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return the faults in the values of keys: key, found, expected and remedy."""
-        return self.feature_learner.named_class().faults() if self.feature_learner else []
+        faults = self.feature_learner.named_class().faults() if self.feature_learner else []
+        for key, packages in self.packages.items():
+            package = packages.get(getattr(self, key))
+            if package and not is_installed(package):
+                error = not_installed(package, "")
+                faults.append((key, error.found, error.expected, error.remedy))
+        return faults
 
     def reasons_against(self, task: str) -> list[str]:
         """Return why the method cannot predict the outputs of a task; none where it can."""

@@ -71,12 +71,4 @@ class Parameters(MethodFile, ChoosesKernel):
             "the output kernel {output_kernel} compares series, and the task is {task}",
         ),
     )
-
-    def faults(self) -> list[tuple[str, str, str, str]]:
-        # As the keys of the class are loaded alone, without what the module imports.
-        from workflow_lib.core.optional_packages import is_installed, not_installed
-
-        if self.output_kernel in ("rbf", "linear") or is_installed("tslearn"):
-            return super().faults()
-        error = not_installed("tslearn", "")
-        return [("output_kernel", error.found, error.expected, error.remedy)]
+    packages = {"output_kernel": {"dtw": "tslearn", "gak": "tslearn"}}

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.core.archives import DAMAGE, most_unpacked
-from workflow_lib.core.former_names import current_module
+from workflow_lib.core.named_class import current_module
 from workflow_lib.solvers.stored.classes import CLASSES_OF_NODES, is_allowed_object
 
 SCHEMA = "schema.json"
