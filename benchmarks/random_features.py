@@ -15,7 +15,6 @@ from benchmarks.measuring import Measurement, at_most, compared, each, with_peak
 from benchmarks.problems import N_INPUTS, N_OUTPUTS, smooth_problem
 from workflow_lib.fitting.fold_targets import FoldTargets
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.kernel_ridge_fit import Lazily
 from workflow_lib.fitting.landmark_ridge_fit import select_each_streamed
 from workflow_lib.solvers.feature_ridge import BLOCK_NUMBERS, FeatureRidge
 from workflow_lib.solvers.feature_sums import FeatureSums
@@ -65,13 +64,13 @@ def selected(
     folds = np.random.default_rng(seed).permutation(np.arange(len(X)) % N_FOLDS)
     kernels = [InputKernel("rbf", width) for width in widths]
 
-    def solver(width):
-        return lambda: FeatureRidge(features_of(landmarks, width), X, folds)
+    def solver(kernel):
+        return FeatureRidge(features_of(landmarks, kernel.width), X, folds)
 
     choices, solvers = select_each_streamed(
         Y,
         folds,
-        Lazily({kernel: solver(kernel.width) for kernel in kernels}),
+        solver,
         {None: [FoldTargets(None, None, Y)] * N_FOLDS},
         dict.fromkeys(kernels, ALPHAS),
         "shared",

@@ -96,8 +96,8 @@ def measurements(quick: bool) -> list[Measurement]:
 # --- our side ------------------------------------------------------------------------------------
 
 
-class GramsByWidth(Mapping):
-    """Solvers by kernel, built on request, so that only one Gram matrix is in memory."""
+class GramsByWidth:
+    """Builds the solver of a kernel, so that only one Gram matrix is in memory."""
 
     def __init__(
         self,
@@ -109,17 +109,12 @@ class GramsByWidth(Mapping):
     ) -> None:
         self._inputs = problem.inputs
         self._folds = problem.folds if folds is None else folds
-        self._center, self._widths, self._options = center, widths, options
+        self._center, self._options = center, options
+        self.kernels = [InputKernel("rbf", width) for width in widths]
 
-    def __getitem__(self, kernel: InputKernel) -> SharedGram:
+    def __call__(self, kernel: InputKernel) -> SharedGram:
         gram = gram_matrix(self._inputs, None, "rbf", gamma_of(kernel.width))
         return SharedGram(gram, self._folds, self._center, overwrite=True, **self._options)
-
-    def __iter__(self):
-        return (InputKernel("rbf", width) for width in self._widths)
-
-    def __len__(self) -> int:
-        return len(self._widths)
 
 
 def gamma_of(width: float) -> float:
@@ -188,7 +183,7 @@ def _embedded(problem: Problem, model: GaussianMixtureModel, outputs, known) -> 
 
 
 def _selected(problem, folds, grams, targets, alphas, penalty) -> dict[int | None, Choice]:
-    by_kernel = dict.fromkeys(grams, alphas)
+    by_kernel = dict.fromkeys(grams.kernels, alphas)
     return select_each(
         problem.outputs, folds, grams, None, targets, by_kernel, (), penalty, (False,), METRIC
     )

@@ -94,7 +94,7 @@ def test_the_width_of_the_kernel_is_that_of_scikit_learn():
     ridged = K + 2.0 * known.sum() * 0.1 * np.eye(len(K))
     dual = np.linalg.solve(ridged, problem.outputs[known])
     expected = RBF(length)(problem.inputs[~known], problem.inputs[known]) @ dual
-    solver = selection.GramsByWidth(problem, center=False)[InputKernel("rbf", 2.0)]
+    solver = selection.GramsByWidth(problem, center=False)(InputKernel("rbf", 2.0))
     found = solver.predict([problem.outputs] * N_FOLDS, [0.1])[0][0]
     np.testing.assert_allclose(found, expected, atol=1e-10)
 

@@ -41,12 +41,14 @@ def small_data(n_rows=32):
 
 def select_each(outputs, folds, grams, weak_grams, targets, alphas, *others):
     """Return the best grid points, of Gram matrices by the width of the rbf kernel."""
-    by_kernel = [
-        of_width and {InputKernel("rbf", width): gram for width, gram in of_width.items()}
+    grams_of, weak_grams_of = (
+        of_width and (lambda kernel, of_width=of_width: of_width[kernel.width])
         for of_width in (grams, weak_grams)
-    ]
-    alphas_by_kernel = dict.fromkeys(by_kernel[0], alphas)
-    return selection.select_each(outputs, folds, *by_kernel, targets, alphas_by_kernel, *others)
+    )
+    alphas_by_kernel = {InputKernel("rbf", width): alphas for width in grams}
+    return selection.select_each(
+        outputs, folds, grams_of, weak_grams_of, targets, alphas_by_kernel, *others
+    )
 
 
 def select(*arguments):

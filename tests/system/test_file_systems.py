@@ -72,7 +72,7 @@ FORBIDDEN_FOLDERS = ["results", ".snakemake", "logs", "resources", "."]
 
 LIMITED_JOBS = [
     ("figure", "matplotlib.backends.backend_agg", STAGES[10]),
-    ("embedding_regression", "workflow_lib.core.stage_timings", STAGES[8]),
+    ("embedding_regression", "workflow_lib.core.json_text", STAGES[8]),
     ("models", "workflow_lib.models.storage", STAGES[6]),
     ("scores", "workflow_lib.measures.metrics", STAGES[14]),
 ]

@@ -254,8 +254,10 @@ def _load(
         if not h5py.is_hdf5(path):
             raise _damaged(path, "the file is not an HDF5 file", "an HDF5 file")
         file = opened.enter_context(h5py.File(path, "r", locking=False))
-        header = _header(path, file)
-        return header, {} if streamed is None else _entries(path, file, streamed)
+        attributes = _attributes(file.id)
+        header = _header(path, attributes)
+        at_root = {name: attributes[name] for name in attributes.keys() - header.keys()}
+        return header, {} if streamed is None else at_root | _entries(path, file, streamed)
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         if "memory allocation failed" in str(error):
             # The HDF5 library reports a lack of memory this way: the file is not at fault.
@@ -265,12 +267,9 @@ def _load(
         ) from error
 
 
-def _header(path: Path, file: h5py.File) -> dict[str, Any]:
-    header = {
-        name: _attribute(h5a.open(file.id, name.encode()))
-        for name in _RESERVED_NAMES
-        if name in file.attrs
-    }
+def _header(path: Path, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the attributes of the root that describe an artifact."""
+    header = {name: attributes[name] for name in _RESERVED_NAMES if name in attributes}
     for name in _RESERVED_NAMES:
         if name not in header and name != "seed":
             raise _damaged(
@@ -307,9 +306,7 @@ def _check(path: Path, kind: str, header: Mapping[str, Any], entries: Mapping[st
 
 
 def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, Any]:
-    entries = {
-        name: value for name, value in _attributes(file.id).items() if name not in _RESERVED_NAMES
-    }
+    entries: dict[str, Any] = {}
     remaining = path.stat().st_size
 
     # The objects of h5py's high-level interface take most of the time to read many small arrays.
@@ -355,19 +352,20 @@ def _check_dataset(name: str, item: h5d.DatasetID, dtype: np.dtype, remaining: i
 
 
 def _attributes(item: h5g.GroupID | h5d.DatasetID) -> dict[str, bool | int | float | str]:
-    """Return the attributes of an item by name."""
-    opened = [h5a.open(item, index=index) for index in range(h5a.get_num_attrs(item))]
-    return {stored.name.decode(): _attribute(stored) for stored in opened}
+    """Return the attributes of an item by name.
 
-
-def _attribute(stored: h5a.AttrID) -> bool | int | float | str:
-    """Return an attribute; refuse, before it is read, what `write_artifact` does not write."""
-    if stored.shape != () or stored.dtype.kind not in "biufS":
+    Refuse, before it is read, what `write_artifact` does not write.
+    """
+    attributes = {}
+    for index in range(h5a.get_num_attrs(item)):
+        stored = h5a.open(item, index=index)
         name = stored.name.decode()
-        raise ValueError(f"the attribute '{name}' is of the type {stored.dtype}")
-    value = np.zeros((), dtype=stored.dtype)
-    stored.read(value)
-    return value.item().decode() if value.dtype.kind == "S" else value.item()
+        if stored.shape != () or stored.dtype.kind not in "biufS":
+            raise ValueError(f"the attribute '{name}' is of the type {stored.dtype}")
+        value = np.zeros((), dtype=stored.dtype)
+        stored.read(value)
+        attributes[name] = value.item().decode() if value.dtype.kind == "S" else value.item()
+    return attributes
 
 
 def _content_digest(header: Mapping[str, Any], entries: Mapping[str, Any]) -> str:

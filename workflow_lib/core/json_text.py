@@ -1,11 +1,14 @@
-"""JSON from users and servers, with errors that say how it can be fixed."""
+"""JSON: read from users and servers, with errors that say how to fix it; in files and artifacts."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from workflow_lib.core.whole_files import write_text
 
 
 class JsonFault(ValueError):
@@ -36,6 +39,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         raise JsonFault(f"the entry '{next(n for n in names if names.count(n) > 1)}' is repeated")
     return content
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as JSON with sorted names, whole or not at all."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 def json_bytes(value: Any) -> np.ndarray:

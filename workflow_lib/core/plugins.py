@@ -60,7 +60,7 @@ class Plugins:
         in_papers = sorted(self.package.glob(f"papers/*/{self.in_papers}"))
         for folder in (self.package / self.home, *in_papers):
             for path in (*folder.glob("[!_]*.py"), *folder.glob("[!_]*/__init__.py")):
-                name = plugin_name(path)
+                name = path.parent.name if path.name == "__init__.py" else path.stem
                 if name in self.others:
                     continue
                 if name in found:
@@ -157,11 +157,6 @@ ITEM_KINDS = Plugins("item kind", "items/kinds", "item_kinds", others=("base",),
 TASKS = Plugins("task", "tasks", "tasks", others=("base", "found"), is_stated=False)
 STAGES = Plugins("stage", "protocol/stages", "stages")
 ENCODERS = Plugins("encoder", "inputs/encoders", "encoders", is_stated=False)
-
-
-def plugin_name(path: Path) -> str:
-    """Return the name of the plug-in in a source file."""
-    return path.parent.name if path.name == "__init__.py" else path.stem
 
 
 def declared(path: Path) -> dict[str, ast.AST]:

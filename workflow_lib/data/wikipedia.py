@@ -7,7 +7,6 @@ public API of MediaWiki. All are kept in a JSON file
 file is the data; the title and the revision name the source, as the licence (CC BY-SA) requires.
 """
 
-import json
 import time
 import urllib.parse
 import urllib.request
@@ -16,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.core.json_text import JsonFault, parsed_json
+from workflow_lib.core.json_text import JsonFault, parsed_json, write_json
 from workflow_lib.core.web import FAILURES, failure, open_address
-from workflow_lib.core.whole_files import write_bytes, write_text
+from workflow_lib.core.whole_files import write_bytes
 from workflow_lib.tabular.tables import read_text
 
 ADDRESS = "https://en.wikipedia.org/w/api.php"
@@ -163,7 +162,7 @@ def _keep(
     now |= {name: pages[title] for name, title in titles.items() if title in pages}
     if now == kept:
         return
-    write_text(output, json.dumps(now, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    write_json(output, now)
 
 
 # Titles and pages

@@ -41,13 +41,6 @@ class Decoder:
         return outputs if self.scaling is None else self.scaling.inverse_transform(outputs)
 
 
-def _decoder_of(fitted: Mapping, member: Mapping, form: str, block: str | None) -> Decoder:
-    size, components = size_group(member["training_size"]), member["n_components"]
-    stored = fitted[size][components_group(components)][fold_group(None)]
-    embedding = FisherEmbedding(model_from_tree(stored), form, block)
-    return Decoder(embedding, scaling_from_tree(stored))
-
-
 def decoders_of(
     members: Sequence[Mapping], fitted: Mapping | None, form: str | None, block: str | None
 ) -> list[Decoder]:
@@ -63,7 +56,13 @@ def decoders_of(
     """
     if fitted is None or form is None:
         return [Decoder(IdentityEmbedding(member["test_targets"].shape[1])) for member in members]
-    return [_decoder_of(fitted, member, form, block) for member in members]
+    decoders = []
+    for member in members:
+        of_size = fitted[size_group(member["training_size"])]
+        stored = of_size[components_group(member["n_components"])][fold_group(None)]
+        embedding = FisherEmbedding(model_from_tree(stored), form, block)
+        decoders.append(Decoder(embedding, scaling_from_tree(stored)))
+    return decoders
 
 
 def mean_outputs(

@@ -30,8 +30,8 @@ class Selection:
     the entry ``n_components``. `entries` then describe the average."""
 
     more_seconds: Mapping[str, float] = field(default_factory=dict)
-    """Seconds, by the names of `workflow_lib.core.stage_timings`, that this fit would need and that
-    were spent elsewhere."""
+    """Seconds, by the names of the stage of regression, that this fit would need and that were
+    spent elsewhere."""
 
     fitting: Any = None
     """What `Method.fit` needs besides, in the same job."""

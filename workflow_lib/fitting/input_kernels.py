@@ -145,7 +145,7 @@ class KernelGrid:
         for choice in choices:
             alphas = list(self.alphas)
             kernel = choice.kernel
-            for is_lower, is_upper in self._alpha_edges(choice, self.all()):
+            for is_lower, is_upper in self._alpha_edges(choice, self.all().get(kernel, ())):
                 finite = [value for value in self.alphas if value < float("inf")]
                 if is_lower:
                     alphas += [min(finite) / factor for factor in FURTHER]
@@ -217,13 +217,10 @@ class KernelGrid:
         """
         widths = self._widths_of(choice.kernel)
         widths |= {other.width for other in extension if other.name == choice.kernel.name}
-        everything = {
-            kernel: [*self.all().get(kernel, []), *extension.get(kernel, [])]
-            for kernel in {*self.kernels(), *extension}
-        }
+        alphas = (*self.all().get(choice.kernel, ()), *extension.get(choice.kernel, ()))
         found = {"width": _edges(choice.kernel.width, widths)}
         names = ("leading alpha", "alpha")
-        found |= dict(zip(names, self._alpha_edges(choice, everything), strict=True))
+        found |= dict(zip(names, self._alpha_edges(choice, alphas), strict=True))
         return ", ".join(
             f"{word} {name}"
             for name, edges in found.items()
@@ -234,11 +231,9 @@ class KernelGrid:
     def _widths_of(self, kernel: InputKernel) -> set[float]:
         return set(self.widths) if kernel.name in WITH_WIDTH else set()
 
-    def _alpha_edges(self, choice, grid) -> list[tuple[bool, bool]]:
-        return [
-            _edges(alpha, set(grid.get(choice.kernel, ())))
-            for alpha in (choice.alpha_leading, choice.alpha_rest)
-        ]
+    @staticmethod
+    def _alpha_edges(choice, alphas: Iterable[float]) -> list[tuple[bool, bool]]:
+        return [_edges(alpha, set(alphas)) for alpha in (choice.alpha_leading, choice.alpha_rest)]
 
     def _alphas(self, kernel: InputKernel, alphas: Sequence[float]) -> list[float]:
         unit = self.unit(kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from workflow_lib.fitting.selection import Choice, best_of, select_each
 from workflow_lib.fitting.validation_curves import ENTRY, ValidationCurves
 from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.solvers.ridge import fit_blocks
+
+if TYPE_CHECKING:
+    from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
+    from workflow_lib.solvers.weak import WeakGrams
 
 
 @dataclass(frozen=True)
@@ -228,17 +232,15 @@ class KernelRidgeFit:
 
     def _select(self, alphas: Grid) -> dict[int | None, Choice]:
         """Return the best point of every component count of a grid of kernels and penalties."""
-        grid = self._grid
+        grid, fixed = self._grid, self._data.spec.weak_weight
         return select_each(
             self._targets.outputs,
             self._inputs.folds,
-            Lazily({kernel: self._solver_of(kernel) for kernel in alphas}),
-            Lazily({kernel: self._weak_solver_of(kernel) for kernel in alphas})
-            if self._targets.weak_size
-            else None,
+            self._solver_of,
+            self._weak_solver_of if self._targets.weak_size else None,
             self._targets_by_count,
             alphas,
-            self._weak_weights(),
+            grid.weak_weights if fixed is None else [2.0 * self._data.size * fixed],
             grid.penalty,
             grid.projections,
             grid.metric,
@@ -296,19 +298,11 @@ class KernelRidgeFit:
             solutions[point.kernel] = [old + new for old, new in zip(known, weighted, strict=True)]
         return FittedAverage(FittedRidge(*each, kernel) for kernel, each in solutions.items())
 
-    def _weak_weights(self) -> list[float]:
-        """Return the weights of a weak row relative to a labelled one."""
-        fixed = self._data.spec.weak_weight
-        if fixed is None:
-            return self._grid.weak_weights
-        return [2.0 * self._data.size * fixed]
+    def _solver_of(self, kernel: InputKernel) -> SharedGram | SeparateGrams:
+        return self._inputs.heldout_solver(*kernel, self._grid.center, self._grid.precision)
 
-    def _solver_of(self, kernel: InputKernel):
-        center, precision = self._grid.center, self._grid.precision
-        return lambda: self._inputs.heldout_solver(*kernel, center, precision)
-
-    def _weak_solver_of(self, kernel: InputKernel):
-        return lambda: self._inputs.weak_heldout_solver(
+    def _weak_solver_of(self, kernel: InputKernel) -> WeakGrams:
+        return self._inputs.weak_heldout_solver(
             *kernel,
             self._grid.center,
             self._targets.weak_size,
@@ -344,19 +338,3 @@ def ridge_of_outputs(data: FitData, settings: Any) -> tuple[tuple[KernelRidgeFit
         return fit, fit.choices()[None]
 
     return data.split.once("ridge", data.size, chosen)
-
-
-class Lazily(Mapping):
-    """A mapping that builds its values on demand, so that only one Gram matrix is in memory."""
-
-    def __init__(self, builders: dict) -> None:
-        self._builders = builders
-
-    def __getitem__(self, key):
-        return self._builders[key]()
-
-    def __iter__(self):
-        return iter(self._builders)
-
-    def __len__(self) -> int:
-        return len(self._builders)

@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import counts_of_size
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.missing_outputs import impute_mean, impute_mean_from
-from workflow_lib.fitting.split_models import embedding_of
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.identity import IdentityEmbedding
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
@@ -194,3 +193,12 @@ def weak_outputs_of(
     totals = counted.sum(axis=1, keepdims=True)
     # A component that holds no training row has its mean alone.
     return np.where(totals > 0, sums / np.maximum(totals, 1), means)
+
+
+def embedding_of(split: SplitData, size: int, count: int, fold: int | None) -> ForwardEmbedding:
+    """Return the embedding under the model of a training size, component count and fold."""
+    return ForwardEmbedding(
+        model_from_tree(split.stored_model(size, count, fold)),
+        split.embeddings["form"],
+        split.embeddings["covariance_block"],
+    )

@@ -7,7 +7,7 @@ Grid, folds and score are those of `KernelRidgeFit`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from workflow_lib.fitting.fitted_features import FittedFeatureRidge
 from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import Grid, InputKernel
-from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid, Lazily
+from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.fitting.selection import Choice, best_point, grid_points, is_better
 from workflow_lib.fitting.validation_curves import ValidationCurves
@@ -104,7 +104,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
         choices, solvers = select_each_streamed(
             self._targets.outputs,
             self._inputs.folds,
-            Lazily({kernel: self._solver_of(kernel) for kernel in alphas}),
+            self._solver_of,
             self._targets_by_count,
             alphas,
             grid.penalty,
@@ -135,10 +135,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
             arrays |= {"directions": features.directions}
         return FittedFeatureRidge(arrays, choice.kernel)
 
-    def _solver_of(self, kernel):
-        return lambda: self._solver(kernel)
-
-    def _solver(self, kernel) -> FeatureRidge | SeparateFeatureRidges:
+    def _solver_of(self, kernel) -> FeatureRidge | SeparateFeatureRidges:
         folds = self._inputs.folds
         if not self._inputs.learns:
             return self._ridge(None, kernel, folds)
@@ -196,7 +193,7 @@ class _Chosen:
 def select_each_streamed(
     outputs: np.ndarray,
     folds: np.ndarray,
-    solvers_by_kernel: Mapping[InputKernel, FeatureRidge | SeparateFeatureRidges],
+    solver_of: Callable[[InputKernel], FeatureRidge | SeparateFeatureRidges],
     targets: Mapping[int | None, Sequence[FoldTargets]],
     alphas_by_kernel: Mapping[InputKernel, Sequence[float]],
     penalty: str,
@@ -213,7 +210,8 @@ def select_each_streamed(
 
     Parameters
     ----------
-    solvers_by_kernel : mapping from InputKernel to FeatureRidge or SeparateFeatureRidges
+    solver_of : function of a kernel
+        Returns its solver, which is kept while a grid point of the kernel is the best.
     outputs, folds, targets, alphas_by_kernel, penalty, projections, metric, curves
         As in `workflow_lib.fitting.selection.select_each`.
     """
@@ -222,8 +220,8 @@ def select_each_streamed(
     regressed = _regressed(columns)
     best: dict[int | None, Choice] = {}
     kept: dict[InputKernel, tuple] = {}
-    for kernel, solver in solvers_by_kernel.items():
-        alphas = alphas_by_kernel[kernel]
+    for kernel, alphas in alphas_by_kernel.items():
+        solver = solver_of(kernel)
         solutions = solver.solve(regressed, alphas)
         kept[kernel] = solver, solutions
         errors = _errors(outputs, solver, solutions, columns, targets, penalty, projections)

@@ -8,8 +8,9 @@ same folds and the same score: the error of held-out rows, after the pre-image, 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.validation_curves import ValidationCurves
 from workflow_lib.measures.metrics import MIN_GAIN, reference_errors, relative_error
+
+if TYPE_CHECKING:
+    from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
+    from workflow_lib.solvers.weak import WeakGrams
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,8 @@ def is_better(choice: Choice, than: Choice) -> bool:
 def select_each(
     outputs: np.ndarray,
     folds: np.ndarray,
-    grams_by_kernel: Mapping[InputKernel, object],
-    weak_grams_by_kernel: Mapping[InputKernel, object] | None,
+    grams_of: Callable[[InputKernel], SharedGram | SeparateGrams],
+    weak_grams_of: Callable[[InputKernel], WeakGrams] | None,
     targets: Mapping[int | None, Sequence[FoldTargets]],
     alphas_by_kernel: Mapping[InputKernel, Sequence[float]],
     weak_weights: Sequence[float],
@@ -97,8 +102,10 @@ def select_each(
     outputs : array (n, d)
         Training outputs, NaN where missing.
     folds : int array (n,)
-    grams_by_kernel : mapping from InputKernel to SharedGram or SeparateGrams
-    weak_grams_by_kernel : mapping from InputKernel to WeakGrams, or None without weak rows
+    grams_of : function of a kernel
+        Returns its SharedGram or SeparateGrams; only those of one kernel are in memory.
+    weak_grams_of : function of a kernel, or None without weak rows
+        Returns its WeakGrams.
     targets : mapping from component count to the targets of each fold
     alphas_by_kernel : mapping from InputKernel to a sequence of float
         Grid of lambda_0 for each kernel.
@@ -122,14 +129,14 @@ def select_each(
         embedding; None for 1.
     """
     reference = reference_errors(outputs, folds, row_weights)
-    weights = [np.nan] if weak_grams_by_kernel is None else list(weak_weights)
-    columns = TargetColumns(targets, weak_grams_by_kernel is not None)
+    weights = [np.nan] if weak_grams_of is None else list(weak_weights)
+    columns = TargetColumns(targets, weak_grams_of is not None)
     # Without an embedding nothing differs from fold to fold, of which there may be as many as rows.
     is_alike = all(by_fold[0].embedding is None for by_fold in targets.values())
     best: dict[int | None, Choice] = {}
-    for kernel, grams in grams_by_kernel.items():
-        weak_grams = None if weak_grams_by_kernel is None else weak_grams_by_kernel[kernel]
-        alphas = alphas_by_kernel[kernel]
+    for kernel, alphas in alphas_by_kernel.items():
+        grams = grams_of(kernel)
+        weak_grams = None if weak_grams_of is None else weak_grams_of(kernel)
         rows, predicted = _predictions(grams, weak_grams, columns, alphas, weights, is_alike)
         scorer = _Scorer(outputs, rows, grams.center, penalty, row_weights)
         # The Gram matrix and its decomposition are large, and no longer needed.

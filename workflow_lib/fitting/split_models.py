@@ -1,22 +1,12 @@
-"""The generative models of a split, made from what is stored of them."""
+"""The mixture of the classes of a split, made from what is stored of it."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from workflow_lib.fitting.fit_data import SplitData
-from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
-
-
-def embedding_of(split: SplitData, size: int, count: int, fold: int | None) -> ForwardEmbedding:
-    """Return the embedding under the model of a training size, component count and fold."""
-    return ForwardEmbedding(
-        model_from_tree(split.stored_model(size, count, fold)),
-        split.embeddings["form"],
-        split.embeddings["covariance_block"],
-    )
 
 
 def class_mixture(

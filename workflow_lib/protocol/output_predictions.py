@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.core.stage_timings import write_timings
+from workflow_lib.core.json_text import write_json
 from workflow_lib.items.group_names import (
     TRAINING_TARGETS,
     chosen_entries,
@@ -60,7 +60,7 @@ def run(
                 tree[name]["training_classes"] = _class_scores(outputs, vectors).argmax(axis=1)
     sources = [path for path in (regression, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=unbounded_entries(tree))
-    write_timings(timings, seconds)
+    write_json(timings, seconds)
 
 
 def _class_scores(outputs: np.ndarray, vectors: np.ndarray | None) -> np.ndarray:

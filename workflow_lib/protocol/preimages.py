@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.core.stage_timings import write_timings
+from workflow_lib.core.json_text import write_json
 from workflow_lib.fitting.embedding_decoding import decoders_of, mean_outputs
 from workflow_lib.items.group_names import (
     TRAINING_TARGETS,
@@ -67,4 +67,4 @@ def run(
                 tree[name]["training_classes"] = scores.argmax(axis=1)
     sources = [path for path in (regression, models, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=unbounded_entries(tree))
-    write_timings(timings, seconds)
+    write_json(timings, seconds)

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.core.artifacts import write_artifact
-from workflow_lib.core.stage_timings import stage_seconds, write_timings
+from workflow_lib.core.json_text import write_json
 from workflow_lib.fitting.fit_data import FitData, RowsOfTraining, SplitData
-from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.items.group_names import TRAINING_TARGETS, UNBOUNDED_ENTRIES, components_group
 from workflow_lib.methods.contract.base import ARTIFACTS, Method, method_of
 
@@ -54,16 +53,18 @@ def run(
         if spec.setting:
             tree[spec.name]["setting"] = spec.setting
     # Seconds differ from run to run.
-    kinds = [path for name, path in split.paths.items() if name != "member_timings"]
+    read = [path for name, path in split.paths.items() if name != "member_timings"]
     write_artifact(
         output,
         tree,
         "regression",
         seed=getattr(method, "seed", None),
-        inputs=[path for paths in kinds for path in _listed(paths)],
+        inputs=[
+            path for paths in read for path in ([paths] if isinstance(paths, str | Path) else paths)
+        ],
         allow_nan=(*UNBOUNDED_ENTRIES, *method.not_finite),
     )
-    write_timings(timings, seconds)
+    write_json(timings, seconds)
 
 
 def split_data(
@@ -84,7 +85,11 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
     fits = [method.fit(data, part) for part in parts]
     fitted = time.perf_counter()
     predictions = [fit.predictions(data.test) for fit in fits]
-    seconds = stage_seconds(started, selected, fitted, time.perf_counter())
+    seconds = {
+        "selection_seconds": selected - started,
+        "fit_seconds": fitted - selected,
+        "prediction_seconds": time.perf_counter() - fitted,
+    }
     for name, value in selection.more_seconds.items():
         seconds[name] += value
     entries = [
@@ -92,7 +97,12 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
             part.entries
             | fit.entries()
             | predicted
-            | _of_training_rows(fit, data)
+            # In no measured time.
+            | (
+                {TRAINING_TARGETS: fit.predict(RowsOfTraining(data))}
+                if fit.has_training_error
+                else {}
+            )
             | {"heldout_outputs": part.heldout}
         )
         for part, fit, predicted in zip(parts, fits, predictions, strict=True)
@@ -102,13 +112,6 @@ def _fitted_item(method: Method, data: FitData) -> tuple[dict[str, Any], dict[st
     groups = [components_group(part.entries["n_components"]) for part in parts]
     average = {"heldout_outputs": selection.heldout, "members": dict(zip(groups, entries))}
     return _without_none(selection.entries) | average, seconds
-
-
-def _of_training_rows(fit: Fitted, data: FitData) -> dict[str, Any]:
-    """Return what is predicted for the training rows; it is in no measured time."""
-    if not fit.has_training_error:
-        return {}
-    return {TRAINING_TARGETS: fit.predict(RowsOfTraining(data))}
 
 
 def _without_none(entries: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +125,3 @@ def _described(entries: Mapping[str, Any]) -> str:
         for name, value in entries.items()
         if isinstance(value, (str, numbers.Number))
     )
-
-
-def _listed(paths: Path | Sequence[Path]) -> list[Path]:
-    return [paths] if isinstance(paths, (str, Path)) else list(paths)
