@@ -67,7 +67,8 @@ def squared_errors(
         known = {} if shared is None else shared
         key = id(targets.outputs_block)
         if key not in known:
-            known[key] = residuals(outputs, predicted.mean)
+            residual = outputs[:, None, :] - predicted.mean.transpose(1, 0, 2)
+            known[key] = Residuals(residual, np.einsum("npd,npd->pd", residual, residual))
         errors = corrected_errors(
             known[key],
             _memberships(embedding, predicted.pi, projected),
@@ -110,12 +111,6 @@ class Residuals(NamedTuple):
 
     squares: np.ndarray
     """Its squares summed over rows, (penalties, d)."""
-
-
-def residuals(outputs: np.ndarray, predictions: np.ndarray) -> Residuals:
-    """Return the residuals of complete outputs (rows, d) and predictions (penalties, rows, d)."""
-    residual = outputs[:, None, :] - predictions.transpose(1, 0, 2)
-    return Residuals(residual, np.einsum("npd,npd->pd", residual, residual))
 
 
 def corrected_errors(

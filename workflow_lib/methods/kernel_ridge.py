@@ -124,6 +124,7 @@ class Method(base.Method):
 
     def _fit(self, data: FitData) -> KernelRidgeFit:
         """Return the fit, on landmarks where a Gram matrix would be too large."""
+        is_large = self.landmarks is not None and data.size > self.landmarks["max_gram_rows"]
         grid = KernelRidgeGrid.of_method(
             self,
             penalty=self.penalty,
@@ -136,17 +137,13 @@ class Method(base.Method):
             if spec.components == SELECTED and "n_components" in self.one_example:
                 spec = replace(spec, counts=(self.one_example["n_components"],))
             data = FitData(data.split, spec)
-        elif self.combine == "bootstrap" and not self._is_large(data):
+        elif self.combine == "bootstrap" and not is_large:
             grid = replace(grid, bootstrap_seed=self.seed)
-        if not self._is_large(data):
+        if not is_large:
             return KernelRidgeFit(data, grid)
         is_random = self.approximation == "random_features"
         settings = self.landmarks["n_landmarks"], self.landmarks["seed"], is_random
         return LandmarkRidgeFit(data, grid, *settings)
-
-    def _is_large(self, data: FitData) -> bool:
-        """Return whether a Gram matrix of the training rows would be too large."""
-        return self.landmarks is not None and data.size > self.landmarks["max_gram_rows"]
 
 
 class Fitted(base.Fitted):
