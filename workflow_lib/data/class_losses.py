@@ -47,10 +47,8 @@ def with_class_losses(
         `CLASS_VECTORS`.
     class_costs : path or None
         Square table: a line for each true class, named by its first column, and a column for each
-        predicted one.
+        predicted one. One of the two files is given at least.
     """
-    if class_tree is None and class_costs is None:
-        return dict(tree)
     names = json.loads(tree["names"]["classes"])
     classes, losses = dict(tree["classes"]), {}
     if class_tree is not None:

@@ -36,9 +36,11 @@ def run(
     """
     features = features or {}
     tree = read_dataset(reader, options, list(sources), seed, features)
+    if class_tree or class_costs:
+        tree = with_class_losses(tree, class_tree, class_costs)
     write_artifact(
         output,
-        with_class_losses(tree, class_tree, class_costs),
+        tree,
         "dataset",
         seed=seed,
         inputs=[*sources, *files, *features.values()],

@@ -306,7 +306,9 @@ class TableEncoding:
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:
             values = table.matrix(self.numbers)
-            parts.append(prepared_spectra(values, spectra_of(self.numbers), self.spectra))
+            if self.spectra != NONE:
+                values = prepared_spectra(values, spectra_of(self.numbers), self.spectra)
+            parts.append(values)
             names += self.numbers
         if self.missing_indicators:
             columns = [np.isnan(table.numbers(name)) for name in self.missing_indicators]

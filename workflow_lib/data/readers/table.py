@@ -412,6 +412,8 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
 
 def _encoders(table: Table, options: Options, names: Sequence[str]) -> dict[str, str]:
     """Return the encoder of each column that `encode` names, among columns of names."""
+    if not options.encode:
+        return {}
     from workflow_lib.inputs.encoder_names import N_GRAMS, ONE_HOT, encoder_names
 
     location, known = f"{table.location}, options of the reader 'table'", [ONE_HOT, N_GRAMS]
