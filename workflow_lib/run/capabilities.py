@@ -16,10 +16,10 @@ from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.values import ALL, numbers_of
 from workflow_lib.data.reading import kind_of_inputs
 from workflow_lib.inputs.score_spaces.found import input_model_kinds
-from workflow_lib.items.kinds.base import item_kinds, stated_kinds
+from workflow_lib.items.kinds.base import item_kinds
 from workflow_lib.items.scales import MARKOV_SCALE, TEXT_SCALES
 from workflow_lib.methods.contract.base import method_modules
-from workflow_lib.methods.contract.method_file import EmbeddingMethod, MethodFile
+from workflow_lib.methods.contract.method_file import STATED_ITEMS, EmbeddingMethod, MethodFile
 from workflow_lib.models.kinds.found import model_kinds
 from workflow_lib.run.models import (
     FIGURES,
@@ -335,11 +335,11 @@ COMBINATION_REQUIREMENTS = (
             "the method is for {items}, and the reader {reader} gives {kind_of_inputs} with these "
             "options",
         )
-        for kind in stated_kinds()
+        for kind in STATED_ITEMS
     ),
     Requirement(
         {"has_numbers": {False}, "reads_features": {True}, "has_score_space": {False}},
-        {"items": set(stated_kinds())},
+        {"items": set(STATED_ITEMS)},
         "the reader {reader} gives {kind_of_inputs}, and the method would take their codes for "
         "numbers; methods of {kind_of_inputs} have a feature_learner or estimator "
         "of them with items: {kind_of_inputs}, or a score_space that is for them",

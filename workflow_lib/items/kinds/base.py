@@ -68,11 +68,6 @@ def item_kinds() -> dict[str, ItemKind]:
     return ITEM_KINDS.declarations(ItemKind, ("pack", "unpack"), page)
 
 
-def stated_kinds() -> list[str]:
-    """Return the kinds that methods state."""
-    return [name for name, kind in item_kinds().items() if kind.is_stated]
-
-
 def kind_of(data: Mapping[str, Any]) -> str:
     """Return the kind of the items in the tree of a "dataset" artifact."""
     if "items" in data:

@@ -14,7 +14,7 @@ from workflow_lib.core.plugins import INPUT_STEPS, METHOD_KEYS
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import COLOR, Flag, Name, Text, TextInFigures, without_repeats
-from workflow_lib.items.kinds.base import stated_kinds
+from workflow_lib.items.kinds.base import item_kinds
 from workflow_lib.methods.contract.base import LEARNED_FEATURES, STORED_SCORES, method_modules
 
 ABSENT: dict[str, Any] = {
@@ -60,6 +60,9 @@ COLORS = (
     *("#661100", "#6699CC", "#999933", "#4477AA", "#228833", "#AA3377", "#BBBBBB", "#000000"),
 )
 """Colours that people with the common kinds of colour blindness can tell apart (Paul Tol)."""
+
+STATED_ITEMS = [name for name, kind in item_kinds().items() if kind.is_stated]
+"""The kinds of items that methods state."""
 
 
 def parameters_of(regressor: str) -> type[MethodFile]:
@@ -166,7 +169,7 @@ class MethodFile(Settings):
     """Sequences and bags become vectors by what generative models see in them, which are then the
     inputs of the method; null (the default) for the inputs themselves."""
 
-    items: Literal[*stated_kinds()] | None = None
+    items: Literal[*STATED_ITEMS] | None = None
     """What the rows of the dataset must hold, because the class in `feature_learner` or `estimator`
     is of it: sequences of `letters` or of `vectors`, `counts` of words, `bags` of rows, `graphs` or
     other items. null (the default): numbers, which codes of letters and of graphs are not."""
