@@ -14,7 +14,7 @@ from snakemake.cli import get_argument_parser
 from workflow_lib.core.errors import UserError
 from workflow_lib.run import run_plan
 from workflow_lib.run import study_list
-from workflow_lib.run.files import check_base_file
+from workflow_lib.run.named_settings import check_base_file
 
 THREADS = 400 << 20
 """Bytes of address space that Snakemake takes for its threads, one for each job."""

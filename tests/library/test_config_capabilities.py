@@ -15,9 +15,8 @@ from workflow_lib.core.requirement import Requirement
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, parameters_of
 from workflow_lib.run import capabilities
-from workflow_lib.run.files import validated
 from workflow_lib.run.models import DatasetSettings, ExperimentSettings, ModelSettings
-from workflow_lib.run.named_settings import SettingsFolder
+from workflow_lib.run.named_settings import SettingsFolder, validated
 
 METHODS = Path(__file__).parents[2] / "config" / "methods"
 GAUSSIAN = {"kind": "gaussian"}

@@ -5,7 +5,7 @@ from configuration_example import DATASET, write, write_example
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
-from workflow_lib.run.files import ConfigurationFiles
+from workflow_lib.run.named_settings import ConfigurationFiles
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from configuration_example import (
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import TABLE_KINDS
 from workflow_lib.run import loading
-from workflow_lib.run.files import check_base_file
 from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.named_settings import check_base_file
 from workflow_lib.run.problems import ConfigurationError
 
 TABLES = list(TABLE_KINDS.paths)

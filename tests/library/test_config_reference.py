@@ -15,10 +15,9 @@ from each_case import each_case
 from workflow_lib.core.yaml_files import read_yaml
 from workflow_lib.methods.contract.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.run import reference
-from workflow_lib.run.files import SETTINGS_OF_KIND
 from workflow_lib.run.loading import load_configuration
 from workflow_lib.run.models import RunSettings
-from workflow_lib.run.named_settings import SettingsFolder
+from workflow_lib.run.named_settings import SETTINGS_OF_KIND, SettingsFolder
 from workflow_lib.run.studies import study_files, with_study
 
 CONFIG = Path(__file__).parents[2] / "config"

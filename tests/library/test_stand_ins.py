@@ -94,9 +94,9 @@ def list_nothing(*arguments) -> list:
 
 def replaced_of(folder):
     """Return what is replaced, whether or not the experiment can run in the example."""
-    from workflow_lib.run.files import ConfigurationFiles
     from workflow_lib.run.loading import replaced_experiments
     from workflow_lib.run.models import RunSettings
+    from workflow_lib.run.named_settings import ConfigurationFiles
 
     run = RunSettings(**RUN | STAND_INS)
     files = ConfigurationFiles(folder)

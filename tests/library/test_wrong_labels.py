@@ -11,8 +11,8 @@ from small_pipeline import Stages, assert_same_tree
 from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.fitting.wrong_labels import swapped_rows
 from workflow_lib.protocol.evaluation import run_scores
-from workflow_lib.run.files import validated
 from workflow_lib.run.models import ExperimentSettings
+from workflow_lib.run.named_settings import validated
 
 SIZES = [10, 20, 50, 100]
 

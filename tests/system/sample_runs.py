@@ -16,7 +16,7 @@ from workflow_lib.core.archive_members import members_digest
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.items.sparse_inputs import inputs_of
-from workflow_lib.run.files import ConfigurationFiles
+from workflow_lib.run.named_settings import ConfigurationFiles
 
 MEMBERS = {
     "calls.tar.gz": "MAEC_Dataset/*/text.txt",

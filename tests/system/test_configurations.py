@@ -22,8 +22,8 @@ from snakemake_interface_common.exceptions import WorkflowError
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
-from workflow_lib.run.files import check_base_file
 from workflow_lib.run.loading import load_configuration
+from workflow_lib.run.named_settings import check_base_file
 
 REFUSAL = 60
 RUN = 240

@@ -15,7 +15,6 @@ from workflow_lib.inputs.encoder_names import GAMMA_POISSON
 from workflow_lib.methods.contract.method_file import MethodFile, with_line_styles
 from workflow_lib.run import capabilities
 from workflow_lib.run.configuration import Configuration
-from workflow_lib.run.files import ConfigurationFiles, check_run_files, location_of_run, validated
 from workflow_lib.run.models import (
     FIGURES,
     KEYS_OF_TABLES,
@@ -28,7 +27,14 @@ from workflow_lib.run.models import (
     RunSettings,
     TableSettings,
 )
-from workflow_lib.run.named_settings import listed_experiments, published_names
+from workflow_lib.run.named_settings import (
+    ConfigurationFiles,
+    check_run_files,
+    listed_experiments,
+    location_of_run,
+    published_names,
+    validated,
+)
 from workflow_lib.run.needed_data import has_files
 from workflow_lib.run.problems import raise_errors
 from workflow_lib.run.requests import Request, as_typed

@@ -20,7 +20,6 @@ from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import ADDRESS, COLOR, MAX_COUNT, NAME, RELATIVE_PATH, SHA256
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.method_file import MethodFile, parameters_of
-from workflow_lib.run.files import SETTINGS_OF_KIND
 from workflow_lib.run.models import (
     DatasetSettings,
     ExperimentDefaults,
@@ -35,7 +34,7 @@ from workflow_lib.run.models import (
     StudyDescription,
     TableSettings,
 )
-from workflow_lib.run.named_settings import LIKE, VARIANTS
+from workflow_lib.run.named_settings import LIKE, SETTINGS_OF_KIND, VARIANTS
 from workflow_lib.run.requests import Request, TableRequest
 from workflow_lib.tasks.found import all_measures
 

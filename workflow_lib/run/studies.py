@@ -8,9 +8,8 @@ from typing import Any
 
 from workflow_lib.core.errors import UserError, nearest_name
 from workflow_lib.core.yaml_files import read_yaml, shown
-from workflow_lib.run.files import location_of_run
 from workflow_lib.run.models import RunSettings
-from workflow_lib.run.named_settings import folders_like, merged_keys
+from workflow_lib.run.named_settings import folders_like, location_of_run, merged_keys
 
 STUDY = "study"
 """The key of a run that names a study."""

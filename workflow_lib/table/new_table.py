@@ -112,7 +112,7 @@ def _check_written(config_folder: Path, name: str) -> None:
     """
     # Imported here, because pydantic takes longer to load than all else.
     from workflow_lib.run.capabilities import check_experiment
-    from workflow_lib.run.files import ConfigurationFiles
+    from workflow_lib.run.named_settings import ConfigurationFiles
     from workflow_lib.run.problems import raise_errors
 
     files = ConfigurationFiles(config_folder)

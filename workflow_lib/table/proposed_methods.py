@@ -109,8 +109,8 @@ def runnable_methods(
     # Imported here, because pydantic takes longer to load than all else.
     from workflow_lib.methods.contract.saving import why_not_saved
     from workflow_lib.run import capabilities
-    from workflow_lib.run.files import ConfigurationFiles
     from workflow_lib.run.models import DatasetSettings, ExperimentSettings
+    from workflow_lib.run.named_settings import ConfigurationFiles
     from workflow_lib.run.problems import raise_errors
 
     dataset = DatasetSettings(

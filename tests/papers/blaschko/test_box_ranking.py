@@ -10,7 +10,7 @@ from workflow_lib.papers.blaschko.box_fitting import BoxRows
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 from workflow_lib.papers.blaschko.methods import box_ranking
 from workflow_lib.papers.blaschko.methods.box_ranking import box_candidates, drawn_boxes
-from workflow_lib.run.files import validated
+from workflow_lib.run.named_settings import validated
 
 N_WORDS, N_IMAGES, TINY = 4, 3, 3
 FILE = {"label": "x", "summary": "x", "color": "#112233", "marker": "o"}

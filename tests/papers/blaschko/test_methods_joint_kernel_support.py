@@ -22,8 +22,8 @@ from workflow_lib.models.density import mean_shift
 from workflow_lib.papers.blaschko.joint_support import fit_joint_support, weights_at
 from workflow_lib.protocol import features_stage
 from workflow_lib.run import capabilities
-from workflow_lib.run.files import validated
 from workflow_lib.run.models import DatasetSettings, ExperimentSettings
+from workflow_lib.run.named_settings import validated
 from workflow_lib.solvers.output_kernels import output_unit
 
 METHOD = "joint_kernel_support"
