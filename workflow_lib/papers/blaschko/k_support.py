@@ -26,7 +26,7 @@ lambda_0 of eq. (13) of the OFER paper: with the largest k this is ridge regress
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ ITERATIONS_BETWEEN_GAPS = 5
 ROUNDING = 1e-14
 """Rise of the objective, as a share of twice that of W = 0, which may be rounding."""
 
-MIN_PART = 20
+MIN_PART = 30
 """Inputs with which the search for those with coefficients begins."""
 
 SHARE_OF_PART = 0.5
@@ -56,6 +56,15 @@ SHARE_OF_PART = 0.5
 
 MAX_GUESSES = 5
 """Pieces that are tried before the bends are sorted: few change between iterations."""
+
+MAX_STEPS = 6
+"""Newton steps after which they have failed: most solutions need two or three."""
+
+ITERATIONS_BETWEEN_STEPS = 50
+"""Iterations of FISTA between further Newton steps, which cost as much as several of them."""
+
+MAX_ASPECT = 4
+"""Inputs for each row up to which there are Newton steps, which need X'X."""
 
 MIN_MAGNITUDE = 1e-150
 """Smaller magnitudes, the inverses of which could overflow, count as zero."""
@@ -95,26 +104,30 @@ def proximal_map(
 
 def _proximal(
     V: np.ndarray, k: int, weight: float, norm: str, level: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `proximal_map` does, the levels a (n_groups,), of which `level` is a guess, and
-    theta."""
-    v, scaled = _magnitudes(V, norm)
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `proximal_map` does, and the levels a (n_groups,), guessed as `level`."""
+    v, sides = _magnitudes(V, norm)
     level = _level(v, k, weight, level)
-    theta = np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
+    theta = _theta(v, weight, level)
     raised = theta + weight
     factors = theta / raised
-    return scaled(factors), (v * v * factors / raised).sum(axis=0), level, theta
+    W = V * factors if sides is None else (sides[0] * (v * factors)[:, 0]) @ sides[1]
+    return W, (v * v * factors / raised).sum(axis=0), level
 
 
-def _magnitudes(V: np.ndarray, norm: str) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Return the magnitudes (p, n_groups), and a function that multiplies them by factors."""
+def _theta(v: np.ndarray, weight: float, level: np.ndarray) -> np.ndarray:
+    """Return the best theta of the proximal map of magnitudes (p, n_groups)."""
+    return np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
+
+
+def _magnitudes(V: np.ndarray, norm: str) -> tuple[np.ndarray, tuple | None]:
+    """Return the magnitudes (p, n_groups), and the left and right vectors of singular values."""
     if norm == "outputs":
-        return np.abs(V), lambda factors: V * factors
+        return np.abs(V), None
     if norm == "rows":
-        lengths = np.sqrt(np.einsum("ij,ij->i", V, V))[:, None]
-        return lengths, lambda factors: V * factors
+        return np.sqrt(np.einsum("ij,ij->i", V, V))[:, None], None
     left, values, right = np.linalg.svd(V, full_matrices=False)
-    return values[:, None], lambda factors: (left * (values * factors[:, 0])) @ right
+    return values[:, None], (left, right)
 
 
 def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None) -> np.ndarray:
@@ -127,7 +140,7 @@ def _level(u: np.ndarray, k: int, weight: float, guess: np.ndarray | None = None
     it is k.
     """
     positive = u > MIN_MAGNITUDE
-    if guess is not None and k < len(u):
+    if guess is not None and k < len(u) and not np.isnan(guess).any():
         for _ in range(MAX_GUESSES):
             level = _solved(u, k, weight, guess)
             if (level == guess).all():
@@ -165,6 +178,8 @@ def _solved(u: np.ndarray, k: int, weight: float, level: np.ndarray) -> np.ndarr
     is_partial = (raised > 0.0) ^ is_full
     slope, n_full = (u * is_partial).sum(axis=0), is_full.sum(axis=0)
     wanted = k - n_full + weight * is_partial.sum(axis=0)
+    if slope.all():
+        return wanted / slope
     without = np.where(n_full == k, level, np.nan)
     return np.divide(wanted, slope, out=without, where=slope > 0)
 
@@ -176,22 +191,25 @@ class _Problem:
     def __init__(self, X: np.ndarray, Y: np.ndarray, norm: str) -> None:
         self.X, self.Y, self.norm = X, Y, norm
         self._is_primal = X.shape[1] <= len(X)
-        self._gram = X.T @ X if self._is_primal else X @ X.T
+        is_small = X.shape[1] <= MAX_ASPECT * len(X)
+        self._gram = X.T @ X if is_small else X @ X.T
         self._products = X.T @ Y
-        self._lipschitz = float(np.linalg.eigvalsh(self._gram)[-1])
+        self._scale = float(np.trace(self._gram)) / X.shape[1]
+        self._has_steps = is_small and norm == "outputs"
         self.squares = self._by_group(Y, Y)
 
-    def at(self, W: np.ndarray, squared: np.ndarray) -> _Point:
+    def at(self, W: np.ndarray, squared: np.ndarray, level: np.ndarray | None = None) -> _Point:
         """Return the point of coefficients (p, d), of which the squared norms are known."""
         fitted = self._gram @ W if self._is_primal else self.X.T @ (self.X @ W)
         gradient = fitted - self._products
         loss = 0.5 * (self.squares + self._by_group(W, gradient - self._products))
-        return _Point(W, squared, gradient, loss)
+        level = np.full_like(loss, np.nan) if level is None else level
+        return _Point(W, squared, gradient, loss, level)
 
     def ridge(self, weight: float) -> np.ndarray:
         """Return the coefficients (p, d) with the penalty weight/2 ||W||^2."""
         factor = cho_factor(self._gram + weight * np.eye(len(self._gram)), lower=True)
-        if self._is_primal:
+        if len(self._gram) == len(self._products):
             return cho_solve(factor, self._products)
         return self.X.T @ cho_solve(factor, self.Y)
 
@@ -210,63 +228,100 @@ class _Problem:
 
     def minimum(
         self, k: int, weight: float, point: _Point, tolerance: float, most: int
-    ) -> tuple[_Point, int]:
-        """Return the minimum with the penalty weight/2 sum_g ||u_g||_k^2, and the iterations. FISTA
-        with the step 1 / ||X||^2, from `point`. Where the objective of a group would rise, the
-        group stays where it is and loses its momentum, so that no objective rises by more than
-        rounding."""
-        step = 1.0 / self._lipschitz
-        before, momentum, level, theta = point, np.ones_like(self.squares), None, None
-        for iteration in range(most):
+    ) -> tuple[_Point, float, int]:
+        """Return the minimum with the penalty weight/2 sum_g ||u_g||_k^2, its largest duality gap,
+        and the iterations: Newton steps from `point`, then FISTA with the step 1 / ||X||^2 and now
+        and then a Newton step. No objective rises by more than rounding: a group keeps the best
+        point, and loses the momentum of FISTA where its objective would rise."""
+        best, done = point, 0
+        while self._has_steps and done <= min(most, MAX_STEPS):
+            gaps = self.gap(best, k, weight)
+            if (gaps <= tolerance).all() or done == most:
+                return best, float(gaps.max()), done
+            point = self._newton_step(point, k, weight)
+            best, rises = self._lower(best, point, weight)
+            done += 1
+            if done > 1 and (rises | (gaps <= tolerance)).all():
+                break
+        step = 1.0 / float(np.linalg.eigvalsh(self._gram)[-1])
+        before, point, momentum = best, best, np.ones_like(self.squares)
+        for iteration in range(done, most):
             if iteration % ITERATIONS_BETWEEN_GAPS == 0:
-                if (self.gap(point, k, weight) <= tolerance).all():
-                    return point, iteration
-                if theta is not None and self.norm == "outputs" and self._is_primal:
-                    solved = self._on_piece(point.W, theta, k, weight)
-                    lower, rises = self._lower(point, solved, weight)
-                    if not rises.all():
-                        if (self.gap(lower, k, weight) <= tolerance).all():
-                            return lower, iteration
-                        before, point, momentum = lower, lower, np.ones_like(momentum)
+                if self._has_steps and iteration % ITERATIONS_BETWEEN_STEPS == 0:
+                    newton = self._newton_step(point, k, weight)
+                    point, rises = self._lower(point, newton, weight)
+                    momentum = np.where(rises, momentum, 1.0)
+                gap = float(self.gap(point, k, weight).max())
+                if gap <= tolerance:
+                    return point, gap, iteration
             next_momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             beta = (momentum - 1.0) / next_momentum
             start = point.W + beta * (point.W - before.W)
             gradient = point.gradient + beta * (point.gradient - before.gradient)
             moved = start - step * gradient
-            W, squared, level, theta = _proximal(moved, k, step * weight, self.norm, level)
-            lower, rises = self._lower(point, self.at(W, squared), weight)
+            found = _proximal(moved, k, step * weight, self.norm, point.level)
+            lower, rises = self._lower(point, self.at(*found), weight)
             if (rises & (momentum == 1.0)).all():
                 # Without momentum only rounding raises it.
-                return point, iteration
+                break
             before, point, momentum = point, lower, np.where(rises, 1.0, next_momentum)
-        return point, most
+        return point, float(self.gap(point, k, weight).max()), most
 
-    def _on_piece(self, W: np.ndarray, theta: np.ndarray, k: int, weight: float) -> _Point:
-        """Return the minimum of the outputs on the pieces of the norm where the coefficients lie.
-        With m magnitudes of theta = 1 and the signs s of the others, these theta give the bound
-        sum_(theta = 1) w_i^2 + (s'w)^2 / (k - m) of ||u||_k^2, which is quadratic, if no other
-        theta is above 1; the norm itself at the minimum on its piece. Zeros stay zero."""
+    def _newton_step(self, point: _Point, k: int, weight: float) -> _Point:
+        """Return the point after a step of a semismooth Newton method, for single outputs.
+
+        The proximal map of `point` less its gradient gives a piece of the norm: with m magnitudes
+        of theta = 1, those between 0 and 1 give the bound
+
+            sum_(theta = 1) u_i^2 + (sum_(0 < theta < 1) u_i)^2 / (k - m) >= ||u||_k^2,
+
+        if no other theta is above 1; the norm itself at the minimum on its piece. The loss and
+        this bound, which are quadratic, are minimised. Zeros stay zero."""
+        smoothing = weight / self._scale
+        V = point.W - point.gradient / self._scale
+        v = np.abs(V)
+        level = _level(v, k, smoothing, point.level)
+        theta = _theta(v, smoothing, level)
         is_full = theta >= 1.0
         rest = k - is_full.sum(axis=0)
-        signs = np.where(is_full | (rest <= 0), 0.0, np.sign(W))
+        theta *= is_full | (rest > 0)
         rest = np.maximum(rest, 1)
-        used = (is_full | (signs != 0.0)).T
-        systems = self._gram + signs.T[:, :, None] * (weight / rest * signs).T[:, None, :]
-        systems *= used[:, :, None] & used[:, None, :]
-        diagonal = np.einsum("dii->di", systems)
-        diagonal += np.where(used, weight * is_full.T + ROUNDING * self._lipschitz, 1.0)
-        W = np.linalg.solve(systems, (used * self._products.T)[:, :, None])[:, :, 0].T
+        try:
+            W = self._outputs_step(np.sign(V), theta, weight, rest)
+        except np.linalg.LinAlgError:
+            # Linearly dependent inputs without a penalty between them: no step.
+            return point
         u = np.abs(W)
-        others = np.where(is_full, 0.0, u)
+        others = u * ~is_full
         total = others.sum(axis=0)
-        squared = np.where(is_full, u * u, 0.0).sum(axis=0) + total * total / rest
+        squared = (u * u * is_full).sum(axis=0) + total * total / rest
         # Infinity: this is no bound.
-        return self.at(W, np.where(others.max(axis=0) * rest <= total, squared, np.inf))
+        return self.at(W, np.where(others.max(axis=0) * rest <= total, squared, np.inf), level)
+
+    def _outputs_step(
+        self, signs: np.ndarray, theta: np.ndarray, weight: float, rest: np.ndarray
+    ) -> np.ndarray:
+        """Return the coefficients (p, d) at that minimum. Systems have the size of the largest."""
+        size = max(int((theta > 0.0).sum(axis=0).max()), 1)
+        chosen = np.argsort(theta <= 0.0, axis=0, kind="stable")[:size].T
+        outputs = np.arange(len(chosen))[:, None]
+        theta, signs = theta[chosen, outputs], signs[chosen, outputs]
+        is_used, is_full = theta > 0.0, theta >= 1.0
+        signs = signs * (is_used ^ is_full)
+        systems = self._gram[chosen[:, :, None], chosen[:, None, :]]
+        systems += (weight / rest[:, None] * signs)[:, :, None] * signs[:, None, :]
+        trace = self._scale * len(self._gram)
+        diagonal = np.einsum("dii->di", systems)
+        diagonal += np.where(is_used, weight * is_full + ROUNDING * trace, trace / ROUNDING**2)
+        products = self._products[chosen, outputs] * is_used
+        W = np.zeros_like(self._products)
+        W[chosen, outputs] = np.linalg.solve(systems, products[:, :, None])[:, :, 0] * is_used
+        return W
 
     def _lower(self, old: _Point, new: _Point, weight: float) -> tuple[_Point, np.ndarray]:
         """Return the point with the lower objective of each group, and where that is the old."""
         rise = new.loss - old.loss + 0.5 * weight * (new.squared - old.squared)
-        rises = rise > ROUNDING * self.squares
+        rises = ~(rise <= ROUNDING * self.squares)
         if not rises.any():
             return new, rises
         return _Point(*(np.where(rises, *pair) for pair in zip(old, new, strict=True))), rises
@@ -290,6 +345,9 @@ class _Point(NamedTuple):
 
     loss: np.ndarray
     """1/2 ||Y - X W||^2 (n_groups,)."""
+
+    level: np.ndarray
+    """Levels a (n_groups,) of the proximal map that led here; NaN where there was none."""
 
 
 class KSupportRegression:
@@ -356,7 +414,7 @@ class KSupportRegression:
         problem = self._problem
         (n_rows, n_columns), n_outputs = problem.X.shape, problem.Y.shape[1]
         coefficients = np.zeros((len(alphas), len(self._x_mean), n_outputs))
-        W, squared = np.zeros((n_columns, n_outputs)), np.zeros_like(problem.squares)
+        point = problem.at(np.zeros((n_columns, n_outputs)), np.zeros_like(problem.squares))
         self.largest_gap = 0.0
         for index in np.argsort(-alphas, kind="stable"):
             weight = labelled_ridge(n_rows, alphas[index])
@@ -365,7 +423,8 @@ class KSupportRegression:
             if k >= self.largest_k:
                 W = problem.ridge(weight)
             else:
-                W, squared, gap = _minimum(problem, k, weight, W, squared, tolerance)
+                point, gap = _minimum(problem, k, weight, point, tolerance)
+                W = point.W
                 self.largest_gap = max(self.largest_gap, gap)
                 if gap > tolerance:
                     what = f"k-support norm with k = {k} and alpha = {alphas[index]:.3g}"
@@ -386,34 +445,31 @@ def _centred(A: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _minimum(
-    problem: _Problem, k: int, weight: float, W: np.ndarray, squared: np.ndarray, tolerance: float
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return coefficients (p, d), their squared norms, and the largest duality gap. Most inputs
-    have the coefficient zero. The problem of a part of the inputs is solved, and the part is made
-    larger until the duality gap of the whole problem is small. Fewer columns have a smaller ||X||,
-    and so need fewer iterations."""
-    remaining, size = MAX_ITERATIONS, max(2 * k, MIN_PART)
+    problem: _Problem, k: int, weight: float, point: _Point, tolerance: float
+) -> tuple[_Point, float]:
+    """Return the minimum and its largest duality gap, from a point. Most inputs have the
+    coefficient zero. The problem of a part of the inputs is solved, and the part is made larger
+    until the duality gap of the whole problem is small. Fewer columns have a smaller ||X||, and so
+    need fewer iterations."""
+    remaining, size, limit = MAX_ITERATIONS, max(2 * k, MIN_PART), SHARE_OF_PART * tolerance
     while True:
-        point = problem.at(W, squared)
+        is_used = point.W.any(axis=1)
+        size = max(size, 2 * int(is_used.sum()))
+        if problem.norm == "spectral" or size >= len(is_used):
+            return problem.minimum(k, weight, point, limit, remaining)[:2]
         gap = float(problem.gap(point, k, weight).max())
         if gap <= tolerance or remaining <= 0:
-            return W, squared, gap
-        part, columns = problem, slice(None)
-        is_used = W.any(axis=1)
-        size = max(size, 2 * int(is_used.sum()))
-        if problem.norm != "spectral" and size < len(W):
-            pulls = _magnitudes(point.gradient, problem.norm)[0]
-            # Relative to the k-th largest, around which the coefficients of a group begin.
-            pulls /= np.maximum(np.partition(pulls, -k, axis=0)[-k], MIN_MAGNITUDE)
-            pulls = np.where(is_used, np.inf, pulls.max(axis=1))
-            columns = np.sort(np.argpartition(-pulls, size)[:size])
-            part = _Problem(problem.X[:, columns], problem.Y, problem.norm)
-        found, iterations = part.minimum(
-            k, weight, part.at(W[columns], squared), SHARE_OF_PART * tolerance, remaining
-        )
-        W = np.zeros_like(W)
-        W[columns], squared = found.W, found.squared
+            return point, gap
+        pulls = _magnitudes(point.gradient, problem.norm)[0]
+        # Relative to the k-th largest, around which the coefficients of a group begin.
+        pulls /= np.maximum(np.partition(pulls, -k, axis=0)[-k], MIN_MAGNITUDE)
+        pulls = np.where(is_used, np.inf, pulls.max(axis=1))
+        columns = np.sort(np.argpartition(-pulls, size)[:size])
+        part = _Problem(problem.X[:, columns], problem.Y, problem.norm)
+        start = part.at(point.W[columns], point.squared, point.level)
+        found, _, iterations = part.minimum(k, weight, start, limit, remaining)
+        W = np.zeros_like(point.W)
+        W[columns] = found.W
+        point = problem.at(W, found.squared, found.level)
         remaining -= max(iterations, 1)
         size *= 2
-        if part is problem:
-            return W, squared, float(problem.gap(found, k, weight).max())
