@@ -189,7 +189,7 @@ def test_rows_and_singular_values_of_one_output():
     alphas = [0.01, 0.3]
     outputs, b = KSupportRegression(X, Y, "outputs").path(3, alphas, 1e-7)
     rows, _ = KSupportRegression(X, Y, "rows").path(3, alphas, 1e-7)
-    np.testing.assert_allclose(rows, outputs, atol=2e-3)
+    np.testing.assert_allclose(rows, outputs, rtol=1e-9, atol=1e-9)
     # A single singular value is the length of the coefficients.
     spectral, _ = KSupportRegression(X, Y, "spectral").path(1, alphas)
     ridge, _ = KSupportRegression(X, Y, "outputs").path(40, alphas)

@@ -66,6 +66,12 @@ ITERATIONS_BETWEEN_STEPS = 50
 MAX_ASPECT = 4
 """Inputs for each row up to which there are Newton steps, which need X'X."""
 
+MAX_VALUES = 12
+"""Singular values up to which there are Newton steps: they solve systems of their square."""
+
+MIN_THETA = 1e-10
+"""Smaller theta, the inverses of which differ by rounding only, count as zero or as this."""
+
 MIN_MAGNITUDE = 1e-150
 """Smaller magnitudes, the inverses of which could overflow, count as zero."""
 
@@ -186,7 +192,8 @@ def _solved(u: np.ndarray, k: int, weight: float, level: np.ndarray) -> np.ndarr
 
 class _Problem:
     """1/2 ||Y - X W||^2 of centred inputs X (n, p) and outputs Y (n, d), by groups of magnitudes.
-    Its products are those of the smaller of X and X'X."""
+    Its products are those of the smaller of X and X'X, which for singular values must be
+    diagonal."""
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, norm: str) -> None:
         self.X, self.Y, self.norm = X, Y, norm
@@ -195,7 +202,9 @@ class _Problem:
         self._gram = X.T @ X if is_small else X @ X.T
         self._products = X.T @ Y
         self._scale = float(np.trace(self._gram)) / X.shape[1]
-        self._has_steps = is_small and norm == "outputs"
+        self._has_steps = is_small and (
+            norm != "spectral" or min(self._products.shape) <= MAX_VALUES
+        )
         self.squares = self._by_group(Y, Y)
 
     def at(self, W: np.ndarray, squared: np.ndarray, level: np.ndarray | None = None) -> _Point:
@@ -268,7 +277,7 @@ class _Problem:
         return point, float(self.gap(point, k, weight).max()), most
 
     def _newton_step(self, point: _Point, k: int, weight: float) -> _Point:
-        """Return the point after a step of a semismooth Newton method, for single outputs.
+        """Return the point after a step of a semismooth Newton method.
 
         The proximal map of `point` less its gradient gives a piece of the norm: with m magnitudes
         of theta = 1, those between 0 and 1 give the bound
@@ -276,10 +285,10 @@ class _Problem:
             sum_(theta = 1) u_i^2 + (sum_(0 < theta < 1) u_i)^2 / (k - m) >= ||u||_k^2,
 
         if no other theta is above 1; the norm itself at the minimum on its piece. The loss and
-        this bound, which are quadratic, are minimised. Zeros stay zero."""
+        this bound are minimised, in their quadratic approximation there. Zeros stay zero."""
         smoothing = weight / self._scale
         V = point.W - point.gradient / self._scale
-        v = np.abs(V)
+        v, sides = _magnitudes(V, self.norm)
         level = _level(v, k, smoothing, point.level)
         theta = _theta(v, smoothing, level)
         is_full = theta >= 1.0
@@ -287,11 +296,19 @@ class _Problem:
         theta *= is_full | (rest > 0)
         rest = np.maximum(rest, 1)
         try:
-            W = self._outputs_step(np.sign(V), theta, weight, rest)
+            if self.norm == "outputs":
+                W = self._outputs_step(np.sign(V), theta, weight, rest)
+            elif self.norm == "rows":
+                W = self._rows_step(V, v, theta[:, 0], weight, rest)
+            else:
+                pulls = np.maximum(v / (1.0 + smoothing), np.minimum(1.0 / level, v / smoothing))
+                lengths = v * theta / (theta + smoothing)
+                values = np.hstack([lengths, pulls, theta]).T
+                W = self._spectral_step(sides, values, weight, rest)
         except np.linalg.LinAlgError:
             # Linearly dependent inputs without a penalty between them: no step.
             return point
-        u = np.abs(W)
+        u = _magnitudes(W, self.norm)[0]
         others = u * ~is_full
         total = others.sum(axis=0)
         squared = (u * u * is_full).sum(axis=0) + total * total / rest
@@ -301,7 +318,8 @@ class _Problem:
     def _outputs_step(
         self, signs: np.ndarray, theta: np.ndarray, weight: float, rest: np.ndarray
     ) -> np.ndarray:
-        """Return the coefficients (p, d) at that minimum. Systems have the size of the largest."""
+        """Return the coefficients (p, d) after a step for single outputs. The bound is quadratic:
+        the step leads to the minimum. All systems have the size of the largest."""
         size = max(int((theta > 0.0).sum(axis=0).max()), 1)
         chosen = np.argsort(theta <= 0.0, axis=0, kind="stable")[:size].T
         outputs = np.arange(len(chosen))[:, None]
@@ -318,6 +336,56 @@ class _Problem:
         W[chosen, outputs] = np.linalg.solve(systems, products[:, :, None])[:, :, 0] * is_used
         return W
 
+    def _rows_step(
+        self, V: np.ndarray, v: np.ndarray, theta: np.ndarray, weight: float, rest: np.ndarray
+    ) -> np.ndarray:
+        """Return the coefficients (p, d) after a step for lengths of rows, whose direction is that
+        of V. The second derivatives are those of weight/2 sum_i ||w_i||^2 / theta_i, corrected
+        along the directions."""
+        used = np.flatnonzero(theta > MIN_THETA)
+        theta, directions = theta[used], V[used] / v[used]
+        is_partial = (theta < 1.0) * 1.0
+        inverse = np.linalg.inv(self._gram[used[:, None], used] + np.diag(weight / theta))
+        correction = np.outer(is_partial, is_partial) / rest
+        correction = weight * (correction - np.diag(is_partial / theta))
+        W = np.zeros_like(self._products)
+        W[used] = inverse @ self._products[used]
+        along = (directions * W[used]).sum(axis=1)
+        z = _corrected(correction, inverse * (directions @ directions.T), along)
+        W[used] -= inverse @ (directions * z[:, None])
+        return W
+
+    def _spectral_step(
+        self, sides: tuple, values: np.ndarray, weight: float, rest: np.ndarray
+    ) -> np.ndarray:
+        """Return the coefficients (p, d) after a step. `values` (3, r) are singular values,
+        the derivatives of the penalty / weight, and theta. In the basis of the singular vectors
+        `sides` the second derivatives are those of weight/2 sum_j w_j^2 / theta_j, corrected in the
+        r x r elements between singular vectors."""
+        (left, right), (lengths, pulls, theta) = sides, values
+        is_partial = ((theta > 0.0) & (theta < 1.0)) * 1.0
+        inverse_theta = 1.0 / np.maximum(theta, MIN_THETA)
+        # Of the symmetric and the antisymmetric part of elements (i, j) and (j, i).
+        apart = np.maximum(np.abs(np.subtract.outer(lengths, lengths)), MIN_MAGNITUDE)
+        even = np.abs(np.subtract.outer(pulls, pulls)) / apart
+        together = np.maximum(np.add.outer(lengths, lengths), MIN_MAGNITUDE)
+        odd = np.add.outer(pulls, pulls) / together
+        is_pair = (np.add.outer(theta, theta) > 0.0) & ~np.eye(len(theta), dtype=bool)
+        correction = np.zeros((len(theta),) * 4)
+        np.einsum("ijij->ij", correction)[is_pair] = (0.5 * (even + odd) - inverse_theta)[is_pair]
+        np.einsum("ijji->ij", correction)[is_pair] = 0.5 * (even - odd)[is_pair]
+        np.einsum("iiii->i", correction)[...] = -is_partial * inverse_theta
+        np.einsum("iijj->ij", correction)[...] += np.outer(is_partial, is_partial) / rest
+        inverse = 1.0 / (np.diagonal(self._gram)[:, None] + weight * inverse_theta)
+        covariance = np.zeros_like(correction)
+        np.einsum("ijkj->jik", covariance)[...] = (left.T * inverse.T[:, None, :]) @ left
+        W = inverse * (self._products @ right.T)
+        square = (len(theta) ** 2,) * 2
+        z = _corrected(
+            weight * correction.reshape(square), covariance.reshape(square), (left.T @ W).ravel()
+        )
+        return (W - inverse * (left @ z.reshape(len(theta), -1))) @ right
+
     def _lower(self, old: _Point, new: _Point, weight: float) -> tuple[_Point, np.ndarray]:
         """Return the point with the lower objective of each group, and where that is the old."""
         rise = new.loss - old.loss + 0.5 * weight * (new.squared - old.squared)
@@ -331,6 +399,12 @@ class _Problem:
         if self.norm == "outputs":
             return np.einsum("ij,ij->j", A, B)
         return np.array([np.vdot(A, B)])
+
+
+def _corrected(correction: np.ndarray, covariance: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Return z = (C^-1 + N'A^-1 N)^-1 N'A^-1 b, with which (A + N C N')^-1 b = A^-1 b - A^-1 N z,
+    of C, N'A^-1 N and N'A^-1 b; C may be singular."""
+    return np.linalg.solve(np.eye(len(along)) + correction @ covariance, correction @ along)
 
 
 class _Point(NamedTuple):
@@ -383,10 +457,14 @@ class KSupportRegression:
         self._y_scale = np.where(deviation > 0, deviation, 1.0)
         Y = Y / self._y_scale
         self._basis = None
-        if norm == "spectral" and n_inputs > n_rows:
+        if norm == "spectral":
             # Singular values do not depend on the basis, and the solution lies in the rows of X.
-            self._basis, triangle = np.linalg.qr(X.T)
-            X = triangle.T
+            if n_inputs > n_rows:
+                self._basis, triangle = np.linalg.qr(X.T)
+                X = triangle.T
+            vectors = np.linalg.eigh(X.T @ X)[1]
+            self._basis = vectors if self._basis is None else self._basis @ vectors
+            X = X @ vectors
         self._problem = _Problem(X, Y, norm)
 
     def path(
