@@ -1,11 +1,11 @@
 """The tables on which methods are compared: all tables of numbers of the catalogue."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workflow_lib.items.scales import TEXT_SCALES
+from workflow_lib.run.models import DatasetSettings
 from workflow_lib.run.named_settings import SettingsFolder
 from workflow_lib.tasks.found import tasks
 
@@ -94,36 +94,36 @@ def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
     tables, left_out = {}, {}
     datasets = SettingsFolder(config / "datasets")
     for name in datasets.names:
-        settings = datasets.keys(name)
+        settings = DatasetSettings.model_validate(datasets.keys(name))
         reason = LEFT_OUT.get(name) or _no_table_of_numbers(settings)
         if reason:
             left_out[name] = reason
             continue
         tables[name] = Table(
             name=name,
-            title=settings["title"],
-            scale=settings["inputs"]["scale"],
-            is_made="synthetic" in settings["reader"],
-            has_groups=bool(settings["options"].get("group")),
+            title=settings.title,
+            scale=settings.inputs.scale,
+            is_made="synthetic" in settings.reader,
+            has_groups=bool(settings.options.get("group")),
             is_new=name not in EARLIER,
         )
     return tables, left_out
 
 
-def _no_table_of_numbers(settings: Mapping[str, Any]) -> str:
+def _no_table_of_numbers(settings: DatasetSettings) -> str:
     """Return why a dataset is no table of numbers; empty where it is one."""
-    inputs, options = settings.get("inputs", {}), settings.get("options", {})
-    if settings.get("drawn_as"):
+    inputs, options = settings.inputs, settings.options
+    if settings.drawn_as:
         return "it is a version of another dataset"
-    task = tasks()[settings.get("task", "regression")]
+    task = tasks()[settings.task]
     if task.outputs != "numbers":
         return f"it predicts {task.predicts}"
     if options.get("encode") or options.get("encoder"):
         return "it has columns of names"
-    if inputs.get("scale") in TEXT_SCALES:
+    if inputs.scale in TEXT_SCALES:
         return "its inputs are texts"
-    if inputs.get("kernel") == "tanimoto":
+    if inputs.kernel == "tanimoto":
         return "its inputs are molecules"
-    if inputs.get("kernel") == "precomputed":
+    if inputs.kernel == "precomputed":
         return "its inputs are a Gram matrix"
     return ""
