@@ -67,7 +67,7 @@ def experiments_with_figures() -> dict[str, str]:
     run = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
     found: dict[str, str] = {}
     for name in sorted(folder.names, key=lambda name: name not in run["experiments"]):
-        for figure in folder.keys(name).get("figures", ()):
+        for figure in folder.keys(name).get("figures") or ():
             found.setdefault(figure["kind"], name)
     return found
 
