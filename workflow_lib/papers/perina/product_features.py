@@ -10,13 +10,8 @@ import numpy as np
 from workflow_lib.core.parameters import ParameterMixin, check_parameters, checks, random_generator
 from workflow_lib.inputs.principal_coordinates import principal_directions
 from workflow_lib.items.kinds.letters import sequences_in
-from workflow_lib.papers.perina.hidden_markov.fitting import Parameters
 from workflow_lib.papers.perina.hidden_markov.model import HiddenMarkovModel, fit_models
-from workflow_lib.papers.perina.probability_products import (
-    MarkovChains,
-    hidden_markov_products,
-    markov_products,
-)
+from workflow_lib.papers.perina.probability_products import hidden_markov_products, markov_products
 
 # Numbers of an array of a recursion, at most; rows beyond follow in blocks, which the cache holds.
 BLOCK_NUMBERS = 2**16
@@ -170,8 +165,7 @@ class HiddenMarkovProducts(ProductFeatures):
         return [np.stack(arrays) for arrays in zip(*(_FITTED[key] for key in keys))]
 
     def _log_products(self, left, right, paired=False):
-        parameters = (Parameters(own[0], own[1], (own[2],)) for own in (left, right))
-        return hidden_markov_products(*parameters, self.length, paired=paired)
+        return hidden_markov_products(left, right, self.length, paired)
 
 
 class MarkovProducts(ProductFeatures):
@@ -238,5 +232,4 @@ class MarkovProducts(ProductFeatures):
         return counts
 
     def _log_products(self, left, right, paired=False):
-        chains = (MarkovChains(*own) for own in (left, right))
-        return markov_products(*chains, self.length, self.rho, paired)
+        return markov_products(left, right, self.length, self.rho, paired)
