@@ -377,6 +377,17 @@ def test_wrong_keys_and_values(folder, name, changes, expected):
     assert message.startswith(f"config/{name}.yaml, key {expected}")
 
 
+def test_a_table_or_figure_without_a_name_has_that_of_its_kind(folder):
+    figure = {"kind": "learning_curve", "caption": "a"}
+    write(folder, "experiments/first", EXPERIMENT | {"figures": [figure, figure | {"name": "b"}]})
+    figures = load_configuration(folder, RUN).experiments["first"].figures
+    assert [each.name for each in figures] == ["learning-curve", "b"]
+    write(folder, "experiments/first", EXPERIMENT | {"figures": [figure, figure]})
+    assert message_of(folder).endswith(
+        "Expected items of different names (an item without a name has that of its kind)."
+    )
+
+
 def test_decimals_are_of_tables_of_errors(folder):
     table = {"name": "a", "kind": "time", "caption": "b", "decimals": 2}
     write(folder, "experiments/first", EXPERIMENT | {"tables": [table]})

@@ -96,7 +96,9 @@ def without_repeats(values: tuple) -> tuple:
 
 def named_once(items: tuple) -> tuple:
     """Return `items` (tables or figures); raise when two of them share a name."""
-    without_repeats(tuple(item.name for item in items))
+    if len({item.name for item in items}) < len(items):
+        expected = "items of different names (an item without a name has that of its kind)"
+        raise PydanticCustomError("setting", expected)
     return items
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, Strict
+from pydantic import AfterValidator, Field, Strict, model_validator
 
 from workflow_lib.core.errors import nearest_name
 from workflow_lib.core.gram_limit import default_max_gram_rows
@@ -73,11 +73,23 @@ def _what_is_shown(kinds: Mapping[str, Any]) -> str:
     return f"What it shows: {shown}."
 
 
-class _AnyTable(Settings):
-    """Keys of a table of any kind."""
+class _Shown(Settings):
+    """Keys of a table or figure of any kind."""
 
-    name: Name
-    """Name of the table, once per experiment; part of its file name."""
+    name: Name = ""
+    """Its name, once per experiment; part of its file name. Without a name it has that of its kind,
+    with hyphens."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_kind(cls, keys: Any) -> Any:
+        if isinstance(keys, Mapping) and isinstance(keys.get("kind"), str):
+            return {"name": keys["kind"].replace("_", "-"), **keys}
+        return keys
+
+
+class _AnyTable(_Shown):
+    """Keys of a table of any kind."""
 
     kind: Annotated[Literal[*TABLES], Field(description=_what_is_shown(TABLES))]
 
@@ -122,11 +134,8 @@ def _figures_of_named_methods() -> str:
     )
 
 
-class FigureSettings(Settings):
+class FigureSettings(_Shown):
     """A figure of an experiment."""
-
-    name: Name
-    """Name of the figure, once per experiment; part of its file name."""
 
     kind: Annotated[Literal[*FIGURES], Field(description=_what_is_shown(FIGURES))]
 
