@@ -105,7 +105,7 @@ def test_refused_values(model, valid, change):
 
 def test_two_tables_of_one_name_are_refused():
     table = TableSettings(name="error", kind="error", caption="Errors.")
-    with pytest.raises(ValidationError, match="repeated"):
+    with pytest.raises(ValidationError, match="different names"):
         ExperimentSettings(**EXPERIMENT, tables=[table, table])
 
 
