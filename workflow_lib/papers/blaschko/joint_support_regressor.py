@@ -106,10 +106,8 @@ class JointSupportRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         unit = output_unit(shown)
         self._of_inputs = self._features(X, rbf_gamma(self.width, X.shape[1]), generator)
         of_outputs = self._features(self.candidates_, (self.output_width * unit) ** -2.0, generator)
-        Z, self._of_candidates = (
-            self._of_inputs.transform(X),
-            of_outputs.transform(self.candidates_),
-        )
+        Z = self._of_inputs.transform(X)
+        self._of_candidates = of_outputs.transform(self.candidates_)
         E = self._of_candidates[numbers.ravel()]
         penalty = self.penalty * largest_penalty(Z, E)
         if self.training == "exact":

@@ -114,16 +114,11 @@ def _proximal(
     """Return what `proximal_map` does, and the levels a (n_groups,), guessed as `level`."""
     v, sides = _magnitudes(V, norm)
     level = _level(v, k, weight, level)
-    theta = _theta(v, weight, level)
+    theta = np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
     raised = theta + weight
     factors = theta / raised
     W = V * factors if sides is None else (sides[0] * (v * factors)[:, 0]) @ sides[1]
     return W, (v * v * factors / raised).sum(axis=0), level
-
-
-def _theta(v: np.ndarray, weight: float, level: np.ndarray) -> np.ndarray:
-    """Return the best theta of the proximal map of magnitudes (p, n_groups)."""
-    return np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
 
 
 def _magnitudes(V: np.ndarray, norm: str) -> tuple[np.ndarray, tuple | None]:
@@ -290,7 +285,7 @@ class _Problem:
         V = point.W - point.gradient / self._scale
         v, sides = _magnitudes(V, self.norm)
         level = _level(v, k, smoothing, point.level)
-        theta = _theta(v, smoothing, level)
+        theta = np.minimum(np.maximum(level * v - smoothing, 0.0), 1.0)
         is_full = theta >= 1.0
         rest = k - is_full.sum(axis=0)
         theta *= is_full | (rest > 0)

@@ -196,7 +196,8 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         if k > n_rows:
             raise ValueError(f"n_components={k} atoms need as many rows at first; found {n_rows}.")
         self.n_steps_, self.n_rows_ = 0, 0
-        atoms = self._first_rows(X, k).T
+        random = self._drawn(1, 0)
+        atoms = self._as_atoms(X[random.permutation(n_rows)[:k]], random).T
         if self.init == "singular":
             directions = randomized_svd(X, min(k, n_features), random_state=self.random_state)[2]
             atoms[:, : len(directions)] = directions.T
@@ -207,14 +208,13 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         self._weight = 0.0
         self._A, self._B = np.zeros((k, k)), np.zeros((n_features, k))
 
-    def _first_rows(self, X, k: int) -> np.ndarray:
-        """Return k random rows (k, p) that are not zero; noise where there are too few."""
-        random = self._drawn(1, 0)
-        atoms = _dense(X[random.permutation(X.shape[0])[:k]])
+    def _as_atoms(self, rows, random: np.random.Generator) -> np.ndarray:
+        """Return rows (m, p) that are not zero, as new atoms; noise in place of others."""
+        atoms = rows.toarray() if sparse.issparse(rows) else rows
         if self.positive_dict:
             atoms = np.maximum(atoms, 0.0)
         empty = ~atoms.any(axis=1)
-        atoms[empty] = np.abs(random.normal(size=(empty.sum(), X.shape[1])))
+        atoms[empty] = np.abs(random.normal(size=(empty.sum(), rows.shape[1])))
         return atoms
 
     def _step(self, X) -> None:
@@ -281,12 +281,8 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
     def _replace(self, atoms: np.ndarray, X) -> None:
         """Replace atoms without use by random rows of the batch."""
         random = self._drawn(3, self.n_steps_)
-        for atom, row in zip(atoms, random.integers(X.shape[0], size=len(atoms)), strict=True):
-            new = _dense(X[[row]])[0]
-            if self.positive_dict:
-                new = np.maximum(new, 0.0)
-            if not new.any():
-                new = np.abs(random.normal(size=len(new)))
+        rows = X[random.integers(X.shape[0], size=len(atoms))]
+        for atom, new in zip(atoms, self._as_atoms(rows, random), strict=True):
             self._atoms[:, atom] = new / np.linalg.norm(new)
             # What was learned belongs to the atom before.
             self._A[atom], self._A[:, atom], self._B[:, atom] = 0.0, 0.0, 0.0
@@ -314,7 +310,3 @@ def _columns(X: sparse.csr_matrix) -> tuple[np.ndarray, sparse.csr_matrix]:
     columns, indices = np.unique(X.indices, return_inverse=True)
     shape = X.shape[0], len(columns)
     return columns, sparse.csr_matrix((X.data, indices, X.indptr), shape=shape)
-
-
-def _dense(X) -> np.ndarray:
-    return X.toarray() if sparse.issparse(X) else X

@@ -73,7 +73,7 @@ class Method(base.Method):
         for fold in data.fold_numbers:
             heldout = data.folds == fold
             fits = list(self._fits(training, ~heldout, costs, SELECTION_TOLERANCE))
-            for (_, boxes), (fitted, _) in zip(found, fits, strict=True):
+            for (_, boxes), fitted in zip(found, fits, strict=True):
                 for row in np.flatnonzero(heldout):
                     best = every[fitted.scores(every, cues[row]).argmax()]
                     boxes[row] = best * np.tile(data.items[row].size, 2) / self.cells
@@ -81,7 +81,7 @@ class Method(base.Method):
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         known, cost = np.ones(data.size, dtype=bool), selection.entries["cost"]
-        ((fitted, _),) = self._fits(self._training(data), known, [cost], REFIT_TOLERANCE)
+        (fitted,) = self._fits(self._training(data), known, [cost], REFIT_TOLERANCE)
         return fitted
 
     def _training(self, data: FitData) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -99,7 +99,7 @@ class Method(base.Method):
         known: np.ndarray,
         costs: Sequence[float],
         tolerance: float,
-    ) -> Iterator[tuple[Fitted, dict[str, float]]]:
+    ) -> Iterator[Fitted]:
         """Yield the ranking of known rows for each cost."""
         rows = [row for row, is_known in zip(training, known, strict=True) if is_known]
         places = np.array([box for box, _, _ in rows])
@@ -125,7 +125,7 @@ class Method(base.Method):
             ranking = machine.solve(cost, tolerance)
             weights = ranking.coefficients @ features / unit
             gap = {"gap": ranking.gap / cost} | gap_at_limit(ranking.relative_gap, tolerance)
-            yield Fitted(weights, places, self.cells, tuple(self.cues), gap), gap
+            yield Fitted(weights, places, self.cells, tuple(self.cues), gap)
 
 
 class Fitted(ScannedBoxes):
