@@ -208,5 +208,5 @@ def mean_seconds(scores: pd.DataFrame) -> pd.DataFrame:
 
 def stacks_of(methods: Mapping[str, Mapping], peers: Iterable[str]) -> set[str]:
     """Return the methods that combine others: those of the regressor ``stack``, and `peers`."""
-    own = {name for name, values in methods.items() if values["regressor"] == "stack"}
+    own = {name for name, values in methods.items() if values.get("regressor") == "stack"}
     return own | set(peers)
