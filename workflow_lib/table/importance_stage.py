@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ def run(
         Splits that are handled at a time, with the same result.
     in_copies : bool, default=False
         Whether by copies of this process, which must have one thread then, and not by threads,
-        which wait for each other. Without effect where a process cannot be copied.
+        which wait for each other. On other systems than Linux it has no effect.
     """
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     name = answered["winner"]
@@ -203,7 +204,7 @@ def _measure(
 def _all_of(measures: Sequence[Callable], n_jobs: int, in_copies: bool) -> list[tuple]:
     """Call the functions, as `run` says; of the last of them no split is returned."""
     here, others = measures[:MAX_SPLITS_OF_EFFECTS], measures[MAX_SPLITS_OF_EFFECTS:]
-    if in_copies and n_jobs > 1 and "fork" in multiprocessing.get_all_start_methods():
+    if in_copies and n_jobs > 1 and sys.platform == "linux":
         with ProcessPoolExecutor(n_jobs - 1, multiprocessing.get_context("fork")) as copies:
             later = [copies.submit(_without_split, measure) for measure in others]
             return [measure() for measure in here] + [each.result() for each in later]
