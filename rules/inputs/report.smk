@@ -131,11 +131,15 @@ def experiments_for_report():
                 "whole_groups",
                 "wrong_labels",
                 "weak_labels",
+                "unpaired_sizes",
                 "kernel",
                 "tables",
                 "figures",
             )
-            | {"metric": settings.shown_metric_of(experiment)},
+            | {
+                "metric": settings.shown_metric_of(experiment),
+                "methods": list(settings.methods_of(experiment)),
+            },
             **with_prefix(files_for_report(experiment)),
         }
         for experiment, values in settings.experiments.items()

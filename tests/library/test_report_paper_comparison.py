@@ -462,3 +462,21 @@ def test_contents_that_are_none_are_refused(tmp_path, text):
         path.write_text(text)
     with pytest.raises(UserError, match="cannot be read"):
         read_contents(path)
+
+
+def test_an_experiment_without_ofer_stands_in_for_no_table_of_its_paper(contents):
+    for keys, is_one in (
+        ({"methods": ["m-krr", "ofer-gmm"]}, True),
+        ({"methods": ["class-krr"]}, False),
+        ({"methods": ["ofer-gmm"], "unpaired_sizes": [50]}, False),
+    ):
+        found = reproductions_of(
+            "a",
+            settings_of(None) | keys,
+            OTHER,
+            {},
+            methods=METHODS,
+            published={},
+            contents=contents,
+        )
+        assert bool(found) is is_one

@@ -68,10 +68,10 @@ def run(
     output, manifest : path
         The page to write and the record of the run to read.
     experiments : mapping of experiment name to mapping
-        ``settings`` (title, dataset, split, training_sizes, weak_sizes, weak_labels, components,
-        metric, kernel, tables, figures; as in the configuration), ``scores`` and ``choices``
-        (paths), ``table_results`` (table name -> what its kind reads -> path) and ``figures``
-        (figure name -> path of its SVG).
+        ``settings`` (title, dataset, methods, split, training_sizes, weak_sizes, weak_labels,
+        unpaired_sizes, components, metric, kernel, tables, figures; as in the configuration),
+        ``scores`` and ``choices`` (paths), ``table_results`` (table name -> what its kind reads ->
+        path) and ``figures`` (figure name -> path of its SVG).
         For the links that save them, ``table_files`` (table name -> {"csv": path, "tex": path}) and
         ``pictures`` and ``figure_data`` (figure name -> path of its PNG and its CSV).
         ``equivalence_checks`` is the JSON of the equivalence checks; None without them. Of a user

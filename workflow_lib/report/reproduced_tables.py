@@ -12,7 +12,7 @@ import pandas as pd
 
 from workflow_lib.report.agreement import comparisons
 from workflow_lib.report.labels import variant_label
-from workflow_lib.report.published_tables import PAPER, source_and_name
+from workflow_lib.report.published_tables import PAPER, compares_ofer, source_and_name
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.table_notes import is_published
@@ -134,7 +134,7 @@ def reproductions_of(
                 kind = item.data_kind(dataset)
                 reproductions.append(Reproduction(item, experiment, figure["name"], data, kind))
     for item in tables:
-        if item.paper_table not in names:
+        if item.paper_table not in names and (item.paper != PAPER or compares_ofer(settings)):
             if item.number in tables_named(dataset["stand_in_for"], item.paper):
                 kind = item.data_kind(dataset)
                 reproductions.append(Reproduction(item, experiment, "", title, kind))

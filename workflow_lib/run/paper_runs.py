@@ -6,11 +6,9 @@ from pathlib import Path
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
+from workflow_lib.report.published_tables import compares_ofer
 from workflow_lib.run.named_settings import SettingsFolder, listed_experiments
 from workflow_lib.run.studies import study_files
-
-PAPER_METHODS = ("ofer", "wofer")
-"""How the names of the methods of Djerrab et al. (2018) begin."""
 
 
 def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
@@ -72,10 +70,6 @@ def _experiment(
     `methods` are those of experiments of the run that name none.
     """
     settings = _keys(experiments, name) or {"dataset": name}
-    methods = settings.get("methods") or methods
-    has_ofer = not isinstance(methods, list) or any(
-        str(method).startswith(PAPER_METHODS) for method in methods
-    )
     dataset = _keys(datasets, settings.get("dataset"))
     if not dataset:
         return None
@@ -87,8 +81,7 @@ def _experiment(
         "paper_tables": _values(settings.get("tables"), "paper_table"),
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for"),
-        # That paper has no outputs without inputs.
-        "compares_ofer": has_ofer and not settings.get("unpaired_sizes"),
+        "compares_ofer": compares_ofer(settings, methods),
         "reader": str(dataset.get("reader")),
         "is_user_supplied": any(map(options.get, ("folder", "collection", "user_supplied"))),
     }
