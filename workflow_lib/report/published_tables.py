@@ -14,9 +14,6 @@ from workflow_lib.report.table_markup import Block, Layout
 PAPER = "Djerrab et al. (2018)"
 """The source of tables that name none; other tables are named as ``Blaschko (2014) 4.1``."""
 
-PAPER_METHODS = ("ofer", "wofer")
-"""How the names of its methods begin."""
-
 COUNT = "resets"
 """The unit of numbers that are printed without decimals."""
 
@@ -24,25 +21,6 @@ ABSENT = "missing in the text"
 """What is shown instead of a number that the text of a paper does not contain."""
 
 _OF_ANOTHER_SOURCE = re.compile(r"(.*\(\d{4}\)) (.+)")
-
-
-def compares_ofer(experiment: Mapping, methods: object = None) -> bool:
-    """Return whether a whole experiment may stand in for tables of Djerrab et al. (2018).
-
-    It does with OFER among its methods, and without outputs that have no input, which that paper
-    does not have.
-
-    Parameters
-    ----------
-    experiment : mapping
-        Its keys in the configuration.
-    methods : list of str, or another object where they are not known, default=None
-        Those of an experiment that names none.
-    """
-    names = experiment.get("methods") or methods
-    is_known = isinstance(names, Sequence) and not isinstance(names, str)
-    has_ofer = not is_known or any(str(name).startswith(PAPER_METHODS) for name in names)
-    return has_ofer and not experiment.get("unpaired_sizes")
 
 
 def source_and_name(table: str) -> tuple[str, str]:

@@ -12,7 +12,8 @@ import pandas as pd
 
 from workflow_lib.report.agreement import comparisons
 from workflow_lib.report.labels import variant_label
-from workflow_lib.report.published_tables import PAPER, compares_ofer, source_and_name
+from workflow_lib.report.ofer_comparison import compares_ofer
+from workflow_lib.report.published_tables import PAPER, source_and_name
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.table_notes import is_published

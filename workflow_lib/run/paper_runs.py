@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.yaml_files import read_yaml
-from workflow_lib.report.published_tables import compares_ofer
+from workflow_lib.report.ofer_comparison import compares_ofer
 from workflow_lib.run.named_settings import SettingsFolder, listed_experiments
 from workflow_lib.run.studies import study_files
 
