@@ -66,8 +66,9 @@ a copy would not have."""
 TARGETS = {"all", "answer"}
 """Targets, beside the default one, for which the server begins before the jobs are planned."""
 
-COPYING = (".importance.py",)
-"""Ends of the scripts that copy their process for each of their threads, of which each has one."""
+ONE_THREAD = "n_threads=1"
+"""What is in a script whose linear algebra has one thread, whatever the rule requests: its threads
+are copies of its process."""
 
 THREADS = (
     "OMP_NUM_THREADS",
@@ -132,8 +133,10 @@ class Starter:
         words = shlex.split(command.removeprefix(PREFIX)) if isinstance(command, str) else []
         is_script = len(words) == 2 and words[0] == sys.executable and words[1].endswith(".py")
         self._n_scripts += is_script
-        if is_script and words[1].endswith(COPYING):
-            env = env | dict.fromkeys(THREADS, "1")
+        if is_script and env.get("OPENBLAS_NUM_THREADS") != "1":
+            with open(words[1], encoding="utf-8") as script:
+                if ONE_THREAD in script.read():
+                    env = env | dict.fromkeys(THREADS, "1")
         # The first starts alone: for the one job of a command, a server would take time only.
         is_copied = self._n_scripts > 1 and env.get("OPENBLAS_NUM_THREADS") == "1" and is_script
         if is_copied and options["stdout"] is not subprocess.PIPE:

@@ -127,6 +127,14 @@ def test_a_job_with_other_threads_has_a_process_of_its_own(project):
     assert not third["has_imported"]
 
 
+def test_a_script_that_bounds_its_linear_algebra_is_copied_with_any_threads(project):
+    script = project / "scripts" / "work.py"
+    script.write_text("# with job(snakemake, n_threads=1):\n" + SCRIPT)
+    assert ended(project, threads=2).returncode == 0
+    _, first, second, third = facts(project)
+    assert third["parent"] == first["parent"] and third["threads"] == "1"
+
+
 def test_every_job_has_a_process_of_its_own_where_that_is_asked_for(project):
     assert ended(project, OFER_OWN_PROCESSES="1").returncode == 0
     assert not any(each["has_imported"] for each in facts(project))
