@@ -340,7 +340,10 @@ class _Problem:
         used = np.flatnonzero(theta > MIN_THETA)
         theta, directions = theta[used], V[used] / v[used]
         is_partial = (theta < 1.0) * 1.0
-        inverse = np.linalg.inv(self._gram[used[:, None], used] + np.diag(weight / theta))
+        second = self._gram[used[:, None], used] + np.diag(weight / theta)
+        # Elements of the inverse are needed; the penalty keeps the factor from zero.
+        root = np.linalg.solve(np.linalg.cholesky(second), np.eye(len(used)))
+        inverse = root.T @ root
         correction = np.outer(is_partial, is_partial) / rest
         correction = weight * (correction - np.diag(is_partial / theta))
         W = np.zeros_like(self._products)
