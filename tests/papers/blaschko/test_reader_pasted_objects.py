@@ -3,14 +3,11 @@
 import json
 
 import numpy as np
-import pytest
 from reader_samples import refusal
 from small_archives import write_archive
 from test_images import encoded, picture
 
-from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import kind_of_inputs, read_dataset
-from workflow_lib.papers.blaschko.box_tables import check_box
 from workflow_lib.papers.blaschko.item_kinds.points import unpack
 
 OPTIONS = {
@@ -98,20 +95,3 @@ def test_no_image_is_in_two_rows_or_in_the_codebook(tmp_path, monkeypatch):
 def test_an_object_that_is_too_high_is_refused(tmp_path):
     sources = write_images(tmp_path)
     assert "fits into its scene" in refusal(read, sources, crop=[0.0, 0.0, 0.1, 1.0])
-
-
-@pytest.mark.parametrize(
-    ("box", "problem"),
-    [
-        ([5, 0, 5, 9], "empty or inside out: left 5, top 0, right 5, bottom 9"),
-        ([0, 9, 5, 2], "inside out"),
-        ([-1, 0, 5, 9], "outside of its image of 20 x 10 pixels: left -1"),
-        ([0, 0, 20.5, 9], "right 20.5"),
-        ([0, 0, 5, 11], "outside"),
-    ],
-)
-def test_boxes_that_are_none_are_refused_with_their_location(box, problem):
-    with pytest.raises(UserError, match="row 3") as caught:
-        check_box(box, (20, 10), "boxes.csv, row 3")
-    assert problem in caught.value.found
-    check_box([0, 0, 20, 10], (20, 10), "boxes.csv, row 3")

@@ -6,6 +6,7 @@ codebook of visual words, which so learns from no training and no test image.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,14 +18,13 @@ from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import without_repeats
 from workflow_lib.inputs.images.image_options import ImageCollection, Name
-from workflow_lib.tabular.tables import check_sources
+from workflow_lib.items.box_overlap import SIDES
+from workflow_lib.tabular.tables import check_sources, dataset_tree
 
 if TYPE_CHECKING:
     import numpy as np
 
     from workflow_lib.items.images import ImageEntry
-
-"""The shares of the visual words of each image."""
 
 BINS_OF_A_PATCH = 4
 
@@ -122,8 +122,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     from workflow_lib.data.image_collections import drawn_images
     from workflow_lib.inputs.images.visual_words import Images
     from workflow_lib.items.images import grey_levels, open_images, resized
-    from workflow_lib.papers.blaschko.box_tables import box_dataset_tree
-    from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
+    from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, pack, word_shares
 
     check_sources(sources, "pasted_objects", "the scenes", "the objects")
     found, excluded = [], {}
@@ -206,13 +205,18 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         ImagePoints(own, centres, np.array(picture.shape[::-1]), options.n_words)
         for own, centres, picture in zip(words, positions, pictures)
     ]
-    return box_dataset_tree(
-        images,
+    # A side of the boxes may be the same in all images.
+    return dataset_tree(
+        word_shares(images),
         np.array(boxes, dtype=float),
-        names,
+        [f"word_{number + 1}" for number in range(options.n_words)],
+        SIDES,
         location=str(sources[1]),
-        report={"exclusions": excluded},
         rows_read=len(objects),
+        allow_constant_outputs=True,
+        names={"rows": json.dumps(names, ensure_ascii=False)},
+        report={"exclusions": excluded},
+        **pack(images),
     )
 
 
