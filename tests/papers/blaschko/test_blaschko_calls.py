@@ -28,7 +28,7 @@ def test_fits_that_stop_at_their_limit_warn_and_keep_their_gap(monkeypatch):
 
     fits = (
         lambda: fit_structured_machine(gram, labels, losses, np.eye(3), 100.0, most_passes=1).gap,
-        lambda: LinearStructuredSVM(outputs, oracle).fit(100.0).gap,
+        lambda: LinearStructuredSVM(outputs, oracle).fit(100.0)[1],
         lambda: RankingMachine(graph, gram.__matmul__).solve(10.0, most_planes=1).relative_gap,
     )
     for fit in fits:

@@ -14,8 +14,6 @@ all rows of all planes instead (Figure 5.9). The weights u of the planes maximis
     u'delta - 1/2 u'Qu,    u >= 0,    sum u <= C .
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from workflow_lib.core.convergence import warn_at_limit
@@ -28,17 +26,6 @@ SHARE_OF_GAP = 0.1
 """Gap of the problem of the weights, as a share of that at which the planes end."""
 
 
-class PlaneMachine(NamedTuple):
-    """A machine, and what its planes cost."""
-
-    machine: StructuredMachine
-    """As of `fit_structured_machine`; its passes are the planes."""
-
-    terms: np.ndarray
-    """Coefficients (T,) that are not zero in the planes with a weight, before each iteration; a sum
-    over them has so many terms for each row and class."""
-
-
 def fit_by_planes(
     K: np.ndarray,
     labels: np.ndarray,
@@ -48,13 +35,13 @@ def fit_by_planes(
     rescaling: str = "margin",
     tolerance: float = TOLERANCE,
     most_planes: int = MAX_PLANES,
-) -> PlaneMachine:
-    """Return the machine of training rows; parameters as of `fit_structured_machine`.
+) -> tuple[StructuredMachine, np.ndarray]:
+    """Return the machine of training rows, and what its planes cost.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If the gap is above the tolerance after `most_planes`.
+    Parameters are those of `fit_structured_machine`; passes are planes. The costs (T,) are the
+    coefficients that are not zero in the planes with a weight, before each iteration: a sum over
+    them has so many terms for each row and class. A ConvergenceWarning tells that the gap is above
+    the tolerance after `most_planes`.
     """
     known = np.bincount(labels, minlength=len(losses)) > 0
     indices, rows = np.flatnonzero(known), np.arange(len(labels))
@@ -101,7 +88,7 @@ def fit_by_planes(
     machine = StructuredMachine(
         **of_all, known=known, gap=relative, objective=float(objective), passes=n_planes
     )
-    return PlaneMachine(machine, np.array(terms))
+    return machine, np.array(terms)
 
 
 def plane_weights(

@@ -12,7 +12,6 @@ cost after the other.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,16 +34,6 @@ MAX_STEPS = 20_000
 """Steps in the dual of one round."""
 
 
-class Machine(NamedTuple):
-    """A fitted machine."""
-
-    weights: np.ndarray
-    """w (p,)."""
-
-    gap: float
-    """The duality gap divided by C, so that it is in units of the mean loss."""
-
-
 class LinearStructuredSVM:
     """Structured support vector machines of the same examples, for one cost after the other.
 
@@ -64,8 +53,9 @@ class LinearStructuredSVM:
         self._differences, self._losses = np.zeros((n, p)), np.zeros(n)
         self._examples, self._shares = np.arange(n), np.ones(n)
 
-    def fit(self, cost: float) -> Machine:
-        """Return the machine for a cost C above 0, from the shares of the outputs of the last.
+    def fit(self, cost: float) -> tuple[np.ndarray, float]:
+        """Return w (p,) for a cost C above 0, from the shares of the outputs of the last, and its
+        duality gap divided by C, so that it is in units of the mean loss.
 
         A ConvergenceWarning tells that the gap was not reached.
         """
@@ -89,7 +79,7 @@ class LinearStructuredSVM:
         else:
             limit = f"{MAX_ROUNDS} rounds"
             warn_at_limit(f"box machine of cost {cost:.3g}", gap, self._tolerance, limit)
-        return Machine(weights, float(gap))
+        return weights, float(gap)
 
     def _solve(self, scale: float, n: int) -> None:
         """Maximise the dual over the shares of the known outputs of each example. Each step moves

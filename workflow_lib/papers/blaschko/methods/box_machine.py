@@ -45,16 +45,14 @@ class Method(base.Method):
         from workflow_lib.papers.blaschko.linear_structured_svm import TOLERANCE
 
         machine, unit = _machine(box_rows(data, self.cells, self.center, self.levels))
-        fitted = machine.fit(selection.entries["cost"])
-        at_limit = gap_at_limit(fitted.gap, TOLERANCE)
-        return Fitted(
-            fitted.weights / unit, self.cells, self.center, fitted.gap, at_limit, self.levels
-        )
+        weights, gap = machine.fit(selection.entries["cost"])
+        at_limit = gap_at_limit(gap, TOLERANCE)
+        return Fitted(weights / unit, self.cells, self.center, gap, at_limit, self.levels)
 
     def _machines(self, rows: BoxRows) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         machine, unit = _machine(rows)
         for cost in self.grid["cost"]:
-            yield {"cost": cost}, machine.fit(cost).weights / unit
+            yield {"cost": cost}, machine.fit(cost)[0] / unit
 
 
 def _machine(rows: BoxRows):

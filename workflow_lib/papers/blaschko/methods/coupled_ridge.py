@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -85,7 +84,7 @@ class Method(base.Method):
         return base.Selection(choice.heldout_outputs, entries, fitting=choice)
 
     def _best(
-        self, data: FitData, learned: Sequence[CoupledOutputs], grid: Grid, curves: KernelErrors
+        self, data: FitData, learned: Sequence[tuple], grid: Grid, curves: KernelErrors
     ) -> GridChoice:
         """Return the grid point with the lowest error, from what each fold learns from its rows. Of
         equal points the first is kept, so the smallest of equal ranks or shares. All errors are
@@ -126,20 +125,14 @@ class Method(base.Method):
         """The key of the grid that the regressor selects."""
         return "rank" if self.regressor == "fitted_rank_ridge" else "coupling"
 
-    def _coupled(self, outputs: np.ndarray, candidates: Sequence) -> CoupledOutputs:
-        """Return training outputs (l, d), none missing, with the filter of the candidates."""
+    def _coupled(
+        self, outputs: np.ndarray, candidates: Sequence
+    ) -> tuple[OutputScaling, np.ndarray, Filter]:
+        """Return training outputs (l, d), none missing, in units of their own, and the filter."""
         scaling = fit_output_scaling(outputs, "standard")
         if not self.center:
             scaling = replace(scaling, offset=np.zeros_like(scaling.offset))
         targets = scaling.apply(outputs)
         if self._key == "rank":
-            return CoupledOutputs(scaling, targets, fitted_ranks(candidates))
-        return CoupledOutputs(scaling, targets, joint_kernels(targets, candidates, self.dependence))
-
-
-class CoupledOutputs(NamedTuple):
-    """Training outputs in units of their own, and the filter of the candidates."""
-
-    scaling: OutputScaling
-    targets: np.ndarray
-    couple: Filter
+            return scaling, targets, fitted_ranks(candidates)
+        return scaling, targets, joint_kernels(targets, candidates, self.dependence)

@@ -39,7 +39,7 @@ class Method(base.Method):
     An item holds the relative duality gap and the passes of its machine, as ``gap`` and ``passes``,
     and the largest gap of all machines of the folds, as ``heldout_gap``; with a tree, also
     ``class_tree``, as `workflow_lib.items.class_trees.ClassTree`, of the classes that have
-    training rows. That of cutting planes holds ``constraint_terms``, as `PlaneMachine.terms`, and
+    training rows. That of cutting planes holds ``constraint_terms``, as of `fit_by_planes`, and
     ``constraint_products``, the multiplications for the most violated constraint: by products of
     matrices, and of each of these terms.
 

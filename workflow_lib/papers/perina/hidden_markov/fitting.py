@@ -93,13 +93,6 @@ class Fit(NamedTuple):
     log_prior: float
 
 
-class Block(NamedTuple):
-    """Some sequences of every model."""
-
-    layout: Layout
-    observed: object
-
-
 def expectation_maximisation(
     start: Parameters,
     emissions: Emissions,
@@ -171,8 +164,8 @@ class Counts(NamedTuple):
 
 def arranged(
     emissions: Emissions, sequences: Sequences, subsets: Sequence[np.ndarray], n_states: int
-) -> list[Block]:
-    """Return the sequences of all models in blocks, the longest first."""
+) -> list[tuple[Layout, object]]:
+    """Return the sequences of all models in blocks, the longest first, and their observations."""
     by_length = [
         subset[np.argsort(-sequences.lengths[subset], kind="stable")] for subset in subsets
     ]
@@ -181,13 +174,13 @@ def arranged(
         longest = max(int(sequences.lengths[own[begin]]) for own in by_length if len(own) > begin)
         size = max(1, BLOCK_NUMBERS // (longest * len(subsets) * n_states))
         layout = arrange(sequences, [own[begin : begin + size] for own in by_length])
-        blocks.append(Block(layout, emissions.observe(sequences, layout)))
+        blocks.append((layout, emissions.observe(sequences, layout)))
         begin += size
     return blocks
 
 
 def expectation(
-    parameters: Parameters, emissions: Emissions, blocks: Sequence[Block], counts_of: Callable
+    parameters: Parameters, emissions: Emissions, blocks: Sequence[tuple], counts_of: Callable
 ) -> Counts:
     """Return the expected counts of every model: the E-step."""
     total = None

@@ -38,27 +38,6 @@ class Likelihoods(Protocol):
         """Logarithms (M, Q) of the units; None where all are one."""
 
 
-class Filtered(NamedTuple):
-    """The way forward."""
-
-    states: np.ndarray
-    """(M, S, Q) alpha_t = p(s_t | x_1..x_t); zero at positions without a sequence."""
-
-    scales: np.ndarray
-    """(M, Q) c_t in units of the likelihoods."""
-
-
-class StepBack(NamedTuple):
-    """One step of the way back, for the `n` sequences that have it."""
-
-    step: int
-    following: np.ndarray | None
-    """(M, S, n) u_{t+1}, of the sequences with a step t + 1; None at the last step of all."""
-
-    backward: np.ndarray
-    """(M, S, m) beta_t, of the m sequences with a step t."""
-
-
 class Expectations(NamedTuple):
     """Expected counts of M models, each summed over its sequences."""
 
@@ -77,8 +56,9 @@ class Expectations(NamedTuple):
 
 def filtered(
     initial: np.ndarray, transitions: np.ndarray, likelihoods: Likelihoods, layout: Layout
-) -> Filtered:
-    """Return alpha and c of every position.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return alpha_t (M, S, Q), zero at positions without a sequence, and c_t (M, Q) in units of
+    the likelihoods.
 
     Parameters
     ----------
@@ -103,13 +83,17 @@ def filtered(
         np.maximum(scale, IMPOSSIBLE, out=scale)
         scales[:, index] = scale
         now /= scale[:, None]
-    return Filtered(states, scales)
+    return states, scales
 
 
 def steps_back(
     transitions: np.ndarray, likelihoods: Likelihoods, layout: Layout, scales: np.ndarray
-) -> Iterator[StepBack]:
-    """Yield the steps of the way back, the last first. Their arrays hold until the next one."""
+) -> Iterator[tuple[int, np.ndarray | None, np.ndarray]]:
+    """Yield each step t of the way back, the last first.
+
+    With it come u_{t+1} (M, S, n) of the n sequences with a step t + 1, None at the last step of
+    all, and beta_t (M, S, m) of the m sequences with a step t. These hold until the next step.
+    """
     n_models, n_states = transitions.shape[:2]
     backward = np.ones((n_models, n_states, layout.active[-1]))
     for step in range(len(layout.active) - 1, -1, -1):
@@ -124,7 +108,7 @@ def steps_back(
             else:
                 backward = np.ones((n_models, n_states, n))
                 np.matmul(transitions, following, out=backward[:, :, :n_next])
-        yield StepBack(step, following, backward)
+        yield step, following, backward
 
 
 def log_scales(scales: np.ndarray, likelihoods: Likelihoods) -> np.ndarray:
@@ -140,7 +124,7 @@ def log_likelihoods(
     initial: np.ndarray, transitions: np.ndarray, likelihoods: Likelihoods, layout: Layout
 ) -> np.ndarray:
     """Return log p (M, n) of every sequence, in the order of the layout."""
-    scales = filtered(initial, transitions, likelihoods, layout).scales
+    _, scales = filtered(initial, transitions, likelihoods, layout)
     return sum_over_steps(log_scales(scales, likelihoods), layout)
 
 
