@@ -102,11 +102,8 @@ def box_rows(data: FitData, n_cells: int, center: bool, levels: int = 1) -> BoxR
 
 def best_boxes(grids: Sequence[WordGrid], weights: np.ndarray) -> np.ndarray:
     """Return the best box (n, 4) of each image in pixels, for weights (P,) of its features."""
-    return np.array([grid.in_pixels(_first(grid, weights)) for grid in grids])
-
-
-def _first(grid: WordGrid, weights: np.ndarray) -> np.ndarray:
-    return next(detections(grid.score(weights), 1)).box
+    found = [next(detections(grid.score(weights), 1)).box for grid in grids]
+    return np.array([grid.in_pixels(box) for grid, box in zip(grids, found)])
 
 
 FoldWeights = Callable[[np.ndarray], Iterator[tuple[dict[str, Any], np.ndarray]]]

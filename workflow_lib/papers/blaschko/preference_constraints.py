@@ -180,7 +180,9 @@ class PreferenceGraph:
     def _numbers_of_violated(self, scores: np.ndarray) -> np.ndarray:
         """Return by how many violated edges leave each item (n,) more than come to it."""
         # Equal sums come by descending loss: an edge whose hinge is zero is not violated.
-        order = self._by_group(_ascending(self._losses_of_items + scores, self._position))
+        order = _ascending(self._losses_of_items + scores, self._position)
+        if len(self._sizes) > 1:
+            order = order[np.argsort(self._groups[order], kind="stable")]
         positions = np.arange(len(order), dtype=np.int32)
         coefficients = np.empty_like(positions)
         coefficients[order] = positions
@@ -189,12 +191,6 @@ class PreferenceGraph:
             order = order[np.argsort(self._tied[order], kind="stable")]
             coefficients[order] += positions - self._first_tied
         return coefficients
-
-    def _by_group(self, order: np.ndarray) -> np.ndarray:
-        """Return an order of items with those of a group together."""
-        if len(self._sizes) == 1:
-            return order
-        return order[np.argsort(self._groups[order], kind="stable")]
 
     def _slack_rescaled(self, scores: np.ndarray, n_threads: int) -> tuple[np.ndarray, float]:
         """Return the coefficients (n,) and the offset."""

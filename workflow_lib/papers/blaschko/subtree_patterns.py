@@ -20,12 +20,16 @@ def node_patterns(
 
     As `pattern_counts`, which says what patterns are.
     """
+    from scipy.sparse import coo_array
+
     sizes = np.array([len(graph.labels) for graph in graphs])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     owners = np.repeat(np.arange(len(graphs)), sizes)
     edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts)])
     both = np.concatenate([edges, edges[edges[:, 0] != edges[:, 1], ::-1]]).astype(np.int64)
-    ends = _joined(both, starts[-1])
+    threes = np.full(len(both), 3, dtype=np.uint64)
+    # 3 for each pair of joined nodes, both ways.
+    ends = coo_array((threes, (both[:, 0], both[:, 1])), shape=(starts[-1],) * 2).tocsr()
     codes = np.concatenate([graph.labels for graph in graphs]).astype(np.uint64)
     columns = []
     for depth, known in enumerate(patterns):
@@ -61,14 +65,6 @@ def pattern_counts(graphs: Sequence[Graph], patterns: Sequence[dict[int, int]]) 
         coo_array((ones, (owners, of_nodes)), shape=(len(graphs), len(known))).tocsr()
         for of_nodes, known in zip(columns, patterns, strict=True)
     ]
-
-
-def _joined(both: np.ndarray, n_nodes: int) -> csr_array:
-    """Return the matrix (v, v) with 3 for each pair of joined nodes, both ways."""
-    from scipy.sparse import coo_array
-
-    threes = np.full(len(both), 3, dtype=np.uint64)
-    return coo_array((threes, (both[:, 0], both[:, 1])), shape=(n_nodes, n_nodes)).tocsr()
 
 
 def _mixed(codes: np.ndarray) -> np.ndarray:

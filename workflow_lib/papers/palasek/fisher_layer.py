@@ -15,7 +15,7 @@ mu and sigma, directly and through the responsibilities (Palasek & Patras 2017, 
 where asked one in the rows, by which layers before this one are trained.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -206,11 +206,6 @@ def bound(sums: Sequence[np.ndarray], posterior: np.ndarray, coordinates: Coordi
     logarithms = np.log(np.maximum(posterior, np.finfo(np.float64).tiny))
     entropy = -float((posterior * logarithms).sum()) / len(posterior)
     return expected_log_joint(*sums, coordinates) + entropy
-
-
-def ascent(sums: Sequence[np.ndarray], coordinates: Coordinates) -> Mapping[str, np.ndarray]:
-    """Return the gradient of the mean log-likelihood bound F with the responsibilities held."""
-    return expected_gradient(*sums, coordinates)
 
 
 def _in_rows(passed: Pass, in_sums, weighted, coordinates: Coordinates) -> np.ndarray:

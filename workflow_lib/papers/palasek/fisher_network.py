@@ -12,7 +12,7 @@ from workflow_lib.core.parameters import ParameterMixin, check_parameters, check
 from workflow_lib.items.kinds.bags import some_rows
 from workflow_lib.models.gradient_steps import GradientSteps
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
-from workflow_lib.models.mixtures.mixture_gradient import Coordinates, softmax
+from workflow_lib.models.mixtures.mixture_gradient import Coordinates, expected_gradient, softmax
 from workflow_lib.models.mixtures.online_mixture import OnlineGaussianMixtureModel
 from workflow_lib.papers.palasek import fisher_layer
 from workflow_lib.papers.palasek.momentum import MomentumSteps
@@ -426,7 +426,7 @@ class FisherVectorNetwork(ParameterMixin):
         sums = fisher_layer.mean_sums(powers, posterior)
         bound = fisher_layer.bound(sums, posterior, self._coordinates)
         for _ in range(self.m_steps):
-            self._move(self._ascents.steps(fisher_layer.ascent(sums, self._coordinates)))
+            self._move(self._ascents.steps(expected_gradient(*sums, self._coordinates)))
         _, loss, gradients = self._cost_and_gradients(bags, y, weights, (sums, posterior))
         if "rows" in gradients:
             labelled = np.concatenate([given[bag] for bag in np.flatnonzero(y != UNLABELLED)])
@@ -478,7 +478,7 @@ class FisherVectorNetwork(ParameterMixin):
                 posterior = fisher_layer.posterior_of(powers, self._coordinates)
                 held = fisher_layer.mean_sums(powers, posterior), posterior
             cost -= self.unlabelled_weight * fisher_layer.bound(*held, self._coordinates)
-            own = fisher_layer.ascent(held[0], self._coordinates)
+            own = expected_gradient(*held[0], self._coordinates)
             for name, ascent in own.items() if self.trained == "network" else ():
                 gradients[name] = gradients.get(name, 0.0) - self.unlabelled_weight * ascent
         return cost, loss, gradients

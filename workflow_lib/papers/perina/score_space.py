@@ -115,7 +115,9 @@ class ScoreSpace(ParameterMixin):
         models = self._listed_models()
         rows = _rows_of_models(X, y, models)
         self.models_ = [
-            model if _is_fitted(model) else _clone(model).fit(_rows(X, own))
+            model
+            if _is_fitted(model)
+            else type(model)(**model.get_params(deep=False)).fit(_rows(X, own))
             for model, own in zip(models, rows)
         ]
         # One item shows the columns of all.
@@ -146,7 +148,10 @@ class ScoreSpace(ParameterMixin):
             )
         self.blocks = columns
         vectors = np.concatenate([each.reshape(len(each), -1) for each in blocks.values()], axis=1)
-        if self._divides():
+        divides = self.divide_by_length
+        if divides is None:
+            divides = self.kind in ("free_energy", "expected_counts") and self.level != "position"
+        if divides:
             vectors /= terms[0].lengths(X)[:, None]
         return vectors
 
@@ -198,11 +203,6 @@ class ScoreSpace(ParameterMixin):
                 blocks[f"{name}_{index}"] = sign * block
         return blocks
 
-    def _divides(self) -> bool:
-        if self.divide_by_length is not None:
-            return self.divide_by_length
-        return self.kind in ("free_energy", "expected_counts") and self.level != "position"
-
     def _listed_models(self) -> list:
         models = list(self.models) if isinstance(self.models, list | tuple) else [self.models]
         if not models:
@@ -231,10 +231,6 @@ def log_sum_of_others(log_p: np.ndarray) -> np.ndarray:
 def _is_fitted(model) -> bool:
     """Return whether a model has parameters, as scikit-learn sees it."""
     return getattr(model, "__sklearn_is_fitted__", lambda: True)()
-
-
-def _clone(model):
-    return type(model)(**model.get_params(deep=False))
 
 
 def _count(X) -> int:

@@ -10,6 +10,7 @@ from scipy.special import gammaln, psi
 
 from workflow_lib.core.array_arguments import as_numbers, check_ignored
 from workflow_lib.core.parameters import ParameterMixin, check_parameters, checks, random_generator
+from workflow_lib.papers.perina.hidden_markov_emissions import times_log
 
 # A bag's proportions are found when an iteration changes them by less than this, in words a topic.
 TOLERANCE = 1e-5
@@ -151,7 +152,9 @@ class TopicModel(ParameterMixin):
         self._check_columns(given, counts.shape[1], "counts")
         size = max(1, BLOCK_NUMBERS // counts.shape[1])
         for begin in range(0, counts.shape[0], size):
-            yield _posterior(self, _dense(counts[begin : begin + size]), begin)
+            block = counts[begin : begin + size]
+            block = block.toarray() if hasattr(block, "toarray") else block
+            yield _posterior(self, block, begin)
 
 
 def _posterior(model: TopicModel, counts: np.ndarray, begin: int) -> TopicPosterior:
@@ -204,7 +207,7 @@ def free_energy_terms(model: TopicModel, posterior: TopicPosterior) -> dict[str,
     counts, gamma, log_weights, norms = posterior
     ratios, weights = _ratios(counts, norms), posterior.weights
     assigned = expected_topics(model, posterior)
-    by_topic = weights * (ratios @ _times_own_log(topics).T)
+    by_topic = weights * (ratios @ times_log(topics, topics).T)
     log_norms = np.log(norms, out=np.zeros_like(norms), where=counts > 0)
     by_norm = weights * ((ratios * log_norms) @ topics.T)
     return {
@@ -239,10 +242,6 @@ def _ratios(counts: np.ndarray, norms: np.ndarray) -> np.ndarray:
     return np.divide(counts, norms, out=np.zeros_like(counts), where=counts > 0)
 
 
-def _times_own_log(values: np.ndarray) -> np.ndarray:
-    return values * np.log(values, out=np.zeros_like(values), where=values > 0)
-
-
 def read_counts(counts):
     """Return bags as a finite float64 array (n, W), or as a sparse matrix of rows.
 
@@ -269,7 +268,3 @@ def read_counts(counts):
     if len(empty):
         raise ValueError(f"Bag {empty[0]} is empty. Leave it out.")
     return counts
-
-
-def _dense(counts) -> np.ndarray:
-    return counts.toarray() if hasattr(counts, "toarray") else counts

@@ -63,7 +63,9 @@ def draw(
     sizes = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
     variants = order_variants(list({variant for variant, _ in found}), shown_methods)
     n_test = np.array([len(partition["test"]) for partition in partitions])
-    names = dict(zip(partitions[0]["sizes"].tolist(), _shown_sizes(partitions[0])))
+    first = partitions[0]
+    # As tables name them.
+    names = dict(zip(first["sizes"].tolist(), map(int, first.get("examples", first["sizes"]))))
     panels = {
         QUANTITIES[metric].size_in_words(names[size]): _lines(variants, size, found, shown_methods)
         for size in sizes
@@ -102,11 +104,6 @@ def _recalls(
                 of_item = recalls(truth, item["class_scores"])[:-1][:MAX_RETURNED]
                 found.setdefault((variant, int(item["training_size"])), []).append(of_item)
     return found
-
-
-def _shown_sizes(partition: Mapping) -> list[int]:
-    """Return the training sizes of a split as tables name them."""
-    return [int(size) for size in partition.get("examples", partition["sizes"])]
 
 
 def _lines(variants: Sequence[Variant], size: int, found, methods) -> list[Line]:

@@ -56,6 +56,7 @@ def draw(
     Raises UserError if a method has no weights of single inputs, as with other than linear kernels,
     or the dataset has no places.
     """
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
     data, features = read_artifact(dataset, "dataset"), read_artifact(first_features, "features")
@@ -89,7 +90,7 @@ def draw(
                 axis.set_facecolor(NO_INPUT)
                 shown = axis.imshow(
                     _image(column, data["places"]),
-                    cmap=_colors(),
+                    cmap=colormaps[COLORS].with_extremes(bad=NO_INPUT),
                     label=label,
                     vmin=-largest,
                     vmax=largest,
@@ -99,12 +100,6 @@ def draw(
             part.colorbar(shown, ax=list(axes.flat), fraction=0.03, pad=0.02)
         write_title(figure, f"{title}\n{count_of(training_size, 'training row')}, first split")
     return figure
-
-
-def _colors():
-    from matplotlib import colormaps
-
-    return colormaps[COLORS].with_extremes(bad=NO_INPUT)
 
 
 def _image(weights: np.ndarray, places: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -52,7 +52,11 @@ class Method(base.Method):
         found: list[tuple[dict[str, Any], np.ndarray]] = []
         for fold in data.fold_numbers:
             heldout = data.folds == fold
-            fits = list(self._fits(shares[~heldout]))
+            fits = [
+                ({"nu": nu, "width": width}, _support(shares[~heldout], nu, width))
+                for width in self.grid["width"]
+                for nu in self.grid["nu"]
+            ]
             found = found or [(entries, np.empty((data.size, 4))) for entries, _ in fits]
             for row in np.flatnonzero(heldout):
                 scan = BoxScan(points[row], self.cells, self.levels)
@@ -72,11 +76,6 @@ class Method(base.Method):
         features = box_rows(data, self.cells, False, self.levels).features
         totals = features.sum(axis=1, keepdims=True)
         return features / np.where(totals > 0, totals, 1.0)
-
-    def _fits(self, shares: np.ndarray) -> Iterator[tuple[dict[str, Any], Support]]:
-        for width in self.grid["width"]:
-            for nu in self.grid["nu"]:
-                yield {"nu": nu, "width": width}, _support(shares, nu, width)
 
 
 @dataclass
@@ -198,12 +197,14 @@ class BoxScan:
         self.boxes = np.stack(sides, axis=1)
         totals = self._counts(self._sums(self._cells)) * np.float32(levels)
         self._shares = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
-        # Of each part the corners, as places in the sums.
-        pyramid = list(parts(self.boxes, levels))[1:]
-        self._corners = [
-            [(row * (n_cells + 1) + column).astype(np.int32) for row, column in _corners(*part.T)]
-            for part in pyramid
-        ]
+        # Of each part the corners, as places in the sums; the first two count once more.
+        self._corners = []
+        for part in list(parts(self.boxes, levels))[1:]:
+            left, top, right, bottom = part.T
+            corners = (bottom, right), (top, left), (bottom, left), (top, right)
+            self._corners.append(
+                [(row * (n_cells + 1) + column).astype(np.int32) for row, column in corners]
+            )
 
     def shares(self, feature: int) -> np.ndarray:
         """Return the share (m,) of a word in a part of each box, 0 without points.
@@ -230,11 +231,6 @@ class BoxScan:
         """Return how many of the points are in each box."""
         strips = sums[self._high] - sums[self._low]
         return (strips[:, self._high] - strips[:, self._low]).ravel()
-
-
-def _corners(left, top, right, bottom) -> list:
-    """Return row and column of the corners of boxes, of which the first two count once more."""
-    return [(bottom, right), (top, left), (bottom, left), (top, right)]
 
 
 def chi_squared_distances(shares: np.ndarray, others: np.ndarray) -> np.ndarray:

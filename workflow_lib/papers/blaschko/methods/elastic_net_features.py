@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workflow_lib.core.named_class import combinations
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.validation_curves import NO_KERNEL, GridErrors
 from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
@@ -63,7 +63,8 @@ class Method(base.Method):
         from workflow_lib.papers.blaschko.elastic_nets import SELECTION_TOLERANCE, net_path
 
         alphas, ratios = self.grid["alpha"], self.grid["l1_ratio"]
-        graphs = self._graphs()
+        # A single empty point without graphs.
+        graphs = combinations({name: self.grid[name] for name in self._axes()})
         shape = (len(graphs), len(ratios), len(alphas))
         heldout, used = np.empty((*shape, *data.outputs.shape)), np.zeros(shape)
         for fold, (X, X_heldout) in enumerate(data.inputs.fold_rows()):
@@ -125,12 +126,6 @@ class Method(base.Method):
 
     def _axes(self) -> tuple[str, ...]:
         return () if self.uses == "inputs" else ("n_selected", "depth", "place_weight")
-
-    def _graphs(self) -> list[dict[str, float]]:
-        """Return the settings of the graphs that compete; a single empty one without graphs."""
-        axes = self._axes()
-        points = product(*(self.grid[name] for name in axes))
-        return [dict(zip(axes, point, strict=True)) for point in points]
 
     def _learned(
         self,

@@ -115,19 +115,15 @@ class Method(base.Method):
     def _candidates(self, data: FitData, rows: np.ndarray, fold: int | None):
         """Return candidates of some training rows, their preferences, and their outputs."""
         if data.has_classes:
-            outputs = None
-            candidates = Candidates.of_classes(data.labels[rows], self._class_losses(data))
+            outputs, losses = None, 1.0 - np.eye(data.n_classes)
+            if self.losses == "dataset" and "losses" in data.split.dataset["classes"]:
+                losses = data.split.losses
+            candidates = Candidates.of_classes(data.labels[rows], losses)
         else:
             outputs = data.targets(fold)[rows]
             candidates = Candidates.of_outputs(outputs, self.candidates)
         graph = candidates.graph(self.preferences, self.n_preferred, self.across_rows)
         return candidates, graph, outputs
-
-    def _class_losses(self, data: FitData) -> np.ndarray:
-        has_losses = "losses" in data.split.dataset["classes"]
-        if self.losses == "dataset" and has_losses:
-            return data.split.losses
-        return 1.0 - np.eye(data.n_classes)
 
     def _of_fold(self, sets: Sequence, fold: KernelFold) -> Iterator[Point]:
         """Yield the points of `select_with_kernels`, of the `_candidates` of all folds."""

@@ -106,7 +106,8 @@ def draw(
             line[0].set_ylabel("posterior")
         for axis in axes[-1]:
             axis.set_xlabel("position")
-        _add_legend(figure, axes[0, 0])
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower left", ncols=6)
         write_title(figure, f"{title}\n{method_label(method, shown_methods)}, first split")
     return figure
 
@@ -186,8 +187,3 @@ def _draw_areas(axis, gamma: np.ndarray, sequence: np.ndarray, letters: str | No
             ["?" if code == UNKNOWN else letters[code] for code in sequence], fontsize=5.5
         )
         axis.tick_params(axis="x", length=0, pad=1)
-
-
-def _add_legend(figure, axis) -> None:
-    handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=6)

@@ -63,7 +63,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     stated = location, len(records), {"exclusions": excluded}
     if options.inputs == "letters":
         return letter_dataset(kept, options.letters, *stated)
-    inputs, names = _counts([_words(record.sequence, options) for record in kept])
+    from scipy.sparse import csr_array
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(analyzer=list, dtype=np.float64)
+    words = [_words(record.sequence, options) for record in kept]
+    inputs = csr_array(vectorizer.fit_transform(words))
+    names = vectorizer.get_feature_names_out().tolist()
     beginnings = [word[:-1] for word in names]
     states = np.unique(beginnings, return_inverse=True)[1].astype(np.int64)
     return records_dataset(kept, inputs, names, *stated, term_states=states)
@@ -74,14 +80,3 @@ def _words(sequence: str, options: Options) -> list[str]:
     length, known = options.word_length, set(options.letters)
     words = (sequence[start : start + length] for start in range(len(sequence) - length + 1))
     return [word for word in words if known.issuperset(word)]
-
-
-def _counts(words: Sequence[list[str]]):
-    """Return the counts (n, q) of words, and the q words, sorted."""
-    import numpy as np
-    from scipy.sparse import csr_array
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    vectorizer = CountVectorizer(analyzer=list, dtype=np.float64)
-    counts = csr_array(vectorizer.fit_transform(words))
-    return counts, vectorizer.get_feature_names_out().tolist()

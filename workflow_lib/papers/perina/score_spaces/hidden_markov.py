@@ -37,7 +37,7 @@ from workflow_lib.papers.perina.hidden_markov_emissions import (
     probability_scores,
     times_log,
 )
-from workflow_lib.papers.perina.sequences import Sequences, arrange, blocks_by_length
+from workflow_lib.papers.perina.sequences import arrange, blocks_by_length
 
 __all__ = ["Terms", "arguments_of", "fit_models", "from_arrays", "to_arrays"]
 
@@ -194,8 +194,13 @@ class Terms(ScoreTerms):
     def _parts(self, X, posterior: str, by_step: bool = False) -> Iterator[Part]:
         batch = self._emissions.read(X)
         n_states = len(self._parameters.initial[0])
-        if by_step:
-            _check_equal_lengths(batch)
+        shortest, longest = int(batch.lengths.min()), int(batch.lengths.max())
+        if by_step and shortest < longest:
+            raise ValueError(
+                f"level='position' needs sequences of one length; there are lengths from "
+                f"{shortest} to {longest}. Use level='state', which sums over steps and divides by "
+                "the length."
+            )
         per_step = n_states**2 if by_step else n_states
         for subset in blocks_by_length(batch, BLOCK_NUMBERS, per_step):
             layout = arrange(batch, [subset], padded=True)
@@ -257,12 +262,3 @@ def _at_level(blocks: dict[str, np.ndarray], level: str, split: str = "") -> dic
     if level == "state" and split:
         return blocks | {split: blocks[split].sum(axis=2)}
     return blocks
-
-
-def _check_equal_lengths(batch: Sequences) -> None:
-    shortest, longest = int(batch.lengths.min()), int(batch.lengths.max())
-    if shortest < longest:
-        raise ValueError(
-            f"level='position' needs sequences of one length; there are lengths from {shortest} to "
-            f"{longest}. Use level='state', which sums over steps and divides by the length."
-        )

@@ -5,7 +5,7 @@ and classes of a small split are fitted in one recursion, as far as their kind a
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.named_class import combinations, imported_class, new_estimator
 from workflow_lib.core.plugins import SCORE_SPACES
 from workflow_lib.core.seeds import derive_seed
-from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.fitting.score_inputs import point_group
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.group_names import fold_group, size_group
@@ -86,7 +86,9 @@ def run(
                 ]
                 for fold, own in subsets.items()
             }
-            for together in _batches(inputs, folds):
+            # Folds whose rows are the same, so that one recursion serves them all.
+            every = _all(folds)
+            for together in [[fold] for fold in every] if inputs.learns else [every]:
                 rows = inputs.rows_as_prepared_by(together[0])[:]
                 try:
                     module.fit_models(
@@ -114,14 +116,6 @@ def run(
 def _all(folds: np.ndarray) -> list[int | None]:
     """Return the refit (None) and the folds."""
     return [None, *range(int(folds.max()) + 1)]
-
-
-def _batches(inputs: PreparedInputs, folds: np.ndarray) -> Iterator[list[int | None]]:
-    """Yield folds whose rows are the same, so that one recursion serves them all."""
-    if inputs.learns:
-        yield from ([fold] for fold in _all(folds))
-    else:
-        yield _all(folds)
 
 
 def _subsets(
