@@ -30,11 +30,6 @@ def class_products(K: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndar
     return indicators.T @ (K @ indicators)
 
 
-def hsic(products: np.ndarray, similarity: np.ndarray) -> float:
-    """Return the criterion of similarities (c, c), from `class_products`."""
-    return float((products * similarity).sum())
-
-
 def dependent_lengths(tree: ClassTree, products: np.ndarray) -> ClassTree:
     """Return a tree with the lengths of norm 1 for which the criterion is largest.
 
@@ -73,11 +68,16 @@ def learned_tree(products: np.ndarray, counts: np.ndarray) -> ClassTree:
         Rows of each class, all of them above 0.
     """
     means = products / np.outer(counts, counts)
-    squares = np.diagonal(means)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * means, 0.0)
+    return linkage_tree(squared_distances(means))
+
+
+def squared_distances(products: np.ndarray) -> np.ndarray:
+    """Return the squared distances (c, c) of points with these inner products (c, c)."""
+    squares = np.diagonal(products)
+    distances = np.maximum(squares[:, None] + squares - 2.0 * products, 0.0)
     distances = (distances + distances.T) / 2.0
     np.fill_diagonal(distances, 0.0)
-    return linkage_tree(distances)
+    return distances
 
 
 def comparable(similarity: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ with which the largest difference is smallest.
 import numpy as np
 
 from workflow_lib.items.class_trees import ROOT, ClassTree, members_of
+from workflow_lib.papers.blaschko.class_dependence import squared_distances
 
 
 def path_lengths(tree: ClassTree) -> np.ndarray:
@@ -46,11 +47,7 @@ def dependent_tree(products: np.ndarray) -> ClassTree:
     products : array (c, c)
         `workflow_lib.papers.blaschko.class_dependence.class_products`, of classes with rows.
     """
-    squares = np.diagonal(products)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * products, 0.0)
-    distances = (distances + distances.T) / 2.0
-    np.fill_diagonal(distances, 0.0)
-    return nearest_tree(distances)
+    return nearest_tree(squared_distances(products))
 
 
 def _with_root(distances: np.ndarray, root: int) -> ClassTree:

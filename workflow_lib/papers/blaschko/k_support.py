@@ -81,17 +81,11 @@ def largest_k(norm: str, n_inputs: int, n_outputs: int) -> int:
     return min(n_inputs, n_outputs) if norm == "spectral" else n_inputs
 
 
-def squared_norm(W: np.ndarray, k: int, norm: str = "outputs") -> np.ndarray:
-    """Return ||u_g||_k^2 for every group g of magnitudes of W (q, d): (d,) or, for one, (1,)."""
-    u = _magnitudes(W, norm)[0]
-    theta = np.minimum(_level(u, k, 0.0) * u, 1.0)
-    return np.divide(u**2, theta, out=np.zeros_like(u), where=theta > 0).sum(axis=0)
-
-
 def proximal_map(
-    V: np.ndarray, k: int, weight: float, norm: str = "outputs"
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the W that minimises 1/2 ||W - V||^2 + weight/2 sum_g ||u_g||_k^2, and ||u_g||_k^2.
+    V: np.ndarray, k: int, weight: float, norm: str, level: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the W that minimises 1/2 ||W - V||^2 + weight/2 sum_g ||u_g||_k^2, its ||u_g||_k^2
+    and its levels a (n_groups,).
 
     For fixed theta each magnitude v_i of V becomes v_i theta_i / (theta_i + weight). The best theta
     are clip(a v_i - weight, 0, 1) with the a of each group for which they sum to k.
@@ -103,15 +97,10 @@ def proximal_map(
         From 1; above the number of magnitudes it is that number.
     weight : float
         Positive.
-    norm : {"outputs", "rows", "spectral"}, default="outputs"
+    norm : {"outputs", "rows", "spectral"}
+    level : array (n_groups,) or None, default=None
+        A guess of a.
     """
-    return _proximal(V, k, weight, norm, None)[:2]
-
-
-def _proximal(
-    V: np.ndarray, k: int, weight: float, norm: str, level: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `proximal_map` does, and the levels a (n_groups,), guessed as `level`."""
     v, sides = _magnitudes(V, norm)
     level = _level(v, k, weight, level)
     theta = np.minimum(np.maximum(level * v - weight, 0.0), 1.0)
@@ -263,7 +252,7 @@ class _Problem:
             start = point.W + beta * (point.W - before.W)
             gradient = point.gradient + beta * (point.gradient - before.gradient)
             moved = start - step * gradient
-            found = _proximal(moved, k, step * weight, self.norm, point.level)
+            found = proximal_map(moved, k, step * weight, self.norm, point.level)
             lower, rises = self._lower(point, self.at(*found), weight)
             if (rises & (momentum == 1.0)).all():
                 # Without momentum only rounding raises it.
