@@ -132,7 +132,8 @@ def fit_structured_machine(
 ) -> StructuredMachine:
     """Return the machine of training rows.
 
-    Raises ValueError if `rescaling` is unknown.
+    Raises ValueError if `rescaling` is unknown. A ConvergenceWarning tells that the gap is above
+    the tolerance after `most_passes`.
 
     Parameters
     ----------
@@ -154,15 +155,6 @@ def fit_structured_machine(
     start : array (n, c) or None, default=None
         Weights of a machine of another cost, from which the passes start; None: all weight at the
         row's own class, A = 0.
-
-    Returns
-    -------
-    StructuredMachine
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the gap is above the tolerance after `most_passes`.
 
     Examples
     --------

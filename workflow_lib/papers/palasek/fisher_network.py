@@ -210,11 +210,8 @@ class FisherVectorNetwork(ParameterMixin):
         bags with uncertain classes; None: all weigh the same. `after_epoch` is called with the
         network before the first epoch and after each.
 
-        Raises
-        ------
-        ValueError
-            If a bag is empty, not finite or of another width than the others, if there are not two
-            classes, or a parameter is out of range.
+        Raises ValueError if a bag is empty, not finite or of another width than the others, if
+        there are not two classes, or a parameter is out of range.
         """
         check_parameters(self)
         bags = _checked_bags(bags)

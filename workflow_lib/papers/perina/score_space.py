@@ -95,6 +95,9 @@ class ScoreSpace(ParameterMixin):
     def fit(self, X, y=None) -> ScoreSpace:
         """Fit the models that are not fitted, and set the columns.
 
+        Raises ValueError if a choice is unknown, `X` is not what the models take, or the classes
+        that unfitted models need are missing or of another number.
+
         Parameters
         ----------
         X : list of n items
@@ -102,12 +105,6 @@ class ScoreSpace(ParameterMixin):
         y : array (n,), default=None
             Classes. Where there are several models and some are not fitted, the k-th is fitted to
             the items of the k-th class in sorted order, the last class first.
-
-        Raises
-        ------
-        ValueError
-            If a choice is unknown, `X` is not what the models take, or the classes that unfitted
-            models need are missing or of another number.
         """
         check_parameters(self)
         if y is not None and len(y) != _count(X):
@@ -131,11 +128,9 @@ class ScoreSpace(ParameterMixin):
     def transform(self, X) -> np.ndarray:
         """Return the vectors (n, m) of items.
 
-        Raises
-        ------
-        ValueError
-            If a choice is unknown, a model is not fitted, `X` is not what the models take, lengths
-            differ where the level is ``position``, or an item is impossible under a model.
+        Raises ValueError if a choice is unknown, a model is not fitted, `X` is not what the models
+        take, lengths differ where the level is ``position``, or an item is impossible under a
+        model.
         """
         check_parameters(self)
         terms = self._terms()

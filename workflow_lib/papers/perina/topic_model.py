@@ -95,10 +95,8 @@ class TopicModel(ParameterMixin):
     def fit(self, counts, y=None) -> TopicModel:
         """Fit to bags, an array or sparse matrix (n, W) of counts; `y` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If a count is negative or not finite, a bag is empty, or a parameter is out of range.
+        Raises ValueError if a count is negative or not finite, a bag is empty, or a parameter is
+        out of range.
         """
         from sklearn.decomposition import LatentDirichletAllocation
 
@@ -129,10 +127,7 @@ class TopicModel(ParameterMixin):
 
         The words count as a sequence: no factor for their order is added.
 
-        Raises
-        ------
-        ValueError
-            As `fit`, or if the number of words differs, or a word is in no topic.
+        Raises ValueError as `fit`, or if the number of words differs, or a word is in no topic.
         """
         found = [
             -sum(term.sum(axis=1) for term in free_energy_terms(self, each).values())
@@ -245,11 +240,8 @@ def _ratios(counts: np.ndarray, norms: np.ndarray) -> np.ndarray:
 def read_counts(counts):
     """Return bags as a finite float64 array (n, W), or as a sparse matrix of rows.
 
-    Raises
-    ------
-    ValueError
-        If the shape is not (n, W), a count is negative or not finite, or a
-        bag is empty.
+    Raises ValueError if the shape is not (n, W), a count is negative or not finite, or a bag is
+    empty.
     """
     if hasattr(counts, "tocsr"):
         if counts.dtype.kind == "c":

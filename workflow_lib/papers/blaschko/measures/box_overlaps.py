@@ -74,7 +74,8 @@ def values(rows: Predictions) -> dict[str, float]:
 
 
 def ranked_detections(boxes: np.ndarray, detections: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which detections are right, by falling score over all images, and their scores.
+    """Return which detections are right, by falling score over all images, and their scores: two
+    arrays (n k,).
 
     Right is the first detection in an image that overlaps its true box by `RIGHT_OVERLAP` or more.
     Detections with equal scores keep their order, that of their ranks in their images.
@@ -83,11 +84,6 @@ def ranked_detections(boxes: np.ndarray, detections: np.ndarray) -> tuple[np.nda
     ----------
     boxes : array (n, 4)
     detections : array (n, k, 5)
-
-    Returns
-    -------
-    is_right : bool array (n k,)
-    scores : array (n k,)
     """
     import numpy as np
 

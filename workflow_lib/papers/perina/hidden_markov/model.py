@@ -146,17 +146,14 @@ class HiddenMarkovModel(ParameterMixin):
 
         Sequences are items of a list: there are no lengths as in hmmlearn.
 
+        Raises ValueError if there is no sequence, one is empty or not finite, a letter is out of
+        range, numbers per step differ, all are a single column, or a parameter is out of range.
+
         Parameters
         ----------
         sequences : list of integer arrays (K_i,), or of arrays (K_i, d)
             Letters from 0, with -1 (or a mask) for an unknown one, which every state emits with
             probability one; or vectors.
-
-        Raises
-        ------
-        ValueError
-            If there is no sequence, one is empty or not finite, a letter is out of range, numbers
-            per step differ, all are a single column, or a parameter is out of range.
         """
         check_ignored(y, len(as_items(sequences, "Sequences")), self)
         if isinstance(sequences, np.ndarray) and sequences.shape[1:] == (1,):
@@ -172,10 +169,7 @@ class HiddenMarkovModel(ParameterMixin):
 
         It is -inf for a sequence that is impossible, which takes a probability of zero.
 
-        Raises
-        ------
-        ValueError
-            As `fit`.
+        Raises ValueError as `fit`.
         """
         parameters, emissions = self.parameters(), self.observation_model()
         batch = emissions.read(sequences)
@@ -197,10 +191,7 @@ class HiddenMarkovModel(ParameterMixin):
         ``xi``, a list of arrays (K_i - 1, S, S), each of which sums to one. Those of an impossible
         sequence are zero.
 
-        Raises
-        ------
-        ValueError
-            As `fit`.
+        Raises ValueError as `fit`.
         """
         parameters, emissions = self.parameters(), self.observation_model()
         batch = emissions.read(sequences)
@@ -246,11 +237,14 @@ class HiddenMarkovModel(ParameterMixin):
 def fit_models(
     models: Sequence[HiddenMarkovModel], sequences, subsets: Sequence[np.ndarray] | None = None
 ) -> list[HiddenMarkovModel]:
-    """Fit several models to sequences of their own, in as few recursions as possible.
+    """Fit several models to sequences of their own, in as few recursions as possible; return them.
 
     The result is that of ``model.fit`` on the sequences of each subset, to rounding. The models of
     all folds, classes and starts of a small data set take a fraction of the time of as many fits,
     because what a small recursion costs is its calls, not its arithmetic.
+
+    Raises ValueError as `HiddenMarkovModel.fit`, or if a subset is empty or the models differ in
+    something else.
 
     Parameters
     ----------
@@ -260,16 +254,6 @@ def fit_models(
         As in `HiddenMarkovModel.fit`.
     subsets : sequence of int arrays, default=None
         Indices of the training sequences of each model; None: all.
-
-    Returns
-    -------
-    list of HiddenMarkovModel
-        The same models, fitted.
-
-    Raises
-    ------
-    ValueError
-        As `HiddenMarkovModel.fit`, or if a subset is empty or the models differ in something else.
     """
     for model in models:
         check_parameters(model)
