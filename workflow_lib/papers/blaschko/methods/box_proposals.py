@@ -41,16 +41,8 @@ class Method(base.Method):
     `workflow_lib.papers.blaschko.methods.box_ranking`, with the cues of `workflow_lib.papers.
     blaschko.box_cues` in place of words, in units of their deviation over the candidates. Of a new
     image all boxes of the grid are ranked. The prior of places learns from the boxes of the same
-    rows as the ranking. Selected is the cost with the highest mean overlap of held-out rows.
-
-    Attributes
-    ----------
-    cells, candidates, n_preferred, near_share, preferences, rescaling, seed
-        As of that method.
-    cues : sequence of str
-        Of `workflow_lib.papers.blaschko.box_cues.CUES`.
-    grid : mapping
-        The list ``cost``.
+    rows as the ranking. Selected is the cost with the highest mean overlap of held-out rows. The
+    fields are keys of the YAML file, and the `seed` of the candidates.
     """
 
     cells: int

@@ -46,19 +46,8 @@ class Method(base.Method):
     all boxes of the grid as candidates, of which branch and bound finds the best ones. Features
     have the unit of `workflow_lib.papers.blaschko.methods.box_machine`, and the cost is selected in
     the same way, as that with the highest mean overlap of held-out rows, the lowest of those that
-    are equal. The item holds the duality gap, in units of the mean hinge, as ``gap``.
-
-    Attributes
-    ----------
-    cells, levels, candidates, n_preferred : int
-    center : bool
-    near_share : float
-    preferences, rescaling : str
-        As of `Parameters`.
-    seed : int
-        Of the candidates.
-    grid : mapping
-        The list ``cost``.
+    are equal. The item holds the duality gap, in units of the mean hinge, as ``gap``. The fields
+    are keys of the YAML file, and the `seed` of the candidates.
     """
 
     cells: int

@@ -58,18 +58,9 @@ class Method(base.Method):
     mean of that output over the rows of the fit; errors count the observed outputs only. Outputs
     are in units of their standard deviation.
 
-    Attributes
-    ----------
-    kernel, kernels, widths, alphas
-        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
-    grid : mapping
-        The lists of `CanonicalGrid` but those of `RidgeGrid`.
-    criterion : {"error", "correlation", "permutation"}
-    center : bool
-        Fit an unpenalised intercept.
-    metric : {"arrmse", "rrmse"}
-    seed : int
-        Of the permutation.
+    `kernel`, `kernels`, `widths` and `alphas` are those of
+    `workflow_lib.fitting.input_kernels.KernelGrid.of_method`, `grid` has the other lists of
+    `CanonicalGrid`, `center` fits an unpenalised intercept, and `seed` is that of the permutation.
     """
 
     not_finite = ("output_penalty",)

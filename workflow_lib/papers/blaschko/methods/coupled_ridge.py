@@ -36,18 +36,9 @@ class Method(base.Method):
     A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.
 
-    Attributes
-    ----------
-    kernel, kernels, widths, alphas
-        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
-    grid : mapping
-        ``rank`` or ``coupling``.
-    regressor : str
-    dependence : {"hsic", "correlation"}
-        Of joint kernels.
-    center : bool
-        Fit an unpenalised intercept.
-    metric : {"arrmse", "rrmse"}
+    `kernel`, `kernels`, `widths` and `alphas` are those of
+    `workflow_lib.fitting.input_kernels.KernelGrid.of_method`, `grid` has ``rank`` or ``coupling``,
+    and `center` fits an unpenalised intercept.
     """
 
     kernel: str

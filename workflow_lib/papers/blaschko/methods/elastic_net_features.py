@@ -41,16 +41,8 @@ class Method(base.Method):
     An item holds the ``weights`` (q, d) of the inputs where only these are used. With patterns it
     holds ``selected``, the numbers of the inputs that are nodes, ``node_values`` (s, d), the
     mean part of each of them in an output over the training rows where this output is largest, and
-    how many features there are and are used.
-
-    Attributes
-    ----------
-    metric : {"arrmse", "rrmse"}
-        The error that is minimised.
-    grid : mapping
-        As of `NetGrid`.
-    uses, n_levels, n_neighbours
-        As of `Parameters`.
+    how many features there are and are used. The fields are keys of the YAML file, and the
+    `metric` that is minimised.
     """
 
     metric: str
@@ -160,16 +152,9 @@ class Method(base.Method):
 
 
 class Fitted(base.Fitted):
-    """Coefficients of features.
+    """Weights (m, d) and intercepts (d,) of `learned` features, or of the inputs where it is None.
 
-    Parameters
-    ----------
-    weights : array (m, d)
-    intercept : array (d,)
-    learned : PatternFeatures or None
-        None: the features are the inputs.
-    details : mapping, optional
-        More entries of an item.
+    `details` are more entries of an item.
     """
 
     def __init__(self, weights, intercept, learned=None, details=None) -> None:

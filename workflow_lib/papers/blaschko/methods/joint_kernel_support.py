@@ -49,19 +49,9 @@ class Method(base.Method):
     nothing can be selected: `one_example` is used instead, and the item has no score. It is also
     used where no grid point is better than equal scores of all classes, as with many wrong labels.
 
-    Attributes
-    ----------
-    kernel, kernels : str, sequence of str
-        That of the experiment, and those that compete.
-    grid : mapping
-        Lists ``nu``, ``width`` and ``output_width``.
-    one_example : mapping
-        One value of each with one example per class; the first of its list where one is missing.
-    preimage : {"candidates", "mean_shift"}
-        For outputs that are numbers.
-    row_errors : {"mean", "median"}
-        What the errors of held-out rows are averaged by.
-    metric : {"arrmse", "rrmse"}
+    The fields are keys of the YAML file, the `kernel` of the experiment, and the `metric`. A value
+    that `one_example` lacks is the first of its list in `grid`; `preimage` is for outputs that are
+    numbers, and `row_errors` is what the errors of held-out rows are averaged by.
     """
 
     kernel: str

@@ -56,21 +56,8 @@ class Method(base.Method):
     outputs of the other folds as candidates. The item holds the duality gap of the fit as a share
     of its objective, as ``duality_gap``, and the number of its planes.
 
-    Attributes
-    ----------
-    kernel : str
-        That of the inputs.
-    grid : mapping
-        Lists ``cost``, ``width`` and ``output_width``.
-    one_example : mapping
-    metric : {"arrmse", "rrmse"}
-        Error of numeric outputs that is minimised.
-    preferences, rescaling, losses : str
-    n_preferred, candidates : int
-    across_rows : bool
-        As of `Parameters`.
-    kernels : sequence of str or None
-        Those that compete; None for `kernel` alone.
+    The fields are keys of the YAML file, the `kernel` of the inputs, those `kernels` that compete
+    (None: it alone), and the `metric` of numeric outputs.
     """
 
     kernel: str
@@ -142,17 +129,10 @@ class Method(base.Method):
 
 
 class Fitted(base.Fitted):
-    """The scores of candidates, and their outputs.
+    """The scores of o candidates, k(x)' times `dual_coefficients` (n, o), and their outputs.
 
-    Parameters
-    ----------
-    dual_coefficients : array (n, o)
-        The scores of o candidates are k(x)' times them.
-    kernel : InputKernel
-    outputs : array (o, d) or None
-        Numeric outputs of the candidates; None for classes.
-    reached : mapping
-        ``duality_gap`` and ``n_planes``.
+    These `outputs` (o, d) are numbers, None for classes; `reached` has ``duality_gap`` and
+    ``n_planes``.
     """
 
     def __init__(

@@ -43,18 +43,9 @@ class Method(base.Method):
     ``constraint_products``, the multiplications for the most violated constraint: by products of
     matrices, and of each of these terms.
 
-    Attributes
-    ----------
-    kernel : str
-        That of the inputs. Only ``rbf`` has widths.
-    grid : mapping
-        Lists ``width`` and ``cost``.
-    one_example : mapping
-        One value of each with one example per class; the first of its list where one is missing.
-    rescaling, loss, class_similarity, solver : str
-        As of `Parameters`.
-    kernels : sequence of str or None
-        Those that compete; None for `kernel` alone.
+    The fields are keys of the YAML file, the `kernel` of the inputs, and those `kernels` that
+    compete (None: it alone). Only ``rbf`` has widths. A value that `one_example` lacks is the first
+    of its list in `grid`.
     """
 
     kernel: str
@@ -170,17 +161,9 @@ class Method(base.Method):
 
 
 class Fitted(base.Fitted):
-    """Coefficients and intercepts of the classes, and the kernel of the inputs.
+    """Coefficients (n, K) and intercepts (K,) of the classes, and the kernel of the inputs.
 
-    Parameters
-    ----------
-    coefficients : array (n, K)
-    intercept : array (K,)
-    known : bool array (K,)
-        Which classes have a training row.
-    kernel : InputKernel
-    details : mapping, optional
-        More entries of an item.
+    `known` (K,) says which classes have a training row; `details` are more entries of an item.
     """
 
     def __init__(

@@ -42,18 +42,9 @@ class Method(base.Method):
     with a grid of one point nothing is held out. Principal components, mixture and network of a
     fold see its own training bags, and the unlabelled bags where they are used.
 
-    Attributes
-    ----------
-    grid, one_example : mappings
-        As of the YAML file.
-    seed : int
-        Of the samples of rows, of the starts and of the order of bags.
-    components : str or sequence of int
-        ``selected``, or the numbers that are run one by one instead of `n_components`.
-    n_components, n_dimensions, mixture_bags, mixture_start, classifier_start, n_epochs, batches,
-    batch_size, unlabelled_weight, m_steps, m_step_rate, in_batches, refit, unlabelled,
-    by_epoch, trained_layer, optimiser, trained
-        As of the YAML file.
+    The fields are keys of the YAML file; the `seed` of the samples of rows, of the starts and of
+    the order of bags; and `components`, ``selected`` or the numbers that are run one by one instead
+    of `n_components`.
     """
 
     grid: Mapping[str, Sequence[float]]
@@ -216,15 +207,9 @@ class _Start:
 class Fitted(base.Fitted):
     """A network, the projection of its rows, and the number of classes.
 
-    Parameters
-    ----------
-    network : FisherVectorNetwork
-    projection : Projection or None
-        None where a layer of the network takes its place.
-    n_classes : int
-        Number of classes K of the scores, those without a training bag included.
-    epochs : sequence of FisherVectorNetwork
-        The network before the first epoch and after each, where they are kept.
+    The projection is None where a layer of the network takes its place. `n_classes` is the number K
+    of the scores, those without a training bag included; `epochs` are the network before the first
+    epoch and after each, where they are kept.
     """
 
     def __init__(

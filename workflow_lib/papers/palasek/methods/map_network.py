@@ -31,16 +31,9 @@ class Method(base.Method):
     """Select the penalty and the learning rate, and fit the network to maps.
 
     The grid point is that with the least `scaled_squared_error` of the scores of held-out bags.
-    Principal components and network of a fold see its own training bags alone.
-
-    Attributes
-    ----------
-    grid, one_example : mappings
-        As of the YAML file.
-    seed : int
-        Of the rows that give the components, of the filters and of the order of bags.
-    layer, n_units, n_dimensions, n_epochs, batch_size
-        As of the YAML file.
+    Principal components and network of a fold see its own training bags alone. The fields are keys
+    of the YAML file, and the `seed` of the rows that give the components, of the filters and of the
+    order of bags.
     """
 
     grid: Mapping[str, Sequence[float]]

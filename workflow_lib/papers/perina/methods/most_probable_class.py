@@ -42,15 +42,9 @@ class Method(base.Method):
 
 
 class Fitted(base.Fitted):
-    """The classes of the models, and the logarithms of their shares.
+    """The class of each column of the inputs (C,), and the logarithms of their shares (C,).
 
-    Parameters
-    ----------
-    classes : int array (C,)
-        Class of each column of the inputs.
-    log_shares : array (C,)
-    n_classes : int
-        Number of classes K of the scores, those without a training row included.
+    `n_classes` is the number K of the scores, those without a training row included.
     """
 
     def __init__(self, classes: np.ndarray, log_shares: np.ndarray, n_classes: int) -> None:
