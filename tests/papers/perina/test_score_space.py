@@ -164,7 +164,7 @@ def test_mean_field_bounds_the_likelihood_and_its_free_energy_never_rises(length
     sequences = sequences_of(emission, (length, 1, 2, length, 7))
     emissions = model.observation_model()
     batch = emissions.read(sequences)
-    layout = arrange(batch, padded=True)
+    layout = arrange(batch, [np.arange(5)], padded=True)
     q, courses = mean_field(model.parameters(), emissions, emissions.observe(batch, layout), layout)
     assert (np.diff(courses, axis=0) <= 1e-12).all() and len(courses) > 1
     order = layout.order[0]

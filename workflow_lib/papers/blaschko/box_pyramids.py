@@ -52,11 +52,8 @@ def parts(boxes: np.ndarray, levels: int) -> Iterator[np.ndarray]:
 class PyramidScore:
     """The score of boxes that is a sum over the parts of a pyramid, as a `BoxScore`.
 
-    Parameters
-    ----------
-    scores : sequence of BoxScore
-        Those of the parts, in the order of `parts`; the first, of the box itself, may have a loss.
-    levels : int
+    `scores` are those of the parts, in the order of `parts`; the first, of the box itself, may have
+    a loss.
     """
 
     def __init__(self, scores: Sequence[BoxScore], levels: int) -> None:

@@ -60,17 +60,9 @@ def output_basis(
 ) -> np.ndarray:
     """Return N (d, q) with N' (Z' Z + l R) N = I, where q is the rank of Z.
 
-    Parameters
-    ----------
-    Z : array (l, d)
-        Centred outputs of the training rows.
-    penalty : float
-        epsilon, at least 0; infinity maximises the covariance instead of the correlation, and
-        N' R N / epsilon = I.
-    roughness : array (d, d) or None, default=None
-        `output_roughness`, needed where there is a `weight`.
-    weight : float, default=0.0
-        gamma_y.
+    `Z` (l, d) are the centred outputs of the training rows. `penalty` is epsilon, at least 0;
+    infinity maximises the covariance instead of the correlation, and N' R N / epsilon = I.
+    `weight` is gamma_y, where it is not 0 of `roughness`, `output_roughness`.
     """
     smooth = np.eye(Z.shape[1])
     if weight > 0:
@@ -90,18 +82,9 @@ def canonical_directions(
     """Return the correlations rho (q,), decreasing, and A (d, q) with the functions W A.
 
     The functions have unit length in the products of the denominator. Correlations that are zero
-    but for rounding are left out.
-
-    Parameters
-    ----------
-    s : array (m,)
-        Eigenvalues of the centred Gram matrix.
-    T : array (m, d)
-        Outputs in its eigenbasis.
-    ridge : float
-        2 l lambda_0, finite.
-    basis : array (d, q)
-        From `output_basis`.
+    but for rounding are left out. `s` (m,) are the eigenvalues of the centred Gram matrix, `T`
+    (m, d) the outputs in its eigenbasis, `ridge` is 2 l lambda_0, finite, and `basis` (d, q) from
+    `output_basis`.
     """
     shrunk = np.sqrt(s / (s + ridge))[:, None] * (T @ basis)
     squares, vectors = np.linalg.eigh(shrunk.T @ shrunk)
@@ -115,14 +98,9 @@ def projected_outputs(
 ) -> Filter:
     """Return the filter of regression on the projections, a candidate for each combination.
 
-    Parameters
-    ----------
-    bases : sequence of array (d, q)
-        From `output_basis`, one for each penalty of the outputs; the slowest to change.
-    directions : sequence of int
-        Values of k; one above the number of directions is all of them.
-    shares : sequence of float
-        Values of t, from 0 to 1; the fastest to change.
+    `bases` are from `output_basis`, one for each penalty of the outputs, and the slowest to change;
+    `directions` are values of k, of which one above the number of directions is all of them, and
+    `shares` values of t, from 0 to 1, the fastest to change.
     """
 
     def couple(s: np.ndarray, T: np.ndarray, ridge: float) -> Iterator[np.ndarray]:
@@ -151,15 +129,8 @@ def spectral_gain(
     """Return how far the correlations are from those of permuted rows, for each basis.
 
     The Euclidean norm of their differences in decreasing order: the criterion of Hardoon,
-    Szedmak & Shawe-Taylor (2004) by which the thesis chooses penalties.
-
-    Parameters
-    ----------
-    s, T, ridge
-        As of `canonical_directions`.
-    T_permuted : array (m, d)
-        The same outputs in another order of the rows.
-    bases : sequence of array (d, q)
+    Szedmak & Shawe-Taylor (2004) by which the thesis chooses penalties. `T_permuted` are the
+    outputs `T` in another order of the rows; the other arguments are of `canonical_directions`.
     """
     gains = []
     for basis in bases:

@@ -17,13 +17,7 @@ from workflow_lib.items.class_trees import ClassTree, linkage_tree
 def class_products(K: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
     """Return P' H K H P (c, c): inner products of the sums over the centred rows of each class.
 
-    Parameters
-    ----------
-    K : array (n, n)
-        Gram matrix, centred or not.
-    labels : int array (n,)
-    n_classes : int
-        c; a class without a row has zeros.
+    The Gram matrix `K` (n, n) may be centred or not; a class without a row has zeros.
     """
     indicators = np.eye(n_classes)[labels]
     indicators -= indicators.mean(axis=0)
@@ -36,13 +30,7 @@ def dependent_lengths(tree: ClassTree, products: np.ndarray) -> ClassTree:
     They are in proportion to diag(V' P' H K H P V) (Blaschko 2014, eq. 5.34): the criterion is
     linear in the lengths. Another root of the tree changes none of them, for the centred sums of a
     group and of all other rows are opposite. Rows below a node add up, so that the branches above
-    groups of many rows are long.
-
-    Parameters
-    ----------
-    tree : ClassTree
-    products : array (c, c)
-        `class_products`.
+    groups of many rows are long. `products` are `class_products`.
     """
     members = tree.members.astype(float)
     lengths = np.maximum(np.einsum("kv,kv->v", members, products @ members), 0.0)
@@ -58,14 +46,8 @@ def learned_tree(products: np.ndarray, counts: np.ndarray) -> ClassTree:
     Blaschko and Gretton (2009) find the covariance that maximises the criterion, which has the
     products as entries, and a tree near to it, as `workflow_lib.papers.blaschko.fitted_trees` does.
     Here groups are joined by the mean squared distance between the means of their classes in the
-    feature space of the kernel.
-
-    Parameters
-    ----------
-    products : array (c, c)
-        `class_products`.
-    counts : int array (c,)
-        Rows of each class, all of them above 0.
+    feature space of the kernel. `products` are `class_products`, `counts` (c,) the rows of each
+    class, all of them above 0.
     """
     means = products / np.outer(counts, counts)
     return linkage_tree(squared_distances(means))

@@ -59,14 +59,8 @@ candidate."""
 class SpectralRidge:
     """Filtered kernel ridge regression of training rows, under one kernel.
 
-    Parameters
-    ----------
-    K : array (l, l)
-        Symmetric positive semi-definite Gram matrix.
-    Z : array (l, d)
-        Outputs, none missing; of mean zero with `center`.
-    center : bool, default=True
-        Fit an unpenalised intercept.
+    `K` (l, l) is a symmetric positive semi-definite Gram matrix, and `Z` (l, d) are outputs, none
+    missing. With `center` they are of mean zero, and an unpenalised intercept is fitted.
     """
 
     def __init__(self, K: np.ndarray, Z: np.ndarray, center: bool = True) -> None:
@@ -112,15 +106,9 @@ def fitted_ranks(ranks: Sequence[int]) -> Filter:
 
 
 def joint_kernels(Z: np.ndarray, couplings: Sequence[float], dependence: str) -> Filter:
-    """Return the filter of the joint kernels of outputs `Z` (l, d).
+    """Return the filter of the joint kernels of outputs `Z` (l, d), for values t from 0 to 1.
 
-    Parameters
-    ----------
-    Z : array (l, d)
-        Outputs of the training rows alone, in units of their standard deviation, none missing.
-    couplings : sequence of float
-        t, from 0 to 1.
-    dependence : {"hsic", "correlation"}
+    They are those of the training rows alone, in units of their standard deviation, none missing.
     """
     values, U = np.linalg.eigh(dependence_matrix(Z, dependence))
 

@@ -97,19 +97,8 @@ def plane_weights(
     """Return the weights u (t,) of planes, to a gap of the dual problem.
 
     Weight moves from the plane with the smallest derivative to that with the largest, with exact
-    steps; what is missing to C is the weight of a plane of zeros.
-
-    Parameters
-    ----------
-    Q : array (t, t)
-        Products of the planes.
-    deltas : array (t,)
-    cost : float
-        C.
-    start : array (t,)
-        Weights that sum to at most C.
-    gap : float
-        Positive.
+    steps; what is missing to C is the weight of a plane of zeros. `Q` (t, t) are the products of
+    the planes; `start` (t,) are weights that sum to at most C.
     """
     u = np.append(start, cost - start.sum())
     Q = np.pad(Q, (0, 1))

@@ -32,16 +32,8 @@ def net_path(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return coefficients (p, q, d) and intercepts (p, d) for p relative penalties.
 
-    Parameters
-    ----------
-    X : array (n, q)
-    Y : array (n, d)
-        Without missing values.
-    l1_ratio : float
-        rho, above 0.
-    alphas : sequence of p float
-        Strictly decreasing.
-    tolerance : float, default=1e-4
+    Of inputs `X` (n, q) and outputs `Y` (n, d) without missing values; `l1_ratio` is rho, above 0,
+    and `alphas` are strictly decreasing.
     """
     import warnings
 

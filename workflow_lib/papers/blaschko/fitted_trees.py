@@ -40,12 +40,8 @@ def dependent_tree(products: np.ndarray) -> ClassTree:
     """Return the tree near the covariance that maximises the dependence.
 
     Of norm 1 that is the matrix of the products itself, up to its scale (eq. 5.32: the criterion is
-    its inner product with the covariance).
-
-    Parameters
-    ----------
-    products : array (c, c)
-        `workflow_lib.papers.blaschko.class_dependence.class_products`, of classes with rows.
+    its inner product with the covariance). `products` are those of
+    `workflow_lib.papers.blaschko.class_dependence.class_products`, of classes with rows.
     """
     return nearest_tree(squared_distances(products))
 

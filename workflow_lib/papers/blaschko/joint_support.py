@@ -25,14 +25,8 @@ def fit_joint_support(K: np.ndarray, L: np.ndarray, nu: float) -> np.ndarray:
     up to a constant. scikit-learn refuses that value, because the offset of the machine, which f
     does not need, is not bounded then.
 
-    Raises ValueError if nu is not in (0, 1].
-
-    Parameters
-    ----------
-    K, L : array (n, n)
-        Gram matrices of the inputs and of the outputs.
-    nu : float
-        Largest share of outliers, above 0 and at most 1.
+    `K` and `L` (n, n) are Gram matrices of the inputs and of the outputs; `nu` is the largest share
+    of outliers. Raises ValueError if it is not in (0, 1].
 
     Examples
     --------
@@ -65,14 +59,8 @@ def weights_at(alpha: np.ndarray, K_others: np.ndarray) -> np.ndarray:
 
     They are alpha_i k(x_i, x) for non-negative kernels, divided by their sum over i, which changes
     no highest score of a row. An input so far from all others that the kernel vanishes in floating
-    point says nothing of its output; its weights are alpha.
-
-    Parameters
-    ----------
-    alpha : array (n,)
-        As `fit_joint_support` returns it.
-    K_others : array (m, n)
-        Kernel of the other inputs against the training inputs, not negative.
+    point says nothing of its output; its weights are alpha, as `fit_joint_support` returns it.
+    `K_others` (m, n) is the kernel of the other inputs against the training inputs, not negative.
     """
     # Divided by the largest first, so that the sum of tiny numbers does not vanish.
     largest = K_others.max(axis=1, keepdims=True)

@@ -88,18 +88,9 @@ def proximal_map(
     and its levels a (n_groups,).
 
     For fixed theta each magnitude v_i of V becomes v_i theta_i / (theta_i + weight). The best theta
-    are clip(a v_i - weight, 0, 1) with the a of each group for which they sum to k.
-
-    Parameters
-    ----------
-    V : array (q, d)
-    k : int
-        From 1; above the number of magnitudes it is that number.
-    weight : float
-        Positive.
-    norm : {"outputs", "rows", "spectral"}
-    level : array (n_groups,) or None, default=None
-        A guess of a.
+    are clip(a v_i - weight, 0, 1) with the a of each group for which they sum to k. `V` is (q, d),
+    k from 1 and above the number of magnitudes that number, `weight` positive, and `level` a guess
+    of a.
     """
     v, sides = _magnitudes(V, norm)
     level = _level(v, k, weight, level)

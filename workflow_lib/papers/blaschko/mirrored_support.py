@@ -34,14 +34,8 @@ BATCH = 64
 def fit_mirrored_support(J: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
     """Return the weights alpha (n,) of the pairs, of sum 1, and nu, for a penalty lambda above 0.
 
-    By the dual of libsvm for the 2 n pairs and copies, each at half the cost 1 / (lambda n).
-
-    Parameters
-    ----------
-    J : array (n, n)
-        Gram matrix of the pairs.
-    penalty : float
-        lambda.
+    By the dual of libsvm for the 2 n pairs and copies, each at half the cost 1 / (lambda n). `J`
+    (n, n) is the Gram matrix of the pairs.
 
     Examples
     --------
@@ -80,10 +74,7 @@ class StochasticSupport(NamedTuple):
 def largest_penalty(inputs: np.ndarray, outputs: np.ndarray) -> float:
     """Return the penalty from which on all pairs have the same weight.
 
-    Parameters
-    ----------
-    inputs, outputs : array (n, p), array (n, q)
-        Features of the inputs and outputs of the pairs.
+    `inputs` (n, p) and `outputs` (n, q) are features of those of the pairs.
     """
     mean = inputs.T @ outputs / len(inputs)
     return float(((inputs @ mean) * outputs).sum(axis=1).max())

@@ -9,14 +9,10 @@ ALL_PAIRS = 0
 
 
 def laplacian_of(K: np.ndarray, n_neighbours: int) -> np.ndarray:
-    """Return the normalised Laplacian (N, N) of a graph of the rows of a Gram matrix.
+    """Return the normalised Laplacian (N, N) of a graph of the rows of a Gram matrix (N, N).
 
-    Parameters
-    ----------
-    K : array (N, N)
-        Symmetric positive semi-definite; distances are those of its feature space.
-    n_neighbours : int
-        As of `workflow_lib.solvers.laplacian.graph_laplacian`; `ALL_PAIRS`: `gaussian_laplacian`.
+    It is that of `workflow_lib.solvers.laplacian.graph_laplacian`, or `gaussian_laplacian` for
+    `ALL_PAIRS`; distances are those of the feature space.
     """
     return gaussian_laplacian(K) if n_neighbours == ALL_PAIRS else graph_laplacian(K, n_neighbours)
 

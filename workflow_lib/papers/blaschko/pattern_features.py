@@ -67,13 +67,10 @@ class PatternFeatures(NeighbourGraphPyramid):
         return np.hstack([features, self.ratio_ * X]) if self.with_inputs else features
 
     def node_values(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the part (n, s, d) of each node in the values of linear functions.
+        """Return the part (n, s, d) of each node in the values of linear functions of rows `X`.
 
-        Parameters
-        ----------
-        X : array (n, q)
-        weights : array (m, d)
-            Of the columns of patterns. The parts of the s nodes of a row sum to features @ weights.
+        `weights` (m, d) are those of the columns of patterns. The parts of the s nodes of a row sum
+        to features @ weights.
         """
         graphs = self._graphs(X)
         of_all = np.zeros((self.n_patterns_ + 1, weights.shape[1]))

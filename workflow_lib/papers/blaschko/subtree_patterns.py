@@ -48,14 +48,8 @@ def pattern_counts(graphs: Sequence[Graph], patterns: Sequence[dict[int, int]]) 
     neighbours. Patterns are known by codes of 64 bits: with s the bit mixer of Steele, Lea and
     Flood (2014), the code at depth 0 is s of the label, and that of a node with the code c whose
     neighbours have the codes c_j becomes s(s(c) + 3 sum_j s(c_j)) modulo 2^64. The probability that
-    any two of a million different patterns share a code is 3e-8.
-
-    Parameters
-    ----------
-    graphs : sequence of n Graph
-    patterns : sequence of dict
-        The column of the code of each pattern of depth 0, 1, ...; those that are not yet there are
-        added.
+    any two of a million different patterns share a code is 3e-8. `patterns` hold the column of the
+    code of each pattern of depth 0, 1, ...; those that are not yet there are added.
     """
     from scipy.sparse import coo_array
 

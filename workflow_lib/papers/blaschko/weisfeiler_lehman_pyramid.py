@@ -109,14 +109,8 @@ def ward_levels(vectors: np.ndarray, n_levels: int | None = None) -> np.ndarray:
     The levels are cuts of one tree, agglomerated by the least increase of the variance within
     clusters (Ward 1963), so that each label of a level lies within one label of the level before.
     With D different vectors level l has min(2^l, D) labels. Equal vectors have equal labels. Memory
-    and time are quadratic in m.
-
-    Parameters
-    ----------
-    vectors : array (m, d)
-    n_levels : int or None, default=None
-        Most levels. None: up to that at which each different vector has a label of its own, the
-        least l with 2^l >= D.
+    and time are quadratic in m. There are at most `n_levels`; None: up to that at which each
+    different vector has a label of its own, the least l with 2^l >= D.
     """
     from scipy.cluster.hierarchy import cut_tree, ward
 

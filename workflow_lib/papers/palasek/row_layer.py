@@ -22,14 +22,10 @@ KINDS = ("projection", "convolution")
 
 
 class RowLayer(NamedTuple):
-    """A layer with its weights.
+    """A layer with its weights; `shift` and `scale` (d,), by which rows are standardised, stay.
 
-    Attributes
-    ----------
-    shift, scale : arrays (d,)
-        By which rows are standardised; they are not trained.
-    weights : dict of arrays
-        ``directions`` (d, k), or ``filters`` (d, h), ``thresholds`` (h,) and ``directions`` (h, k).
+    The weights are ``directions`` (d, k), or ``filters`` (d, h), ``thresholds`` (h,) and
+    ``directions`` (h, k).
     """
 
     shift: np.ndarray

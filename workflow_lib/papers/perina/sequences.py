@@ -72,22 +72,12 @@ class Layout(NamedTuple):
         return slice(begin, begin + (self.active[step] if n is None else n))
 
 
-def arrange(
-    sequences: Sequences, subsets: Sequence[np.ndarray] | None = None, padded: bool = False
-) -> Layout:
-    """Return the layout of the sequences that each of M models has.
+def arrange(sequences: Sequences, subsets: Sequence[np.ndarray], padded: bool = False) -> Layout:
+    """Return the layout of the sequences that each of M models has, from their indices.
 
-    Parameters
-    ----------
-    sequences : Sequences
-    subsets : sequence of M int arrays, default=None
-        Indices of the sequences of each model; None: one model with all.
-    padded : bool, default=False
-        Whether every step has as many positions as the first, so that an axis of positions is one
-        of steps and one of sequences.
+    Where it is `padded`, every step has as many positions as the first, so that an axis of
+    positions is one of steps and one of sequences.
     """
-    if subsets is None:
-        subsets = [np.arange(len(sequences.lengths))]
     width = max(map(len, subsets))
     order = np.full((len(subsets), width), -1)
     for row, subset in zip(order, subsets):
@@ -111,13 +101,8 @@ def arrange(
 def blocks_by_length(sequences: Sequences, most_numbers: int, per_step: int) -> Iterator:
     """Yield the indices of all sequences in blocks of similar lengths, longest first.
 
-    Parameters
-    ----------
-    sequences : Sequences
-    most_numbers : int
-        Numbers that are held for a block, at most (but for a block of one sequence).
-    per_step : int
-        Numbers that are held for a step of a sequence.
+    Of a block at most `most_numbers` are held (but for a block of one sequence), where `per_step`
+    are held for a step of a sequence.
     """
     order = np.argsort(-sequences.lengths, kind="stable")
     begin = 0

@@ -144,17 +144,8 @@ def loss_and_gradients(
 ) -> tuple[float, list[np.ndarray]]:
     """Return the penalised mean negative log probability and its gradients.
 
-    Parameters
-    ----------
-    weights : list of arrays (q, d), (d, K), (K,)
-        W_1, W_2 and b.
-    X : array (n, q)
-    targets : array (n, K)
-        Indicators of the classes.
-    alpha : float
-        Penalty of squares.
-    masks : arrays (n, q) and (n, d), or 1.0
-        By which inputs and latent features are multiplied.
+    `weights` are W_1 (q, d), W_2 (d, K) and b (K,), `targets` (n, K) the indicators of the classes,
+    and inputs and latent features are multiplied by the `masks` (n, q) and (n, d), or 1.0.
     """
     first, second, intercept = weights
     inputs = X * masks[0]

@@ -112,12 +112,7 @@ def roc(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return the true positives (201,) at the shares `GRID` of false positives.
 
     Rows with equal scores are found together, on a straight line. NaN where all rows have the
-    label, or none has it.
-
-    Parameters
-    ----------
-    truth : bool array (m,)
-    scores : array (m,)
+    label, or none has it. `truth` (m,) says which rows have it, and `scores` are (m,).
     """
     if truth.all() or not truth.any():
         return np.full(len(GRID), np.nan)

@@ -110,15 +110,10 @@ def _support(shares: np.ndarray, nu: float, width: float) -> Support:
 
 
 class ScannedBoxes(base.Fitted):
-    """A fitted method that compares all boxes of a grid of cells.
-
-    Attributes
-    ----------
-    n_cells : int
-        Of each side.
-    """
+    """A fitted method that compares all boxes of a grid of cells."""
 
     n_cells: int
+    """Of each side."""
 
     @abstractmethod
     def scanned(self, points: ImagePoints) -> tuple[np.ndarray, np.ndarray]:
@@ -169,21 +164,10 @@ class Fitted(ScannedBoxes):
 
 
 class BoxScan:
-    """The words in all boxes of an image.
+    """The words in all boxes of an image on a grid of `n_cells` a side, whatever its size.
 
-    Parameters
-    ----------
-    points : ImagePoints
-    n_cells : int
-        Cells of each side, whatever the size of the image.
-    levels : int, default=1
-        Of the pyramid of parts of each box.
-
-    Attributes
-    ----------
-    boxes : int array (m, 4)
-        All boxes of whole cells, m = (n_cells (n_cells + 1) / 2)^2, in the order of their top,
-        bottom, left and right.
+    `boxes` (m, 4) are all boxes of whole cells, m = (n_cells (n_cells + 1) / 2)^2, in the order of
+    their top, bottom, left and right; `levels` are of the pyramid of parts of each box.
     """
 
     def __init__(self, points: ImagePoints, n_cells: int, levels: int = 1) -> None:

@@ -152,17 +152,9 @@ def drawn_boxes(
     along that axis, to the next whole number of cells, with s uniform from 0 to 1. Where two boxes
     are the same or a box has no area, a box anywhere takes its place.
 
-    Parameters
-    ----------
-    box : int array (4,)
-        The true one, in cells.
-    n_cells : int
-        Of each side of the grid.
-    n_candidates : int
-        m; all boxes of the grid where it has fewer.
-    near_share : float
-        Share of the others that are drawn near the true one.
-    generator : numpy.random.Generator
+    `box` (4,) is the true one, in cells, `n_cells` of each side; there are `n_candidates` m, or all
+    boxes of the grid where it has fewer, of which the `near_share` of the others is drawn near the
+    true one.
     """
     begins, ends = np.triu_indices(n_cells + 1, 1)
     n_candidates = min(n_candidates, len(begins) ** 2)

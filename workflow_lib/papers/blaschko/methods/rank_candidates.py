@@ -243,18 +243,9 @@ def ranked(
 ) -> Iterator[tuple[np.ndarray, Ranking]]:
     """Yield the dual coefficients C L (n, o) and the solution of each cost.
 
-    Parameters
-    ----------
-    K : array (n, n)
-        Gram matrix of the training rows.
-    L : array (o, o) or None
-        Gram matrix of the outputs; None for the identity.
-    candidates, graph, rescaling
-    costs : sequence of float
-        Costs of the mean hinge of a row, so that C = cost n; they share what they learn, best in
-        ascending order.
-    tolerance : float
-        As of `RankingMachine.solve`.
+    `K` (n, n) and `L` (o, o) are the Gram matrices of the training rows and of the outputs, None
+    for the identity. Costs are of the mean hinge of a row, so that C = cost n; they share what they
+    learn, best in ascending order. `tolerance` is that of `RankingMachine.solve`.
     """
     n = len(K)
     rows = np.arange(n)[:, None]

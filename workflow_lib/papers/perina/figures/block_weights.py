@@ -203,18 +203,8 @@ def squared_gradients(
     The machines are those of the method: of f_c(z) = sum_i a_ic k(z, z_i) + b_c the gradient is
     Z'a_c for the linear kernel, and for the rbf kernel, with K_ij = k(z_i, z_j), in row i
     -2 gamma (z_i sum_j K_ij a_jc - sum_j K_ij a_jc z_j). Means are over the training rows and the
-    classes.
-
-    Parameters
-    ----------
-    columns_map : ScoreColumns
-        Fitted to the training rows.
-    columns : array (l, p)
-    labels : int array (l,)
-    n_classes : int
-    kernel : InputKernel
-    cost : float
-        In units of the kernel.
+    classes, `columns` (l, p) with `labels` (l,), to which `columns_map` is fitted; `cost` is in
+    units of the kernel.
     """
     Z, inputs = columns_map.standardised(columns), columns_map.of(columns)
     n_columns = inputs.shape[1]

@@ -105,21 +105,9 @@ def expectation_maximisation(
 ) -> list[Fit]:
     """Return the end of EM of every model, all in one recursion.
 
-    Parameters
-    ----------
-    start : Parameters
-        Of M models.
-    emissions : Emissions
-    sequences : Sequences
-    subsets : sequence of M int arrays
-        The training sequences of each model.
-    prior : float
-    max_iter : int
-    tol : float
-        A model ends when an iteration raises its objective by less than this times the objective's
-        absolute value.
-    counts_of : callable, default=expected_counts
-        How the states are expected: a function like `hidden_markov_recursion.expected_counts`.
+    `start` are the parameters of M models, `subsets` the training sequences of each. A model ends
+    when an iteration raises its objective by less than `tol` times the objective's absolute value.
+    `counts_of` is how the states are expected, a function like `recursion.expected_counts`.
     """
     running = list(range(len(subsets)))
     ends: list = [None] * len(subsets)

@@ -103,15 +103,7 @@ def exact_posterior(
 ) -> ChainPosterior:
     """Return the posterior of the sequences of one model by the forward-backward recursion.
 
-    Parameters
-    ----------
-    parameters : Parameters
-        Of one model (M = 1).
-    emissions : Emissions
-    observed
-        What `emissions` observes in the layout.
-    layout : Layout
-        Padded.
+    `observed` is what `emissions` observes in the layout, which is padded.
     """
     likelihoods = emissions.likelihoods(parameters.emission, observed)
     states, scales = filtered(parameters.initial, parameters.transitions, likelihoods, layout)

@@ -58,15 +58,7 @@ def filtered(
     initial: np.ndarray, transitions: np.ndarray, likelihoods: Likelihoods, layout: Layout
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return alpha_t (M, S, Q), zero at positions without a sequence, and c_t (M, Q) in units of
-    the likelihoods.
-
-    Parameters
-    ----------
-    initial : array (M, S)
-    transitions : array (M, S, S)
-        Rows are the states that are left.
-    likelihoods : Likelihoods
-    layout : Layout
+    the likelihoods. Rows of `transitions` (M, S, S) are the states that are left.
     """
     shape = (*initial.shape, layout.size)
     states, scales = np.zeros(shape), np.ones((len(initial), layout.size))
