@@ -1,23 +1,15 @@
 """The published numbers in the files are those in the text of the paper."""
 
-import csv
 import re
-from pathlib import Path
 
 import pytest
+from published import ROOT, by_row, rows_of, tables_of, text_of
 
 from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.run.named_settings import SettingsFolder
 
-ROOT = Path(__file__).parents[3]
-TABLES = ROOT / "config" / "papers" / "palasek" / "paper_tables"
-PALASEK = ROOT.parent / "shared" / "papers" / "ssfvn-palasek-2017.txt"
-
-
-def rows_of(name: str) -> list[dict[str, str]]:
-    with (TABLES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+TABLES = tables_of("palasek")
 
 
 def test_the_table_of_trained_networks_says_that_features_were_trained():
@@ -36,18 +28,15 @@ def test_published_rows_of_classifiers_of_maps_name_ours():
     assert any("on fixed features" in note for note in layout.notes)
 
 
-@pytest.mark.skipif(not PALASEK.is_file(), reason="the paper is not at hand")
 @pytest.mark.parametrize("number", range(1, 7))
 def test_the_numbers_of_fisher_vector_networks_are_those_of_the_text(number):
-    text = PALASEK.read_text(encoding="utf-8")
+    text = text_of("ssfvn-palasek-2017")
     caption = text[text.index(f"Table {number}: Classification results") :]
-    lines: dict[str, list[str]] = {}
-    for row in rows_of(f"palasek-{number}"):
-        lines.setdefault(row["row"], []).append(f"{row['value']}%")
+    lines = by_row(rows_of("palasek", f"palasek-{number}"))
     printed = [line.split("\t") for line in caption[:1500].splitlines() if "%" in line]
     printed = [line for line in printed if len(line) > 1][: len(lines)]
     for (name, numbers), cells in zip(lines.items(), printed, strict=True):
-        assert cells[-len(numbers) :] == numbers
+        assert cells[-len(numbers) :] == [f"{number}%" for number in numbers]
         name = re.sub("batches of | (un)?labelled", "", name)
         layer, _, trained = name.partition(", ")
         assert cells[0] == layer and (not trained or trained in cells)

@@ -1,31 +1,24 @@
 """The published numbers in the files are those in the text of the paper."""
 
-import csv
 import re
-from pathlib import Path
+from functools import partial
 
+import published
 import pytest
 
 from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.published_tables import published_layouts
 
-ROOT = Path(__file__).parents[3]
-TABLES = ROOT / "config" / "papers" / "perina" / "paper_tables"
-PERINA = ROOT.parent / "shared" / "papers" / "fess-perina-2009.txt"
-
-
-def rows_of(name: str) -> list[dict[str, str]]:
-    with (TABLES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+TABLES = published.tables_of("perina")
+rows_of = partial(published.rows_of, "perina")
 
 
 def perina_text() -> str:
     """Return the text with points in numbers, and no empty lines."""
-    text = re.sub(r"(\d),(\d)", r"\1.\2", PERINA.read_text(encoding="utf-8"))
+    text = re.sub(r"(\d),(\d)", r"\1.\2", published.text_of("fess-perina-2009"))
     return re.sub(r"\n+", "\n", text)
 
 
-@pytest.mark.skipif(not PERINA.is_file(), reason="the paper is not at hand")
 def test_the_numbers_of_promoters_are_those_of_the_text():
     rows = rows_of("perina-1")
     text = perina_text()
@@ -34,7 +27,6 @@ def test_the_numbers_of_promoters_are_those_of_the_text():
     assert f"Accuracy\n\u03bbHMM\n{line}\n{names}\nTable 1:" in text
 
 
-@pytest.mark.skipif(not PERINA.is_file(), reason="the paper is not at hand")
 @pytest.mark.parametrize(("name", "n_methods"), [("perina-2", 5), ("perina-2-graz", 5)])
 def test_the_numbers_of_images_are_those_below_their_heading(name, n_methods):
     columns: dict[str, list[str]] = {}
@@ -49,7 +41,6 @@ def test_the_numbers_of_images_are_those_below_their_heading(name, n_methods):
         assert "\n".join([heading, *numbers]) in text
 
 
-@pytest.mark.skipif(not PERINA.is_file(), reason="the paper is not at hand")
 def test_the_numbers_of_experiments_are_those_of_the_text():
     rows = rows_of("perina-experiment-2")
     text = " ".join(perina_text().split())

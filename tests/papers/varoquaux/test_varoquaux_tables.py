@@ -1,31 +1,19 @@
 """The published numbers, and the table of accuracies with their intervals."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from published import by_row, rows_of, text_of
 from scipy.stats import binomtest
 
 from workflow_lib.core.result_columns import SCORES
 from workflow_lib.papers.varoquaux.table_kinds import accuracy_intervals
 from workflow_lib.report.table_text import TableOptions
 
-ROOT = Path(__file__).parents[3]
-TABLES = ROOT / "config" / "papers" / "varoquaux" / "paper_tables"
-PAPER = ROOT.parent / "shared" / "papers" / "limited-data-varoquaux.txt"
 
-
-@pytest.mark.skipif(not PAPER.is_file(), reason="the paper is not at hand")
 def test_the_numbers_of_hospitals_are_those_of_the_text():
-    with (TABLES / "varoquaux-1-1.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    lines: dict[str, list[str]] = {}
-    for row in rows:
-        lines.setdefault(row["row"], []).append(row["value"])
-    text = PAPER.read_text(encoding="utf-8")
-    for name, (first, second) in lines.items():
+    text = text_of("limited-data-varoquaux")
+    for name, (first, second) in by_row(rows_of("varoquaux", "varoquaux-1-1")).items():
         line = next(line for line in text.splitlines() if line.startswith(f"{name}\t"))
         assert [cell.split("(")[0] for cell in line.split("\t")[1:]] == [first, second]
 
