@@ -29,7 +29,6 @@ class CategoricalEmissions:
         self.prior = prior
 
     def read(self, sequences) -> Sequences:
-        """Return what a user gave as a batch."""
         batch, self.n_symbols = read_symbols(sequences, self.n_symbols)
         return batch
 

@@ -13,7 +13,7 @@ MIN_COUNT = 1e-6
 
 
 class GaussianEmissions:
-    """Means and variances of M models, as `hidden_markov_fitting.Emissions` says.
+    """Means and variances of M models, as `hidden_markov.fitting.Emissions` says.
 
     Parameters
     ----------
@@ -37,7 +37,6 @@ class GaussianEmissions:
         self.origin = origin
 
     def read(self, sequences) -> Sequences:
-        """Return what a user gave as a batch."""
         batch = read_vectors(sequences, self.dimension)
         self.dimension = batch.values.shape[1]
         if self.origin is None:

@@ -32,7 +32,7 @@ def faster_counts(
 def expected_counts(
     initial: np.ndarray, transitions: np.ndarray, likelihoods: Likelihoods, layout: Layout
 ) -> Expectations:
-    """Return the expected counts, as `hidden_markov_recursion.expected_counts`.
+    """Return the expected counts, as `recursion.expected_counts`.
 
     Raises ImportError if hmmlearn is not installed.
     """

@@ -105,14 +105,14 @@ class Terms(ScoreTerms):
             del found["states"]
         return _at_level(found, level)
 
-    def letter_pairs(self, X, posterior: str = "exact") -> np.ndarray:
+    def letter_pairs(self, X) -> np.ndarray:
         """Return the expected counts (N, S, S, V, V) of pairs of successive states and letters,
 
             sum_k xi_k(i, j) [x_k = v, x_{k+1} = w].
 
         Pairs with an unknown letter are not counted. The model must be one of letters.
         """
-        return self._collected(X, posterior, self._letter_pairs)["pairs"]
+        return self._collected(X, "exact", self._letter_pairs)["pairs"]
 
     def fisher(self, X, parametrization, posterior):
         """As `ScoreTerms.fisher`: blocks `initial`, `transitions`, and those of the emissions.
