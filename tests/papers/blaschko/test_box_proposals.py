@@ -3,26 +3,14 @@
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from test_boxes import N_IMAGES, N_WORDS, SIDE, dataset_of, image
+from test_boxes import N_IMAGES, N_WORDS, RANKS, SIDE, dataset_of, image, run
 
-from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.items.group_names import DETECTIONS
 from workflow_lib.papers.blaschko.box_cues import CUES, all_boxes, image_cues, prior_cue
 from workflow_lib.papers.blaschko.methods.box_proposals import Fitted
-from workflow_lib.protocol import output_predictions, regression
 from workflow_lib.protocol.splitting import split_rows
-
-SETTINGS = {
-    "cells": SIDE,
-    "candidates": 100,
-    "near_share": 0.8,
-    "preferences": "complete",
-    "n_preferred": 1,
-    "rescaling": "slack",
-    "seed": 0,
-    "grid": {"cost": [10.0]},
-}
 
 
 def counts(points, box, but=None):
@@ -88,30 +76,17 @@ def test_the_prior_is_a_density_of_centres_and_sides():
     np.testing.assert_allclose(np.exp(prior_cue(boxes[::500], known, SIDE)), density / peak)
 
 
-def run(folder, dataset, cues):
-    write_artifact(folder / "d.h5", dataset, "dataset")
-    write_artifact(folder / "s.h5", split_rows(N_IMAGES, [8], [], 12, 2, 0), "split")
-    paths = {"dataset": folder / "d.h5", "split": folder / "s.h5"}
-    settings = SETTINGS | {"cues": cues}
-    regression.run("box_proposals", paths, settings, folder / "r.h5", folder / "r.json")
-    output_predictions.run(folder / "r.h5", folder / "p.h5", folder / "p.json")
-    items = (
-        read_artifact(folder / f"{name}.h5", kind)
-        for name, kind in (("p", "predictions"), ("r", "regression"))
-    )
-    return [next(iter(tree.values())) for tree in items]
-
-
 def test_several_cues_find_boxes_of_other_words_that_places_do_not_tell(tmp_path):
     dataset, found = dataset_of(), {}
-    test = split_rows(N_IMAGES, [8], [], 12, 2, 0)["test"]
+    test = split_rows(N_IMAGES, [4, 8], [], 12, 2, 0)["test"]
     for name, cues in (("all", CUES), ("prior", ["prior"])):
-        (tmp_path / name).mkdir()
-        item, fitted = run(tmp_path / name, dataset, cues)
+        settings = RANKS | {"cues": cues, "grid": {"cost": [10.0]}}
+        item = run("box_proposals", tmp_path / name, dataset, settings)
         found[name] = overlaps(item["outputs"], dataset["outputs"][test]).mean()
         assert item[DETECTIONS].shape == (12, 10, 5)
         assert (overlaps(item[DETECTIONS][:, 0, :4], item[DETECTIONS][:, 1, :4]) < 0.5).all()
     assert found["all"] > 0.5 > found["prior"] + 0.1
+    fitted = read_artifact(tmp_path / "prior" / "r.h5", "regression")["n-8_w-0_C-selected"]
     assert "gap" in fitted and "weight_prior" in fitted
 
 

@@ -5,6 +5,7 @@ import pytest
 from test_boxes import SIDE, image
 
 from workflow_lib.papers.blaschko.box_bounds import BoxScore
+from workflow_lib.papers.blaschko.box_cues import all_boxes
 from workflow_lib.papers.blaschko.box_pyramids import PyramidScore, n_parts, parts
 from workflow_lib.papers.blaschko.box_search import detections
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
@@ -16,13 +17,6 @@ from workflow_lib.papers.blaschko.methods.box_kernel_support import (
 from workflow_lib.papers.blaschko.word_grids import WordGrid
 
 SMALL = 6
-
-
-def all_boxes(n):
-    low, high = np.triu_indices(n + 1, 1)
-    pairs = np.arange(len(low))
-    one, other = np.repeat(pairs, len(pairs)), np.tile(pairs, len(pairs))
-    return np.stack([low[one], low[other], high[one], high[other]], axis=1)
 
 
 def small_image(seed=0):

@@ -6,6 +6,7 @@ from all_pairs import programme_of_all_pairs
 
 from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.methods.contract.method_file import parameters_of
+from workflow_lib.papers.blaschko.box_cues import all_boxes
 from workflow_lib.papers.blaschko.box_fitting import BoxRows
 from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 from workflow_lib.papers.blaschko.methods import box_ranking
@@ -42,15 +43,10 @@ def test_of_all_boxes_of_a_grid_it_is_the_machine_of_all_pairs(rescaling):
     # 36 boxes of 3 x 3 cells, however many are asked for.
     candidates = box_candidates(rows, TINY, 50, 0.8, range(N_IMAGES))
     assert candidates.losses.shape == (N_IMAGES, 36)
-    every = [
-        [left, top, right, bottom]
-        for left in range(TINY)
-        for right in range(left + 1, TINY + 1)
-        for top in range(TINY)
-        for bottom in range(top + 1, TINY + 1)
-    ]
-    features = np.array([grid.features(np.array(box)) for grid in rows.grids for box in every])
-    losses = np.concatenate([1.0 - overlaps(np.array(every), box) for box in rows.boxes])
+    every = all_boxes(TINY)
+    assert len({tuple(box) for box in every}) == 36
+    features = np.array([grid.features(box) for grid in rows.grids for box in every])
+    losses = np.concatenate([1.0 - overlaps(every, box) for box in rows.boxes])
     groups, cost = np.repeat(np.arange(N_IMAGES), 36), 20.0
     expected, optimum = programme_of_all_pairs(
         features / rows.unit, losses, groups, cost, rescaling

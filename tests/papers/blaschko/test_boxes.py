@@ -40,31 +40,14 @@ from workflow_lib.report.figure_data import figure_data
 PAPER_TABLES = Path(__file__).parents[3] / "config" / "papers" / "blaschko" / "paper_tables"
 N_IMAGES, SIDE, N_WORDS = 20, 12, 30
 SIZE = np.array([120, 60])
+RANKS = {"cells": SIDE, "candidates": 100, "near_share": 0.8, "preferences": "complete"}
+RANKS |= {"n_preferred": 1, "rescaling": "slack", "seed": 0, "grid": {"cost": [100.0, 0.1]}}
+WORDS = {"cells": SIDE, "levels": 1}
 SETTINGS = {
-    "box_machine": {"cells": SIDE, "levels": 1, "center": False, "grid": {"cost": [10.0]}},
-    "box_support": {
-        "cells": SIDE,
-        "levels": 1,
-        "center": True,
-        "grid": {"nu": [0.3, 1.0], "word_power": [0.5]},
-    },
-    "box_ranking": {
-        "cells": SIDE,
-        "levels": 1,
-        "center": False,
-        "candidates": 100,
-        "near_share": 0.8,
-        "preferences": "complete",
-        "n_preferred": 1,
-        "rescaling": "slack",
-        "seed": 0,
-        "grid": {"cost": [100.0, 0.1]},
-    },
-    "box_kernel_support": {
-        "cells": SIDE,
-        "levels": 1,
-        "grid": {"nu": [0.3, 1.0], "width": [0.5, 2.0]},
-    },
+    "box_machine": WORDS | {"center": False, "grid": {"cost": [10.0]}},
+    "box_support": WORDS | {"center": True, "grid": {"nu": [0.3, 1.0], "word_power": [0.5]}},
+    "box_ranking": WORDS | RANKS | {"center": False},
+    "box_kernel_support": WORDS | {"grid": {"nu": [0.3, 1.0], "width": [0.5, 2.0]}},
 }
 
 
@@ -93,13 +76,14 @@ def dataset_of(seed: int = 0) -> dict:
     }
 
 
-def run(name: str, folder, dataset: dict) -> dict:
+def run(name: str, folder, dataset: dict, settings: dict | None = None) -> dict:
     """Return the item of the larger size of the predictions of a method."""
     folder.mkdir()
     write_artifact(folder / "d.h5", dataset, "dataset")
     write_artifact(folder / "s.h5", split_rows(N_IMAGES, [4, 8], [], 12, 2, 0), "split")
     paths = {"dataset": folder / "d.h5", "split": folder / "s.h5"}
-    regression.run(name, paths, SETTINGS[name], folder / "r.h5", folder / "r.json")
+    settings = settings or SETTINGS[name]
+    regression.run(name, paths, settings, folder / "r.h5", folder / "r.json")
     output_predictions.run(folder / "r.h5", folder / "p.h5", folder / "p.json")
     return read_artifact(folder / "p.h5", "predictions")["n-8_w-0_C-selected"]
 
@@ -110,6 +94,7 @@ def test_boxes_of_other_words_are_found(tmp_path, name):
     item = run(name, tmp_path / "first", dataset)
     test = split_rows(N_IMAGES, [4, 8], [], 12, 2, 0)["test"]
     assert overlaps(item["outputs"], dataset["outputs"][test]).mean() > 0.7
+    assert item["score"] < 0.4
     found = item[DETECTIONS]
     assert found.shape == (12, 10, 5)
     np.testing.assert_array_equal(found[:, 0, :4], item["outputs"])
@@ -117,15 +102,6 @@ def test_boxes_of_other_words_are_found(tmp_path, name):
     assert (overlaps(found[:, 0, :4], found[:, 1, :4]) < 0.5).all()
     if name in ("box_machine", "box_ranking"):
         assert 0 <= item["gap"] <= 0.01
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_training_boxes_of_other_images_teach_nothing(tmp_path, name):
-    dataset = dataset_of()
-    right = run(name, tmp_path / "right", dataset)["score"]
-    train = split_rows(N_IMAGES, [4, 8], [], 12, 2, 0)["train"]
-    dataset["outputs"][train] = np.roll(dataset["outputs"][train], 1, axis=0)
-    assert run(name, tmp_path / "wrong", dataset)["score"] > right + 0.2
 
 
 def test_a_score_is_the_product_of_weights_and_features():

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from test_box_pyramids import SMALL, all_boxes
+from test_box_pyramids import SMALL
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.items.box_overlap import overlaps
 from workflow_lib.papers.blaschko.box_bounds import BoxScore
+from workflow_lib.papers.blaschko.box_cues import all_boxes
 from workflow_lib.papers.blaschko.box_search import detections
 from workflow_lib.papers.blaschko.detection_energy import (
     DetectionEnergy,

@@ -23,6 +23,15 @@ def of_all_pairs(losses, scores, edges, rescaling):
     return coefficients, offset
 
 
+def assert_is_that_of_all_pairs(graph, losses, scores, edges, rescaling):
+    """Assert that the most violated constraint is to the last digit that of all edges."""
+    assert graph.n_edges == len(edges)
+    found = graph.most_violated(scores, rescaling)
+    coefficients, offset = of_all_pairs(losses, scores, edges, rescaling)
+    np.testing.assert_array_equal(found.coefficients, coefficients)
+    assert found.offset == offset
+
+
 def drawn(random, n):
     """Return losses, scores and groups with many ties, exact in floating point."""
     losses = random.integers(0, random.integers(2, n + 2), n).astype(float)
@@ -60,11 +69,7 @@ def test_the_constraint_is_that_of_all_pairs_with_ties(monkeypatch, most, rescal
             if not edges:
                 continue
             graph = PreferenceGraph(losses, of_items)
-            assert graph.n_edges == len(edges)
-            found = graph.most_violated(scores, rescaling)
-            coefficients, offset = of_all_pairs(losses, scores, edges, rescaling)
-            np.testing.assert_array_equal(found.coefficients, coefficients)
-            assert found.offset == offset
+            assert_is_that_of_all_pairs(graph, losses, scores, edges, rescaling)
             compared += 1
     assert compared > 200
 
@@ -89,10 +94,7 @@ def test_scores_of_very_different_sizes_are_told_apart(rescaling):
         scores += random.integers(0, 64, 40) / 2.0**10
         scores[random.integers(0, 40)] = 2.0**50
         graph, edges = PreferenceGraph(losses, groups), complete_edges(losses, groups)
-        found = graph.most_violated(scores, rescaling)
-        coefficients, offset = of_all_pairs(losses, scores, edges, rescaling)
-        np.testing.assert_array_equal(found.coefficients, coefficients)
-        assert found.offset == offset
+        assert_is_that_of_all_pairs(graph, losses, scores, edges, rescaling)
 
 
 @pytest.mark.parametrize("rescaling", RESCALINGS)
@@ -102,11 +104,7 @@ def test_the_bipartite_constraint_is_that_of_all_pairs_of_the_two_groups(rescali
         losses, scores, groups = drawn(random, random.integers(9, 30))
         edges = bipartite_edges(losses, groups, n_preferred)
         graph = PreferenceGraph(losses, groups, "bipartite", n_preferred)
-        assert graph.n_edges == len(edges)
-        found = graph.most_violated(scores, rescaling)
-        coefficients, offset = of_all_pairs(losses, scores, edges, rescaling)
-        np.testing.assert_array_equal(found.coefficients, coefficients)
-        assert found.offset == offset
+        assert_is_that_of_all_pairs(graph, losses, scores, edges, rescaling)
 
 
 @pytest.mark.parametrize("rescaling", RESCALINGS)

@@ -23,8 +23,5 @@ def test_methods_that_compare_positions_are_for_sequences_of_one_length(tmp_path
 def test_sequences_of_one_length_are_compared_by_position_too(tmp_path, capsys):
     rows = [f"{'ab'[row % 2]},{dna * 2}" for row, dna in enumerate(sequences())]
     rows = [row[:12] for row in rows]
-    request = {"name": "dna", "data": written(tmp_path, ["kind,dna", *rows])}
-    config = config_with_methods(tmp_path / "config")
-    run(request | {"classes": "kind", "sequence": "dna"}, config)
+    assert "fess" in methods_of(tmp_path, written(tmp_path, ["kind,dna", *rows]))
     assert "10 to 10 long" in capsys.readouterr().out
-    assert "fess" in load_configuration(config, {"experiments": ["dna"]}).methods_of("dna")

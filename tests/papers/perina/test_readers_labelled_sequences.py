@@ -74,23 +74,13 @@ def test_a_file_without_a_usable_sequence_is_refused(tmp_path):
     assert "no sequence can be used" in refusal(read, write_lines(tmp_path), word_length=9)
 
 
-def test_the_real_sequences(mirror, tmp_path):
-    tree = read_dataset(
-        "labelled_sequences",
-        catalogue("splice")["options"],
-        acquired("splice", mirror, tmp_path),
-        0,
-    )
-    assert np.bincount(tree["classes"]["labels"]).tolist() == [679, 672, 1653]
-    assert len(tree["outputs"]) == 3004
-
-
-def test_the_real_promoters(mirror, tmp_path):
-    tree = read_dataset(
-        "labelled_sequences",
-        catalogue("promoters")["options"],
-        acquired("promoters", mirror, tmp_path),
-        0,
-    )
-    assert tree["inputs"].shape == (106, 57) and tree["inputs"].min() == 0
-    assert np.bincount(tree["classes"]["labels"]).tolist() == [53, 53]
+@pytest.mark.parametrize(
+    ("name", "counts"), [("splice", [679, 672, 1653]), ("promoters", [53, 53])]
+)
+def test_the_real_sequences(mirror, tmp_path, name, counts):
+    paths = acquired(name, mirror, tmp_path)
+    tree = read_dataset("labelled_sequences", catalogue(name)["options"], paths, 0)
+    assert np.bincount(tree["classes"]["labels"]).tolist() == counts
+    assert len(tree["outputs"]) == sum(counts)
+    if name == "promoters":
+        assert tree["inputs"].shape == (106, 57) and tree["inputs"].min() == 0
