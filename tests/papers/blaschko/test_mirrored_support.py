@@ -8,7 +8,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import check_estimator
 
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.papers.blaschko.joint_support import TOLERANCE, fit_joint_support
 from workflow_lib.papers.blaschko.joint_support_regressor import JointSupportRegressor
 from workflow_lib.papers.blaschko.mirrored_support import (
     fit_mirrored_support,
@@ -46,29 +45,6 @@ def least_objective(J, penalty):
         options={"ftol": 1e-15, "gtol": 1e-12, "maxiter": 10_000},
     )
     return -solved.fun, solved.x
-
-
-def penalty_of_share(nu, J, alpha):
-    """Return nu rho: rho is the score of pairs whose weight is between its bounds.
-
-    Where there is none, it is the highest score of a pair at the upper bound, or the lowest of all.
-    """
-    scores = J @ alpha
-    bounded = alpha >= (1.0 - TOLERANCE) / (nu * len(alpha))
-    free = (alpha > TOLERANCE * alpha.max()) & ~bounded
-    if free.any():
-        return nu * scores[free].mean()
-    return nu * (scores[bounded].max() if bounded.any() else scores.min())
-
-
-@pytest.mark.parametrize("nu", [0.05, 0.3, 0.7, 1.0])
-def test_the_machine_of_mirrored_copies_is_the_one_class_machine(nu):
-    *_, K, L = pairs()
-    expected = fit_joint_support(K, L, nu)
-    penalty = penalty_of_share(nu, K * L, expected)
-    alpha, share = fit_mirrored_support(K * L, penalty)
-    np.testing.assert_allclose(alpha, expected, atol=1e-5)
-    assert share == pytest.approx(nu, abs=1e-5)
 
 
 @pytest.mark.parametrize("part", [1.0, 0.5, 0.1])

@@ -136,15 +136,6 @@ def test_largest_k_is_kernel_ridge_regression(norm, shape):
         np.testing.assert_allclose(X @ W + b, expected, rtol=1e-8, atol=1e-8 * np.abs(Y).max())
 
 
-@pytest.mark.parametrize("shape", [(40, 12), (15, 30)])
-def test_iterations_reach_ridge_regression(shape):
-    X, Y = small_problem(*shape)
-    problem = KSupportRegression(X, Y, "outputs")._problem
-    start = problem.at(np.zeros((shape[1], 3)), np.zeros(3))
-    found, _, _ = problem.minimum(shape[1], 5.0, start, 1e-15, 5000)
-    np.testing.assert_allclose(found.W, problem.ridge(5.0), atol=1e-7)
-
-
 def test_k_of_one_is_the_lasso_and_the_group_lasso():
     X, Y = small_problem(n_inputs=60)
     alpha = 0.02

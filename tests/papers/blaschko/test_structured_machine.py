@@ -90,21 +90,6 @@ def test_it_is_the_solution_of_the_quadratic_programme(rescaling):
     np.testing.assert_allclose(less_row_means(machine.scores(X @ X.T)), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("rescaling", ["margin", "slack"])
-def test_a_similarity_and_its_centred_version_are_one_machine_at_one_cost(rescaling):
-    X, labels = problem()
-    similarity, losses = similarity_and_losses()
-    gram = X @ X.T
-    first, second = (
-        fit_structured_machine(gram, labels, losses, matrix, 0.02, rescaling, 1e-8, 10**4)
-        for matrix in (similarity, H @ similarity @ H)
-    )
-    assert max(first.gap, second.gap) <= 1e-8 and np.abs(first.dual).max() > 0.01
-    assert first.objective == pytest.approx(second.objective, rel=1e-8)
-    scores = [less_row_means(machine.scores(gram)) for machine in (first, second)]
-    np.testing.assert_allclose(*scores, atol=1e-3)
-
-
 def test_a_machine_of_another_cost_is_a_start():
     X, labels = problem()
     similarity, losses = similarity_and_losses()

@@ -154,20 +154,6 @@ def test_steps_with_momentum_are_weighted_sums_of_all_gradients():
         MomentumSteps(0.0)
 
 
-def test_steps_with_momentum_are_those_of_torch():
-    torch = pytest.importorskip("torch", reason=NO_TORCH)
-    matrix = np.diag([1.0, 5.0, 0.2])
-    values, optimiser = np.array([1.0, -2.0, 3.0]), MomentumSteps(0.05)
-    leaf = torch.tensor(values, requires_grad=True)
-    descent = torch.optim.SGD([leaf], lr=0.05, momentum=0.9)
-    for _ in range(20):
-        values = values - optimiser.steps({"a": matrix @ values})["a"]
-        descent.zero_grad()
-        (0.5 * leaf @ torch.tensor(matrix) @ leaf).backward()
-        descent.step()
-        np.testing.assert_allclose(leaf.detach(), values, rtol=1e-10)
-
-
 def test_momentum_of_the_classifier_alone_ends_at_the_machine_and_leaves_the_mixture():
     bags, y = labelled_bags(20, 20)
     settings = {"optimiser": "momentum", "trained": "classifier", "penalty": 0.1}

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from workflow_lib import HiddenMarkovModel
 from workflow_lib.papers.perina.hidden_markov import fitting as hidden_markov_fitting
 from workflow_lib.papers.perina.hidden_markov import model as hidden_markov
-from workflow_lib.papers.perina.hidden_markov.fitting import Parameters, expectation_maximisation
+from workflow_lib.papers.perina.hidden_markov.fitting import expectation_maximisation
 from workflow_lib.papers.perina.hidden_markov.model import fit_models
 
 # --- posteriors ----------------------------------------------------------------------------------
@@ -85,21 +85,6 @@ def test_identity_transitions_are_a_mixture_of_independent_steps(emission):
     model.transitions_ = np.eye(3)
     expected = [model.initial_ @ likelihoods(model, own).prod(axis=0) for own in sequences]
     np.testing.assert_allclose(model.score_samples(sequences), np.log(expected), rtol=1e-12)
-
-
-@pytest.mark.parametrize("emission", EMISSIONS)
-def test_relabelled_states_permute_the_posteriors(emission):
-    model, sequences = model_with(emission), sequences_of(emission)
-    order = np.array([2, 0, 1])
-    other = clone(model)
-    other.initial_ = model.initial_[order]
-    other.transitions_ = model.transitions_[np.ix_(order, order)]
-    for name in model.observation_model().names:
-        setattr(other, name, getattr(model, name)[order])
-    expected = model.score_samples(sequences)
-    np.testing.assert_allclose(other.score_samples(sequences), expected, atol=1e-12)
-    for own, again in zip(model.posteriors(sequences).gamma, other.posteriors(sequences).gamma):
-        np.testing.assert_allclose(again, own[:, order], atol=1e-13)
 
 
 # --- EM ------------------------------------------------------------------------------------------
@@ -347,9 +332,3 @@ def test_models_fitted_together_share_their_settings():
         fit_models([HiddenMarkovModel(prior=1.0), HiddenMarkovModel()], [[0, 1]])
     with pytest.raises(ValueError, match="The subset of model 1 is empty"):
         fit_models([HiddenMarkovModel()] * 2, [[0, 1]], [np.array([0]), np.array([], dtype=int)])
-
-
-def test_parameters_have_the_shape_of_one_model():
-    model = model_with("gaussian")
-    parameters = model.parameters()
-    assert isinstance(parameters, Parameters) and parameters.transitions.shape == (1, 3, 3)

@@ -130,30 +130,6 @@ def test_identity_transitions_leave_the_entropy_of_the_mixture():
         np.testing.assert_allclose(vectors[:, space.blocks[name]], 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("emission", EMISSIONS)
-@pytest.mark.parametrize("kind", ["free_energy", "fisher", "expected_counts"])
-def test_relabelled_states_permute_the_columns(kind, emission):
-    model, sequences = model_with(emission), sequences_of(emission)
-    order = np.array([2, 0, 1])
-    other = clone(model)
-    other.initial_ = model.initial_[order]
-    other.transitions_ = model.transitions_[np.ix_(order, order)]
-    for name in model.observation_model().names:
-        setattr(other, name, getattr(model, name)[order])
-    space = ScoreSpace(model, kind, level="symbol")
-    own, relabelled = (
-        space.transform(sequences),
-        ScoreSpace(other, kind, "symbol").transform(sequences),
-    )
-    for name, columns in space.blocks.items():
-        block, again = own[:, columns], relabelled[:, columns]
-        if "transition" in name:
-            block = block.reshape(-1, 3, 3)[:, order][:, :, order].reshape(len(block), -1)
-        else:
-            block = block.reshape(len(block), 3, -1)[:, order].reshape(len(block), -1)
-        np.testing.assert_allclose(again, block, atol=1e-10)
-
-
 # --- mean field ----------------------------------------------------------------------------------
 
 
@@ -310,44 +286,25 @@ def test_minus_one_and_one_are_the_weights_of_the_rule_of_the_higher_likelihood(
     np.testing.assert_array_equal(vectors @ weights > 0, higher)
 
 
-def test_energies_by_letter_are_the_free_fisher_scores_up_to_their_scale():
-    model, sequences = model_with("categorical"), sequences_of("categorical", (5, 9, 3, 12) * 3)
-    energies, fisher = (
-        ScoreSpace(model, "free_energy", "symbol"),
-        ScoreSpace(model, "fisher", parametrization="free", divide_by_length=True),
-    )
-    own, scores = energies.transform(sequences), fisher.transform(sequences)
-    for energy, score in (
-        ("initial_energy", "initial"),
-        ("transition_energy", "transitions"),
-        ("emission_energy", "emissions"),
-    ):
-        np.testing.assert_allclose(
-            standardised(own[:, energies.blocks[energy]]),
-            standardised(scores[:, fisher.blocks[score]]),
-            atol=1e-9,
-        )
-
-
-def test_energies_by_letter_are_the_expected_counts_up_to_their_scale():
+def test_energies_by_letter_are_free_fisher_scores_and_expected_counts_up_to_their_scale():
     model, sequences = model_with("categorical"), sequences_of("categorical", (5, 9, 3, 12) * 3)
     energies = ScoreSpace(model, "free_energy", "symbol")
+    fisher = ScoreSpace(model, "fisher", parametrization="free", divide_by_length=True)
     counts = ScoreSpace(model, "expected_counts", "symbol")
-    own, expected = energies.transform(sequences), counts.transform(sequences)
-    np.testing.assert_allclose(
-        standardised(own[:, energies.blocks["emission_energy"]]),
-        standardised(expected[:, counts.blocks["emissions"]]),
-        atol=1e-9,
-    )
-    for index, sequence in enumerate(sequences):
-        _, gamma, _ = enumerated(model, sequence) if len(sequence) < 6 else (0, None, 0)
-        if gamma is not None:
-            by_letter = [gamma[sequence == letter].sum(axis=0) for letter in range(4)]
+    own = energies.transform(sequences)
+    for space in (fisher, counts):
+        expected = space.transform(sequences)
+        for name in ("initial", "transitions", "emissions"):
+            energy = own[:, energies.blocks[f"{name.removesuffix('s')}_energy"]]
             np.testing.assert_allclose(
-                expected[index, counts.blocks["emissions"]] * len(sequence),
-                np.transpose(by_letter).ravel(),
-                atol=1e-12,
+                standardised(energy), standardised(expected[:, space.blocks[name]]), atol=1e-9
             )
+    for sequence, vector in zip(sequences, expected):
+        if len(sequence) < 6:
+            _, gamma, _ = enumerated(model, sequence)
+            by_letter = [gamma[sequence == letter].sum(axis=0) for letter in range(4)]
+            found = vector[counts.blocks["emissions"]] * len(sequence)
+            np.testing.assert_allclose(found, np.transpose(by_letter).ravel(), atol=1e-12)
 
 
 @pytest.mark.parametrize("level", ["position", *SUMMED])
@@ -356,18 +313,20 @@ def test_expected_counts_of_vectors(level):
     space = ScoreSpace(model, "expected_counts", level, divide_by_length=False)
     vectors = space.transform(sequences)
     gamma, xi = (np.array(each) for each in model.posteriors(sequences))
-    states = {"position": gamma, "term": gamma.sum(axis=(1, 2))}.get(level, gamma.sum(axis=1))
-    np.testing.assert_allclose(
-        vectors[:, space.blocks["states"]], states.reshape(3, -1), atol=1e-12
-    )
+    expected = {"initial": gamma[:, 0], "transitions": xi, "states": gamma}
+    if level != "position":
+        expected |= {"transitions": xi.sum(axis=1), "states": gamma.sum(axis=1)}
+    if level == "term":
+        expected = {
+            name: values.sum(axis=tuple(range(1, values.ndim))) for name, values in expected.items()
+        }
     if level == "symbol":
-        for name, power in (("sums", 1), ("squares", 2)):
-            expected = np.einsum("nks,nkd->nsd", gamma, np.array(sequences) ** power)
-            np.testing.assert_allclose(
-                vectors[:, space.blocks[name]], expected.reshape(3, -1), atol=1e-10
-            )
-    else:
-        assert list(space.blocks) == ["initial", "transitions", "states"]
+        powers = {"squares": np.square(sequences), "sums": np.array(sequences)}
+        expected |= {name: np.einsum("nks,nkd->nsd", gamma, own) for name, own in powers.items()}
+    assert set(space.blocks) == set(expected)
+    for name, values in expected.items():
+        found = vectors[:, space.blocks[name]]
+        np.testing.assert_allclose(found, values.reshape(3, -1), atol=1e-10)
 
 
 @each_case("kind", [*KINDS, "top"])
