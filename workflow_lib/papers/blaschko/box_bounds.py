@@ -42,14 +42,10 @@ MAX_CELLS = 1023
 class BoxScore:
     """The score of boxes on a grid of cells, with its bounds for sets of boxes.
 
-    Raises UserError if the weights are no grid of 1 to 1023 cells a side, or not finite.
+    `weights` (height, width) are those of the cells, of either sign; with a `loss_box` (4,), in
+    cells, 1 - overlap with it is added to every score.
 
-    Parameters
-    ----------
-    weights : array (height, width)
-        The weight of each cell, finite, of either sign.
-    loss_box : array (4,) or None, default=None
-        A box, in cells; 1 - overlap with it is added to every score. None: nothing is.
+    Raises UserError if the weights are no grid of 1 to 1023 cells a side, or not finite.
     """
 
     def __init__(self, weights: np.ndarray, loss_box: np.ndarray | None = None) -> None:

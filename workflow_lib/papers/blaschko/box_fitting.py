@@ -27,23 +27,10 @@ RELATIVE_SMOOTHING = 0.2
 
 
 class BoxRows:
-    """Training images of a fit on a grid of cells, with the boxes of their objects.
+    """Training images of a fit on a grid of cells, with boxes (n, 4) of their objects in pixels.
 
-    Parameters
-    ----------
-    images : sequence of n ImagePoints
-    boxes : array (n, 4)
-        In pixels. In training they are the nearest boxes of whole cells.
-    n_cells, center, levels
-        Of `workflow_lib.papers.blaschko.word_grids.WordGrid`.
-
-    Attributes
-    ----------
-    grids : list of n WordGrid
-    boxes : int array (n, 4)
-        In cells.
-    features : array (n, P)
-        Those of the boxes.
+    `n_cells`, `center` and `levels` are those of the `grids`, one `WordGrid` of each image. The
+    attribute `boxes` (n, 4) holds the nearest boxes of whole cells, and `features` (n, P) theirs.
     """
 
     def __init__(

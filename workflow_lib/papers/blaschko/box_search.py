@@ -78,18 +78,11 @@ class _Nodes(NamedTuple):
 class BoxSearch:
     """A search for boxes in one image, whose queue is kept from detection to detection.
 
-    Raises UserError if `max_overlap` is not in this range.
+    A box is ruled out from an overlap `max_overlap` with an earlier detection on, above 0 and at
+    most 1. Subtracted are a `penalty` g >= 0 of the overlap with each earlier detection, which
+    rises with it, and `crowding`, not negative, for each cell that is in an earlier detection.
 
-    Parameters
-    ----------
-    score : BoxScore or PyramidScore
-    max_overlap : float, default=0.5
-        The overlap with an earlier detection from which on a box is ruled out, above 0 and at
-        most 1.
-    penalty : function or None, default=None
-        g >= 0 of the overlap with each earlier detection, which rises with it.
-    crowding : float, default=0.0
-        Subtracted for each cell of a box that is in an earlier detection, not negative.
+    Raises UserError if `max_overlap` is not in this range.
     """
 
     def __init__(

@@ -37,13 +37,8 @@ MAX_STEPS = 20_000
 class LinearStructuredSVM:
     """Structured support vector machines of the same examples, for one cost after the other.
 
-    Parameters
-    ----------
-    truth : array (n, p)
-        phi(x_i, y_i).
-    oracle : Oracle
-    tolerance : float, default=0.01
-        The gap, in units of the mean loss, at which a fit ends. Losses are at most about 1.
+    `truth` (n, p) holds phi(x_i, y_i). A fit ends at a gap of `tolerance`, in units of the mean
+    loss; losses are at most about 1.
     """
 
     def __init__(self, truth: np.ndarray, oracle: Oracle, tolerance: float = TOLERANCE) -> None:

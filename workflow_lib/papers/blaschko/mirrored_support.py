@@ -98,21 +98,12 @@ def fit_stochastic_support(
 
         1/n sum_i a_i - lambda / 2 ||w||^2
 
-    bounds the least value of (P) from below. A ConvergenceWarning tells that the gap was not
-    reached.
+    bounds the least value of (P) from below. The search stops at a duality gap of `tolerance`, as a
+    share of the objective, which is looked at after 1, 2, 4, 8, ... passes; a ConvergenceWarning
+    tells that it was not reached.
 
-    Parameters
-    ----------
-    inputs, outputs : array (n, p), array (n, q)
-        Features of the inputs and outputs of the pairs.
-    penalty : float
-        lambda, above 0.
-    generator : numpy.random.Generator
-        Of the order of the rows in each pass.
-    tolerance : float, default=0.01
-        Duality gap at which the search stops, as a share of the objective; it is looked at after
-        1, 2, 4, 8, ... passes.
-    max_passes : int, default=1024
+    `inputs` (n, p) and `outputs` (n, q) are features of those of the pairs, `penalty` is lambda,
+    above 0, and the `generator` gives the order of the rows in each pass.
     """
     n, n_seen, n_violated, total = len(inputs), 0, 0, 0.0
     last = np.zeros((inputs.shape[1], outputs.shape[1]))

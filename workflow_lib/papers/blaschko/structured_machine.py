@@ -189,13 +189,7 @@ def fit_structured_machine(
 
 
 class _Blocks:
-    """The weights of all rows, and the responses G A, kept up to date with them.
-
-    Attributes
-    ----------
-    dual, weights : arrays (n, K)
-    similarity : array (K, K)
-    """
+    """The weights of all rows, and the responses G A, kept up to date with them."""
 
     def __init__(self, K, labels, losses, similarity, cost, rescaling, start) -> None:
         self._gram, self._labels, self._cost = K, labels, cost

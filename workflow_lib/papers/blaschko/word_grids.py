@@ -25,15 +25,9 @@ from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints
 class WordGrid:
     """The words of one image on a grid of cells, and boxes in its units.
 
-    Parameters
-    ----------
-    points : ImagePoints
-    n_cells : int
-        Cells of each side, whatever the size of the image.
-    center : bool
-        Whether c is the share of each word in the image, and not 0.
-    levels : int, default=1
-        Of the pyramid. Features are then of P = W, 5 W, 14 W, 30 W, ... numbers.
+    The grid has `n_cells` a side, whatever the size of the image. With `center` c is the share of
+    each word in the image, and not 0. With 1, 2, 3, 4, ... `levels` of the pyramid features are of
+    P = W, 5 W, 14 W, 30 W, ... numbers.
     """
 
     def __init__(self, points: ImagePoints, n_cells: int, center: bool, levels: int = 1) -> None:

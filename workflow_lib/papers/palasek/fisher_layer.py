@@ -35,18 +35,10 @@ MIN_ROOT = 1e-6
 class Pass(NamedTuple):
     """What `forward` computed, for `backward`.
 
-    Attributes
-    ----------
-    powers : array (N, 2 d)
-        The rows of all bags, and their squares.
-    bounds : int array (n + 1,)
-        Where each bag begins and ends.
-    posterior : array (N, C)
-    sums : tuple of arrays (n, C), (n, C, d), (n, C, d)
-        S0, S1 and S2 of each bag.
-    raw, rooted, lengths : arrays (n, p), (n, p), (n, 1)
-        The Fisher vectors, their signed roots (or the vectors again), and the lengths by which
-        they are divided (or ones).
+    `powers` (N, 2 d) are the rows of all bags, and their squares, `bounds` (n + 1,) where each bag
+    begins and ends, and `sums` S0 (n, C), S1 and S2 (n, C, d) of each bag, by the `posterior`
+    (N, C). `raw` (n, p) are the Fisher vectors, `rooted` (n, p) their signed roots (or the vectors
+    again), and `lengths` (n, 1) those by which they are divided (or ones).
     """
 
     powers: np.ndarray
@@ -87,16 +79,11 @@ def posterior_of(powers: np.ndarray, coordinates: Coordinates) -> np.ndarray:
 def forward(
     bags: Sequence[np.ndarray], coordinates: Coordinates, root: bool = True, length: bool = True
 ) -> Pass:
-    """Return the Fisher vectors of bags, and what their gradients need.
+    """Return the Fisher vectors of n bags (m_i, d), and what their gradients need.
 
-    Parameters
-    ----------
-    bags : sequence of n arrays (m_i, d)
-        Near zero, so that squares cancel no digits; none is empty.
-    coordinates : Coordinates
-    root, length : bool, default=True
-        Whether signed square roots are taken, and whether vectors are then scaled to unit length
-        ("improved": Perronnin, Sanchez & Mensink 2010).
+    Bags are near zero, so that squares cancel no digits, and none is empty. With `root` signed
+    square roots are taken, and with `length` vectors are then scaled to unit length ("improved":
+    Perronnin, Sanchez & Mensink 2010).
     """
     powers = powers_of(np.concatenate(bags))
     bounds = np.cumsum([0, *map(len, bags)])
@@ -121,21 +108,12 @@ def backward(
 ) -> dict[str, np.ndarray]:
     """Return the gradient in alpha, the means and the deviations of a function of the vectors.
 
-    With `of_rows` that in the rows of all bags (N, d) too, ``rows``. For row x of a bag of m rows,
-    with the gradients A, B and C of the function in S0, S1 and S2 of the bag and
-    g_k = A_k + B_k x + C_k x^2, it is
+    `passed` is of `forward` with the same settings, and `gradients` (n, C + 2 C d) are those of the
+    function in each vector. With `of_rows` that in the rows of all bags (N, d) too, ``rows``. For
+    row x of a bag of m rows, with the gradients A, B and C of the function in S0, S1 and S2 of the
+    bag and g_k = A_k + B_k x + C_k x^2, it is
 
         1/m sum_k q_k (B_k + 2 C_k x + (g_k - sum_l q_l g_l) (mu_k - x) / sigma_k^2).
-
-    Parameters
-    ----------
-    passed : Pass
-        Of `forward` with the same settings.
-    coordinates : Coordinates
-    gradients : array (n, C + 2 C d)
-        Of the function in each vector.
-    root, length : bool, default=True
-    of_rows : bool, default=False
     """
     if length:
         vectors = passed.vectors

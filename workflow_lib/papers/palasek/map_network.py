@@ -31,24 +31,11 @@ class MapNetwork:
     a layer as a linear support vector machine, and with one by RMSProp in batches, from random
     filters (He, Zhang, Ren & Sun 2015) and zeros as classifier. The last epoch is the result.
 
-    Parameters
-    ----------
-    layer : {"none", "convolution", "full"}
-    n_units : int
-        Filters, or units, of the layer.
-    penalty : float
-        Of the squared weights and intercepts of the linear classifier.
-    learning_rate : float
-        Of RMSProp, for numbers of the spread 1.
-    n_epochs, batch_size : int
-    random_state : int
-        Of the filters and of the order of bags.
-
-    Attributes
-    ----------
-    weights : dict of arrays
-        ``coef`` (K, p) and ``intercept`` (K,), and of a layer ``filters`` (d, h) and ``thresholds``
-        (h,).
+    The `layer` is one of `LAYERS`, of `n_units` filters or units; the `penalty` is of the squared
+    weights and intercepts of the linear classifier, the `learning_rate` of RMSProp, for numbers of
+    the spread 1, and the `random_state` of the filters and of the order of bags. The attribute
+    `weights` has ``coef`` (K, p) and ``intercept`` (K,), and of a layer ``filters`` (d, h) and
+    ``thresholds`` (h,).
     """
 
     def __init__(

@@ -14,12 +14,8 @@ class MomentumSteps(GradientSteps):
 
     That is gradient descent with (heavy-ball) momentum (Polyak 1964), by which Palasek and Patras
     (2017, section 5.1.2) train the classifier. Without momentum a step is r g; of a gradient that
-    stays, steps grow to r g / (1 - m).
-
-    Parameters
-    ----------
-    learning_rate : float
-        Positive, in units of the parameters per unit of the gradient.
+    stays, steps grow to r g / (1 - m). The learning rate is positive, in units of the parameters
+    per unit of the gradient.
     """
 
     def __init__(self, learning_rate: float) -> None:

@@ -81,14 +81,9 @@ def first_layer(kind: str, rows: np.ndarray, shift: np.ndarray, directions: np.n
     A convolution starts from each direction and its opposite as filters, of which the rectified
     values are subtracted again: what training it changes is then measured against the same start.
 
-    Parameters
-    ----------
-    kind : {"projection", "convolution"}
-    rows : array (m, d)
-        Rows that give the scale of each column, and the unit: results have the spread 1 over them,
-        so that one learning rate suits all parameters of a network.
-    shift : array (d,)
-    directions : array (d, k)
+    The `kind` is one of `KINDS`, `shift` (d,) and `directions` (d, k) are arrays. The `rows` (m, d)
+    give the scale of each column, and the unit: results have the spread 1 over them, so that one
+    learning rate suits all parameters of a network.
     """
     deviations = rows.std(axis=0)
     scale = np.where(deviations > 0, deviations, 1.0)

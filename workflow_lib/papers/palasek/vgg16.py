@@ -37,23 +37,13 @@ SMALLEST = {"conv3_3": 4, "conv4_3": 8, "conv5_3": 16, "pool_5": 32}
 class Vgg16Maps:
     """The activations of a layer of VGG16 at every position of an image.
 
+    The `layer`, one of `LAYERS`, is the third convolution of a block, after its rectifier, or the
+    maximum after the last block. Of an image of 32 x 32 pixels it has 8 x 8, 4 x 4, 2 x 2 and 1 x 1
+    positions, of 256 or 512 numbers (Palasek & Patras 2017, Table 2). The file `weights` is that of
+    the published ones (`PUBLISHED`); None draws random ones, for tests, by the `seed`. The
+    attribute `smallest` is that of `SMALLEST`.
+
     Raises UserError when torch is not installed, or the file is missing or holds other weights.
-
-    Parameters
-    ----------
-    layer : {"conv3_3", "conv4_3", "conv5_3", "pool_5"}
-        The third convolution of a block, after its rectifier, or the maximum after the last block.
-        Of an image of 32 x 32 pixels it has 8 x 8, 4 x 4, 2 x 2 and 1 x 1 positions, of 256 or 512
-        numbers (Palasek & Patras 2017, Table 2).
-    weights : path or None
-        The file of the published weights (`PUBLISHED`). None draws random weights, for tests.
-    seed : int, default=0
-        Seed of the random weights; not used with a file.
-
-    Attributes
-    ----------
-    smallest : int
-        Pixels of the shorter side of the smallest image that has a position.
     """
 
     def __init__(self, layer: str, weights: Path | None, seed: int = 0) -> None:

@@ -28,14 +28,9 @@ def hidden_markov_products(
 ) -> np.ndarray:
     """Return log k (n, m) of n hidden Markov models with m others, with rho = 1.
 
-    Parameters
-    ----------
-    left, right : sequences of 3 arrays
-        Initial probabilities (M, S), transitions (M, S, S) and emissions (M, S, V).
-    length : int
-        Steps T of the sequences that are summed over.
-    paired : bool, default=False
-        Return log k (n, 1) of each model with that at its place in `right` alone.
+    Of both, `left` and `right`, there are initial probabilities (M, S), transitions (M, S, S) and
+    emissions (M, S, V); sequences of `length` T steps are summed over. Where they are `paired`, it
+    is log k (n, 1) of each model with that at its place in `right` alone.
     """
     initial, transitions, emissions = (_rows(each) for each in left)
     initial_of_others, transitions_of_others, emissions_of_others = (

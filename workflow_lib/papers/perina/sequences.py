@@ -116,15 +116,12 @@ def blocks_by_length(sequences: Sequences, most_numbers: int, per_step: int) -> 
 def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, int]:
     """Return sequences of letters, and the number of letters there are.
 
+    `sequences` are a list of integer arrays (K_i,), or an integer array (N, K), of letters from 0;
+    -1 or a masked one is an unknown letter. Where `n_symbols` is None, the number of letters is one
+    more than the largest.
+
     Raises ValueError if there is no sequence, one is empty or not of integers, or a letter is out
     of range.
-
-    Parameters
-    ----------
-    sequences : list of integer arrays (K_i,), or integer array (N, K)
-        Letters from 0; -1 or a masked one is an unknown letter.
-    n_symbols : int or None, default=None
-        Number of letters; None: one more than the largest.
     """
     rows = [_symbols(index, row) for index, row in enumerate(as_items(sequences, "Sequences"))]
     values, lengths = np.concatenate(rows), np.array([len(row) for row in rows])
@@ -146,15 +143,11 @@ def read_symbols(sequences, n_symbols: int | None = None) -> tuple[Sequences, in
 def read_vectors(sequences, dimension: int | None = None) -> Sequences:
     """Return sequences of vectors.
 
+    `sequences` are a list of arrays (K_i, d), or (K_i,) with d = 1, or an array (N, K, d). The
+    numbers d of a step are `dimension`, or those of the first sequence.
+
     Raises ValueError if there is no sequence, one is empty, has another number of columns, or is
     not finite.
-
-    Parameters
-    ----------
-    sequences : list of arrays (K_i, d) or (K_i,), or array (N, K, d)
-        A sequence of numbers has d = 1.
-    dimension : int or None, default=None
-        Numbers d of a step; None: those of the first sequence.
     """
     rows = []
     for index, row in enumerate(as_items(sequences, "Sequences")):

@@ -42,21 +42,11 @@ def skip_gram_vectors(
     over all pairs by stochastic gradients, with other vectors v for words around. It is done by
     gensim, in one thread, so that the same seed gives the same vectors.
 
-    Raises UserError if gensim is not installed, or no word occurs often enough.
+    `sentences` are split into words by `workflow_lib.items.word_counts.words_of`. The `window` is
+    of words on each side, of which a random number from 1 on is used each time. A word that occurs
+    less often than `min_count` has no vector, and `epochs` are passes over the texts.
 
-    Parameters
-    ----------
-    sentences : iterable of str
-        Split into words by `workflow_lib.items.word_counts.words_of`.
-    dimension : int, default=50
-    window : int, default=5
-        Words on each side, of which a random number from 1 on is used each time.
-    n_negative : int, default=5
-    min_count : int, default=2
-        Occurrences below which a word has no vector.
-    epochs : int, default=20
-        Passes over the texts.
-    seed : int, default=0
+    Raises UserError if gensim is not installed, or no word occurs often enough.
     """
     try:
         from gensim.models import Word2Vec

@@ -20,22 +20,11 @@ def sparse_codes(
 
         1/2 |x_i - V'u|^2 + penalty |u|_1,
 
-    for the dictionary V (k, p), with u >= 0 where `positive`. Only V V' and V x_i are needed. A
-    coordinate of all rows is minimised at a time, in turn.
-
-    Parameters
-    ----------
-    gram : array (k, k)
-        V V', with a positive diagonal.
-    products : array (k, b)
-        V x_i.
-    penalty : float
-        Not negative.
-    positive : bool, default=False
-    tol : float, default=1e-4
-        A row has converged when its prediction V'u moves by less, in one sweep and relative to
-        its largest product, in any coordinate.
-    max_sweeps : int, default=1000
+    for the dictionary V (k, p), with u >= 0 where `positive`, and a penalty that is not negative.
+    Only V V' (k, k), `gram`, with a positive diagonal, and V x_i (k, b), `products`, are needed. A
+    coordinate of all rows is minimised at a time, in turn. A row has converged when its prediction
+    V'u moves by less than `tol`, in one sweep and relative to its largest product, in any
+    coordinate.
     """
     n_atoms, n_rows = products.shape
     codes = np.zeros((n_atoms, n_rows))

@@ -74,16 +74,12 @@ def values(rows: Predictions) -> dict[str, float]:
 
 
 def ranked_detections(boxes: np.ndarray, detections: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which detections are right, by falling score over all images, and their scores: two
-    arrays (n k,).
+    """Return which detections (n, k, 5) are right, by falling score over all images, and their
+    scores: two arrays (n k,).
 
-    Right is the first detection in an image that overlaps its true box by `RIGHT_OVERLAP` or more.
-    Detections with equal scores keep their order, that of their ranks in their images.
-
-    Parameters
-    ----------
-    boxes : array (n, 4)
-    detections : array (n, k, 5)
+    Right is the first detection in an image that overlaps its true box, of `boxes` (n, 4), by
+    `RIGHT_OVERLAP` or more. Detections with equal scores keep their order, that of their ranks in
+    their images.
     """
     import numpy as np
 

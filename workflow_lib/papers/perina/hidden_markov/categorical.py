@@ -14,12 +14,8 @@ START_SHAPE = 2.0
 class CategoricalEmissions:
     """The tables of M models, as `workflow_lib.papers.perina.hidden_markov.fitting.Emissions` says.
 
-    Parameters
-    ----------
-    n_symbols : int or None
-        Number of letters V; None: from the first sequences that are read.
-    prior : float
-        Pseudo-count of every letter in every state.
+    The number of letters V is `n_symbols`, or from the first sequences that are read where that is
+    None; the `prior` is the pseudo-count of every letter in every state.
     """
 
     names = ("emissions_",)

@@ -15,16 +15,11 @@ MIN_COUNT = 1e-6
 class GaussianEmissions:
     """Means and variances of M models, as `hidden_markov.fitting.Emissions` says.
 
-    Parameters
-    ----------
-    dimension : int or None
-        Numbers d of a step; None: from the first sequences that are read.
-    variance_floor : float
-        Smallest variance, as a fraction of the mean variance of the numbers of a step over the
-        training sequences (`workflow_lib.models.covariance.absolute_floor`).
-    origin : array (d,) or None, default=None
-        What is subtracted from all vectors, so that squares cancel no digits; None: the mean of
-        the first sequences that are read.
+    Of None the numbers d of a step, `dimension`, and the `origin` (d,), which is subtracted from
+    all vectors so that squares cancel no digits, are those of the first sequences that are read,
+    and their mean. The `variance_floor` is the smallest variance, as a fraction of the mean
+    variance of the numbers of a step over the training sequences
+    (`workflow_lib.models.covariance.absolute_floor`).
     """
 
     names = ("means_", "variances_")

@@ -27,13 +27,7 @@ from workflow_lib.papers.perina.score_space_storage import model_from_tree
 class OnStoredScores(OnChangedInputs):
     """A method whose inputs are the artifact ``input_scores``.
 
-    Parameters
-    ----------
-    method : Method
-    grid : mapping
-        That of the generative models.
-    method_file : str
-        The YAML file, as errors name it.
+    The `grid` is that of the generative models, and `method_file` the YAML file, as errors name it.
     """
 
     prefix, step = f"{SCORES}__", SCORES
@@ -70,19 +64,11 @@ class OnStoredScores(OnChangedInputs):
 
 
 class Fitted(FittedOnChangedInputs):
-    """A fitted method that predicts from scores.
+    """A fitted method that predicts from scores, on which `fitted` is.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        Of the method, on scores.
-    score_map : mapping or None
-        Tree of what maps new rows to scores: ``items``, ``models``, ``space`` and ``columns``; None
-        where no saved model is made.
-    data : FitData or None
-        The data of the fit with scores as inputs; None for a saved method.
-    known : array (n, k) or None, default=None
-        Scores of the training rows, of a saved method.
+    `score_map` is the tree of what maps new rows to scores: ``items``, ``models``, ``space`` and
+    ``columns``; None where no saved model is made. `data` are those of the fit with scores as
+    inputs, None for a saved method, of which `known` (n, k) are the scores of the training rows.
     """
 
     def __init__(

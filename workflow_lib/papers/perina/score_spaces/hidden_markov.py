@@ -76,7 +76,6 @@ class Terms(ScoreTerms):
         return np.array([len(sequence) for sequence in X])
 
     def log_likelihoods(self, X, posterior):
-        """As `ScoreTerms.log_likelihoods`."""
         if posterior == "exact":
             return self.model.score_samples(X)
         return _collected(
@@ -84,7 +83,6 @@ class Terms(ScoreTerms):
         )[""]
 
     def free_energy(self, X, level, posterior):
-        """As `ScoreTerms.free_energy`."""
         if level == "position":
             return self._collected(X, posterior, self._free_energy_by_step, by_step=True)
         found = self._collected(X, posterior, self._free_energy)

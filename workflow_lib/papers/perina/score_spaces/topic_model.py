@@ -40,7 +40,6 @@ class Terms(ScoreTerms):
         return self.model.score_samples(X)
 
     def free_energy(self, X, level, posterior):
-        """As `ScoreTerms.free_energy`."""
 
         def terms(found: TopicPosterior) -> dict[str, np.ndarray]:
             blocks = free_energy_terms(self.model, found)

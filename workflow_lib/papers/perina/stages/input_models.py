@@ -41,21 +41,12 @@ def run(
     It holds, in groups for each training size, grid point and fold, the models ``model-000``, ..:
     one, or with `per_class` one of each class that has training rows, the last class first.
 
+    The `kind` is a module of `workflow_lib.inputs.score_spaces`; `per_class`, `settings` and `grid`
+    are as of `workflow_lib.run.models.InputModelSettings`, and `model_file` is the YAML file, as
+    errors name it. The group ``items`` of the dataset describes what its rows are.
+
     Raises UserError if a class has no training row in a fold, or the inputs are not what the model
     takes.
-
-    Parameters
-    ----------
-    dataset, split, features : paths
-        Artifacts; the group ``items`` of the dataset describes what its rows are.
-    output : path
-    kind : str
-        A module of `workflow_lib.inputs.score_spaces`.
-    per_class, settings, grid
-        As of `workflow_lib.run.models.InputModelSettings`.
-    seed : int
-    model_file : str
-        The YAML file, as errors name it.
     """
     module, points = SCORE_SPACES.load(kind), combinations(grid)
     model_class = imported_class(module.MODEL)

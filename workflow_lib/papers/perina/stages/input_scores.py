@@ -33,21 +33,12 @@ def run(
     the inputs of all training rows as the models of the fold and its standardisation give them; for
     the refit also ``test`` (m, k) and, with `keeps_map`, ``map``, which turns new rows into scores.
 
-    Raises UserError if the rows have no scores of this kind.
+    `models` is the artifact "input_models", `space` has the arguments of
+    `workflow_lib.papers.perina.score_space.ScoreSpace`, and `standardise` is that of
+    `workflow_lib.inputs.score_columns.ScoreColumns`. A saved model will be made where it
+    `keeps_map`; `method_file` is the YAML file, as errors name it.
 
-    Parameters
-    ----------
-    dataset, split, features, models : paths
-        Artifacts; that of the "input_models".
-    output : path
-    space : mapping
-        Arguments of `workflow_lib.papers.perina.score_space.ScoreSpace`.
-    standardise : bool
-        As of `workflow_lib.inputs.score_columns.ScoreColumns`.
-    keeps_map : bool
-        Whether a saved model will be made of it.
-    method_file : str
-        The YAML file, as errors name it.
+    Raises UserError if the rows have no scores of this kind.
     """
     items = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))["items"]
     partition = read_artifact(split, "split")

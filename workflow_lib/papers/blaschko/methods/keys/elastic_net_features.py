@@ -8,6 +8,7 @@ from workflow_lib.core.grids import Grid, Shares
 from workflow_lib.core.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.core.values import Count, Factors, Fraction, Sizes, strictly_increasing
 from workflow_lib.methods.contract.method_file import MethodFile
+from workflow_lib.papers.blaschko.methods.keys.k_support import NEEDS_COLUMNS
 
 Depths = Annotated[
     tuple[Annotated[int, Strict(), Field(ge=0, le=20)], ...], AfterValidator(strictly_increasing)
@@ -70,12 +71,7 @@ class Parameters(MethodFile):
     )
     needs_of_data = (
         NEEDS_VECTORS,
-        Requirement(
-            {},
-            {"scale": {"none", "standard"}},
-            "the regressor {regressor} chooses inputs among columns of numbers, and the inputs are "
-            "known by their inner products",
-        ),
+        NEEDS_COLUMNS,
         Requirement(
             {"uses": {"patterns", "both"}},
             {"reader": {"haxby"}},

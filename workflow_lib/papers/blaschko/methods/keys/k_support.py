@@ -7,6 +7,13 @@ from workflow_lib.core.requirement import NEEDS_VECTORS, Requirement
 from workflow_lib.core.values import SomeSizes
 from workflow_lib.methods.contract.method_file import MethodFile
 
+NEEDS_COLUMNS = Requirement(
+    {},
+    {"scale": {"none", "standard"}},
+    "the regressor {regressor} chooses inputs among columns of numbers, and the inputs are known "
+    "by their inner products",
+)
+
 
 class KSupportGrid(Grid):
     """Grid of linear regression with k-support penalties."""
@@ -38,12 +45,4 @@ class Parameters(MethodFile, Centred):
     grid: KSupportGrid
     """Candidate hyper-parameters."""
 
-    needs_of_data = (
-        NEEDS_VECTORS,
-        Requirement(
-            {},
-            {"scale": {"none", "standard"}},
-            "the regressor {regressor} chooses inputs among columns of numbers, and the inputs are "
-            "known by their inner products",
-        ),
-    )
+    needs_of_data = (NEEDS_VECTORS, NEEDS_COLUMNS)
