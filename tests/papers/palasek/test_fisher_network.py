@@ -1,5 +1,7 @@
 """The Fisher vector network: gradients by differences, frozen parts, invariants, bad input."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
@@ -67,27 +69,19 @@ def test_gradients_of_the_hybrid_cost_equal_differences():
     model = network(n_epochs=1, unlabelled_weight=0.3, learning_rate=1e-2).fit(bags, y)
     found = model._cost_and_gradients(model._scaled(bags), y, np.ones(len(y)), None)[2]
 
-    def with_coordinates(values, name):
-        model._coordinates, kept = model._coordinates._replace(**{name: values}), model._coordinates
+    def cost_with(name, values):
+        kept = model._coordinates, model.coef_, model.intercept_
+        if name in Coordinates._fields:
+            model._coordinates = model._coordinates._replace(**{name: values})
+        else:
+            setattr(model, f"{name}_", values)
         cost = model.objective(bags, y)
-        model._coordinates = kept
+        model._coordinates, model.coef_, model.intercept_ = kept
         return cost
 
-    def with_weights(values, name):
-        kept = getattr(model, name)
-        setattr(model, name, values)
-        cost = model.objective(bags, y)
-        setattr(model, name, kept)
-        return cost
-
-    for name in Coordinates._fields:
-        expected = differences(
-            lambda v, n=name: with_coordinates(v, n),
-            model._coordinates[Coordinates._fields.index(name)],
-        )
-        np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-7)
-    for name, own in (("coef", "coef_"), ("intercept", "intercept_")):
-        expected = differences(lambda v, n=own: with_weights(v, n), getattr(model, own))
+    weights = {"coef": model.coef_, "intercept": model.intercept_}
+    for name, values in (model._coordinates._asdict() | weights).items():
+        expected = differences(partial(cost_with, name), values)
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-7)
 
 

@@ -12,7 +12,7 @@ from workflow_lib.items.kinds.base import items_in
 from workflow_lib.items.kinds.letters import letter_rows, sequences_in
 from workflow_lib.items.kinds.vectors import pack
 from workflow_lib.papers.perina.input_steps.stored_scores import scores_of
-from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.papers.perina.score_space_storage import model_from_tree, models_from_tree
 from workflow_lib.papers.perina.stages import input_models, input_scores
 from workflow_lib.protocol import features_stage, regression, splitting
 from workflow_lib.run.models import InputModelSettings
@@ -193,7 +193,7 @@ def test_held_out_vectors_change_no_model_of_their_fold(tmp_path):
 def test_scores_are_the_standardised_columns_of_the_space(letters, kind):
     trees = letters.models()["point-1"]["fold-0"]
     found = letters.scores({"kind": kind})["point-1"]["fold-0"]["train"]
-    space = ScoreSpace([model_from_tree(trees[name]) for name in sorted(trees)], kind)
+    space = ScoreSpace(models_from_tree(trees), kind)
     columns = space.transform(sequences_in(letters.rows[letters.train]))
     kept = letters.folds != 0
     varies = columns[kept].std(axis=0) > 1e-9
@@ -248,10 +248,8 @@ def test_machines_and_the_most_probable_class_select_the_number_of_states(letter
     point = f"point-{GRID['n_states'].index(rule['score_space__n_states'])}"
     trees = read_artifact(letters.path("input_models"), "input_models")["n-40"][point]["all"]
     test = letters.partition["test"]
-    log_p = [
-        model_from_tree(trees[name]).score_samples(sequences_in(letters.rows[test]))
-        for name in sorted(trees)
-    ]
+    tested = sequences_in(letters.rows[test])
+    log_p = [model.score_samples(tested) for model in models_from_tree(trees)]
     shares = np.bincount(letters.labels[letters.train]) / 40
     odds = log_p[0] + np.log(shares[1]) - log_p[1] - np.log(shares[0])
     np.testing.assert_allclose(rule["test_targets"], np.column_stack([-odds, odds]), rtol=1e-6)

@@ -12,3 +12,8 @@ def model_to_tree(model) -> dict:
 def model_from_tree(tree: dict):
     """Return the fitted model that `model_to_tree` stored."""
     return SCORE_SPACES.load(tree["kind"]).from_arrays(tree)
+
+
+def models_from_tree(trees: dict) -> list:
+    """Return the models of a fold, in their order: one, or from the last class to the first."""
+    return [model_from_tree(trees[name]) for name in sorted(trees)]

@@ -16,7 +16,7 @@ from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.items.kinds.base import items_in
 from workflow_lib.papers.perina.score_space import ScoreSpace
-from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.papers.perina.score_space_storage import models_from_tree
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
 from workflow_lib.solvers.classifiers import fit_support_vector_machines
@@ -183,8 +183,7 @@ def _selected(tree: Mapping, item: Mapping) -> list[Any]:
     """Return the models of the selected grid point, fitted to all training rows."""
     chosen = {name[len(CHOSEN) :]: item[name] for name in item if name.startswith(CHOSEN)}
     for by_fold in tree[size_group(item["training_size"])].values():
-        trees = by_fold[fold_group(None)]
-        models = [model_from_tree(trees[name]) for name in sorted(trees)]
+        models = models_from_tree(by_fold[fold_group(None)])
         if all(getattr(models[0], name) == value for name, value in chosen.items()):
             return models
     raise ValueError(f"no model with {chosen}")

@@ -13,7 +13,7 @@ from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.items.kinds.base import items_in
 from workflow_lib.items.kinds.letters import UNKNOWN
-from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.papers.perina.score_space_storage import models_from_tree
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import WIDTH, applied_style, write_title
 
@@ -126,8 +126,7 @@ def _models(
         item = _largest(read_artifact(regressions[method][0], "regression"))
         by_point = read_artifact(path, "input_models")[size_group(item["training_size"])]
         for by_fold in by_point.values():
-            trees = by_fold[fold_group(None)]
-            found = [model_from_tree(trees[name]) for name in sorted(trees)]
+            found = models_from_tree(by_fold[fold_group(None)])
             if hasattr(found[0], "posteriors") and found[0].n_states == item.get(STATES):
                 return method, found
     raise UserError(

@@ -21,7 +21,7 @@ from workflow_lib.methods.contract.transformed_inputs import (
     OnChangedInputs,
     RowsOfFeatures,
 )
-from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.papers.perina.score_space_storage import models_from_tree
 
 
 class OnStoredScores(OnChangedInputs):
@@ -101,9 +101,6 @@ def scores_of(rows: np.ndarray, score_map: Mapping) -> np.ndarray:
     """Return the scores (m, k) of raw rows (m, q) under a stored map."""
     from workflow_lib.papers.perina.score_space import ScoreSpace
 
-    models = score_map["models"]
-    space = ScoreSpace(
-        [model_from_tree(models[name]) for name in sorted(models)], **score_map["space"]
-    )
+    space = ScoreSpace(models_from_tree(score_map["models"]), **score_map["space"])
     columns = space.transform(items_in(rows, score_map["items"]))
     return ScoreColumns.from_tree(score_map["columns"]).of(columns)

@@ -13,7 +13,7 @@ from workflow_lib.inputs.score_columns import ScoreColumns
 from workflow_lib.items.group_names import fold_group, size_group
 from workflow_lib.items.kinds.base import items_in
 from workflow_lib.papers.perina.score_space import ScoreSpace
-from workflow_lib.papers.perina.score_space_storage import model_from_tree
+from workflow_lib.papers.perina.score_space_storage import models_from_tree
 
 
 def run(
@@ -52,9 +52,7 @@ def run(
         for point, by_fold in fitted[size_group(size)].items():
             for fold in [None, *range(int(folds.max()) + 1)]:
                 trees = by_fold[fold_group(fold)]
-                fold_space = ScoreSpace(
-                    [model_from_tree(trees[name]) for name in sorted(trees)], **space
-                )
+                fold_space = ScoreSpace(models_from_tree(trees), **space)
                 rows = inputs.rows_as_prepared_by(fold)[:]
                 if fold is None:
                     rows = np.concatenate([rows, inputs.test_rows()])
