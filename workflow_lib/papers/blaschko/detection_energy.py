@@ -48,20 +48,14 @@ def overlap_power(weight: float, power: float = 1.0) -> Penalty:
 
 
 class DetectionEnergy:
-    """The energy F of sets of m candidate boxes.
+    """The energy F of sets of m candidate boxes, with `scores` (m,).
+
+    `penalties` (m, m) are the g of each pair, symmetric; the diagonal is not used. `cliques` (q, m)
+    say which boxes are in each clique, and `crowding` (m + 1,) is the h of 0, 1, ..., m boxes, the
+    same for all cliques.
 
     Raises UserError if penalties are negative or higher-order terms are not convex, or not 0 for
     one box, because F is not submodular then, or scores are not finite.
-
-    Parameters
-    ----------
-    scores : array (m,)
-    penalties : array (m, m)
-        g of each pair, symmetric; the diagonal is not used.
-    cliques : bool array (q, m), default=()
-        The boxes of each clique.
-    crowding : array (m + 1,) or None, default=None
-        h of 0, 1, ..., m boxes, the same for all cliques.
     """
 
     def __init__(

@@ -405,24 +405,12 @@ class _Point(NamedTuple):
 class KSupportRegression:
     """The data of a regression, for which paths of penalties are then found.
 
+    Inputs `X` (n, q), whose scale matters, and outputs `Y` (n, d) have no missing values; the
+    `norm` is one of `NORMS`, and with `center` there is an unpenalised intercept. The attribute
+    `largest_k` is the number of magnitudes, with which the penalty is ridge, and `largest_gap` the
+    largest duality gap of the last `path`, as a share of the objective for W = 0.
+
     Raises ValueError if the norm is unknown.
-
-    Parameters
-    ----------
-    X : array (n, q)
-        Inputs, without missing values; their scale matters.
-    Y : array (n, d)
-        Outputs, without missing values.
-    norm : {"outputs", "rows", "spectral"}
-    center : bool, default=True
-        Fit an unpenalised intercept.
-
-    Attributes
-    ----------
-    largest_k : int
-        The number of magnitudes, with which the penalty is ridge.
-    largest_gap : float
-        Largest duality gap of the last `path`, as a share of the objective for W = 0.
     """
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, norm: str, center: bool = True) -> None:
@@ -451,18 +439,11 @@ class KSupportRegression:
         """Return coefficients (p, q, d) and intercepts (p, d) for p penalties.
 
         They are found from the largest penalty to the smallest, each from the solution before it.
+        A `k` above `largest_k` is `largest_k`, with which the solution is exact; `alphas` are
+        lambda_0, of which infinity gives W = 0. The iterations end where the duality gap of every
+        group is at most the share `tolerance` of its objective for W = 0.
 
         Raises ValueError if k is below 1 or a penalty is not positive.
-
-        Parameters
-        ----------
-        k : int
-            From 1; above `largest_k` it is `largest_k`.
-        alphas : sequence of float
-            lambda_0, positive; infinity gives W = 0.
-        tolerance : float, default=1e-4
-            The iterations end where the duality gap of every group is at most this share of its
-            objective for W = 0. With the largest k the solution is exact.
         """
         alphas = np.asarray(alphas, dtype=np.float64)
         if k < 1 or not (alphas > 0).all():

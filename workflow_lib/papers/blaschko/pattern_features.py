@@ -22,14 +22,7 @@ class PatternFeatures(NeighbourGraphPyramid):
     that inner products of all columns are the kernel of `NeighbourGraphPyramid`. Patterns in fewer
     than `LEAST_ROWS` fitted rows, and those that are as frequent in all, are left out. With
     `with_inputs` the inputs follow, in units in which both blocks have the same variance in sum.
-
-    Parameters
-    ----------
-    columns : int array (s,)
-        Increasing.
-    depth, n_levels, most_nodes, n_neighbours, place_weight, places
-        As of `NeighbourGraphPyramid`.
-    with_inputs : bool, default=False
+    `columns` (s,) are increasing, and other parameters as of `NeighbourGraphPyramid`.
     """
 
     def __init__(

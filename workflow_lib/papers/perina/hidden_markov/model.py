@@ -241,19 +241,12 @@ def fit_models(
 
     The result is that of ``model.fit`` on the sequences of each subset, to rounding. The models of
     all folds, classes and starts of a small data set take a fraction of the time of as many fits,
-    because what a small recursion costs is its calls, not its arithmetic.
+    because what a small recursion costs is its calls, not its arithmetic. Models may differ in
+    `n_states`, `n_init` and `random_state`; `subsets` are the indices of the training sequences of
+    each, None: all.
 
     Raises ValueError as `HiddenMarkovModel.fit`, or if a subset is empty or the models differ in
     something else.
-
-    Parameters
-    ----------
-    models : sequence of HiddenMarkovModel
-        They may differ in `n_states`, `n_init` and `random_state`.
-    sequences : list of arrays
-        As in `HiddenMarkovModel.fit`.
-    subsets : sequence of int arrays, default=None
-        Indices of the training sequences of each model; None: all.
     """
     for model in models:
         check_parameters(model)
