@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import os
+from pathlib import Path
 
 import pytest
 from small_archives import write_archive
@@ -71,6 +72,8 @@ class Serving(Handler):
 
 @pytest.fixture
 def server(monkeypatch):
+    monkeypatch.setattr(acquisition, "PAUSE", 0)
+    monkeypatch.setattr(acquisition, "RETRIES", 2)
     with served(Serving, monkeypatch) as server:
         server.requests, server.answers = [], {}
         yield server
@@ -100,31 +103,19 @@ def put_into_mirror(folder, content: bytes):
     return folder
 
 
-def test_mirrors_from_environment(tmp_path):
-    assert mirrors_from_environment({}) == []
-    assert mirrors_from_environment({"OFER_MIRROR": ""}) == []
+def test_mirrors_from_environment(monkeypatch, tmp_path):
+    assert mirrors_from_environment({}) == mirrors_from_environment({"OFER_MIRROR": ""}) == []
     value = f"{tmp_path}{os.pathsep}{os.pathsep}relative"
-    assert [str(path) for path in mirrors_from_environment({"OFER_MIRROR": value})] == [
-        str(tmp_path),
-        "relative",
-    ]
-
-
-def test_mirrors_come_from_the_variable_of_the_process(monkeypatch, tmp_path):
+    assert mirrors_from_environment({"OFER_MIRROR": value}) == [tmp_path, Path("relative")]
     monkeypatch.setenv("OFER_MIRROR", str(tmp_path))
     assert mirrors_from_environment() == [tmp_path]
 
 
-def test_file_from_the_second_mirror(tmp_path, destination):
+def test_file_from_the_second_mirror_without_a_download(tmp_path, destination, server):
     mirror = put_into_mirror(tmp_path / "second", CONTENT)
-    assert acquire(source(), destination, [tmp_path / "first", mirror]) == destination
-    assert destination.read_bytes() == CONTENT
+    found = acquire(at(server, "whole"), destination, [tmp_path / "first", mirror])
+    assert found == destination and found.read_bytes() == CONTENT
     assert other_files(destination) == ["file.bin"]
-
-
-def test_mirror_goes_before_the_download(tmp_path, destination, server):
-    mirror = put_into_mirror(tmp_path / "mirror", CONTENT)
-    acquire(at(server, "whole"), destination, [mirror])
     assert server.requests == []
 
 
@@ -151,32 +142,23 @@ def test_mirror_file_of_another_size(tmp_path, destination, content, words):
     assert other_files(destination) == []
 
 
-def test_download(destination, server):
-    steps = []
-    acquire(
-        at(server, "whole"), destination, progress=lambda done, size: steps.append((done, size))
-    )
+def test_download_after_two_failures(destination, server):
+    acquire(at(server, "fails-twice"), destination)
     assert destination.read_bytes() == CONTENT
     assert other_files(destination) == ["file.bin"]
-    assert steps[-1] == (len(CONTENT), len(CONTENT))
-    assert steps == sorted(steps)
-
-
-def test_download_after_two_failures(destination, server):
-    acquire(at(server, "fails-twice"), destination, retries=2, pause=0)
-    assert destination.read_bytes() == CONTENT
     assert len(server.requests) == 3
 
 
 def test_broken_connection_is_resumed(destination, server):
-    acquire(at(server, "truncates-once"), destination, pause=0)
+    acquire(at(server, "truncates-once"), destination)
     assert destination.read_bytes() == CONTENT
     assert server.requests == [("/truncates-once", None), ("/truncates-once", "bytes=128000-")]
 
 
-def test_later_call_resumes_the_part(destination, server):
+def test_later_call_resumes_the_part(destination, server, monkeypatch):
+    monkeypatch.setattr(acquisition, "RETRIES", 0)
     with pytest.raises(UserError, match="closed after 128000 of 256000 bytes"):
-        acquire(at(server, "truncates"), destination, retries=0)
+        acquire(at(server, "truncates"), destination)
     assert other_files(destination) == ["file.bin.part"]
     acquire(at(server, "whole"), destination)
     assert server.requests[-1] == ("/whole", "bytes=128000-")
@@ -184,34 +166,30 @@ def test_later_call_resumes_the_part(destination, server):
     assert other_files(destination) == ["file.bin"]
 
 
-def test_complete_part_needs_no_request(destination, server):
+def write_part(destination, content: bytes):
     destination.parent.mkdir(parents=True)
-    destination.with_name("file.bin.part").write_bytes(CONTENT)
-    acquire(at(server, "whole"), destination)
+    destination.with_name("file.bin.part").write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("path", "length", "ranges"),
+    [
+        ("whole", len(CONTENT), []),
+        ("no-range", 1000, ["bytes=1000-"]),
+        ("refuses-ranges", 1000, ["bytes=1000-", None]),
+    ],
+)
+def test_a_part_is_continued_where_the_server_allows_it(destination, server, path, length, ranges):
+    write_part(destination, CONTENT[:length])
+    acquire(at(server, path), destination)
     assert destination.read_bytes() == CONTENT
-    assert server.requests == []
-
-
-def test_server_without_ranges(destination, server):
-    destination.parent.mkdir(parents=True)
-    destination.with_name("file.bin.part").write_bytes(CONTENT[:1000])
-    acquire(at(server, "no-range"), destination)
-    assert destination.read_bytes() == CONTENT
-
-
-def test_server_that_refuses_the_range(destination, server):
-    destination.parent.mkdir(parents=True)
-    destination.with_name("file.bin.part").write_bytes(CONTENT[:1000])
-    acquire(at(server, "refuses-ranges"), destination, pause=0)
-    assert destination.read_bytes() == CONTENT
-    assert [requested for _, requested in server.requests] == ["bytes=1000-", None]
+    assert [requested for _, requested in server.requests] == ranges
 
 
 @pytest.mark.parametrize("length", [1000, len(CONTENT), len(CONTENT) + 5])
 def test_part_of_another_file_is_discarded(destination, server, length):
-    destination.parent.mkdir(parents=True)
-    destination.with_name("file.bin.part").write_bytes(b"?" * length)
-    acquire(at(server, "whole"), destination, pause=0)
+    write_part(destination, b"?" * length)
+    acquire(at(server, "whole"), destination)
     assert destination.read_bytes() == CONTENT
 
 
@@ -222,27 +200,24 @@ def test_link_at_the_name_of_the_part_is_not_followed(destination, server, plant
     victim = destination.parent / "victim"
     victim.write_bytes(CONTENT[:length])
     getattr(destination.with_name("file.bin.part"), plant)(victim)
-    acquire(at(server, "whole"), destination, pause=0)
+    acquire(at(server, "whole"), destination)
     assert (destination.read_bytes(), victim.read_bytes()) == (CONTENT, CONTENT[:length])
     assert not destination.is_symlink() and destination.stat().st_nlink == 1
 
 
 def test_copy_from_a_mirror_has_no_name_that_can_be_foreseen(destination, server, tmp_path):
-    mirror = tmp_path / "mirror"
-    source = at(server, "missing")
-    (mirror / source["path"]).parent.mkdir(parents=True)
-    (mirror / source["path"]).write_bytes(CONTENT)
+    mirror = put_into_mirror(tmp_path / "mirror", CONTENT)
     destination.parent.mkdir(parents=True)
     victim = tmp_path / "victim"
     victim.write_text("as it was")
     destination.with_name(f".{destination.name}.{os.getpid()}.tmp").symlink_to(victim)
-    acquire(source, destination, [mirror])
+    acquire(at(server, "missing"), destination, [mirror])
     assert (destination.read_bytes(), victim.read_text()) == (CONTENT, "as it was")
 
 
 def test_altered_file(destination, server):
     with pytest.raises(UserError, match=SHA256) as caught:
-        acquire(at(server, "altered"), destination, pause=0)
+        acquire(at(server, "altered"), destination)
     assert hashlib.sha256(CONTENT[::-1]).hexdigest() in str(caught.value)
     assert other_files(destination) == []
     assert len(server.requests) == 1
@@ -250,13 +225,13 @@ def test_altered_file(destination, server):
 
 def test_longer_file_is_cut_off_by_the_declared_size(destination, server):
     with pytest.raises(UserError, match="more than 256000 bytes"):
-        acquire(at(server, "longer"), destination, pause=0)
+        acquire(at(server, "longer"), destination)
     assert other_files(destination) == []
 
 
 def test_missing_file_is_not_asked_for_again(destination, server, tmp_path):
     with pytest.raises(UserError, match="answered 404") as caught:
-        acquire(at(server, "missing"), destination, [tmp_path / "absent"], retries=3, pause=0)
+        acquire(at(server, "missing"), destination, [tmp_path / "absent"])
     message = str(caught.value)
     assert len(server.requests) == 1
     assert "set OFER_MIRROR=FOLDER" in message
@@ -266,8 +241,8 @@ def test_missing_file_is_not_asked_for_again(destination, server, tmp_path):
 
 def test_overloaded_server_is_asked_until_the_retries_are_spent(destination, server):
     with pytest.raises(UserError, match="answered 503"):
-        acquire(at(server, "overloaded"), destination, retries=3, pause=0)
-    assert len(server.requests) == 4
+        acquire(at(server, "overloaded"), destination)
+    assert len(server.requests) == 3
 
 
 def test_no_network(destination, server):
@@ -275,7 +250,7 @@ def test_no_network(destination, server):
     server.shutdown()
     server.server_close()
     with pytest.raises(UserError, match="the download failed") as caught:
-        acquire(closed, destination, retries=1, pause=0)
+        acquire(closed, destination)
     assert "no mirror folder is set in OFER_MIRROR" in str(caught.value)
     assert other_files(destination) == []
 
@@ -283,7 +258,7 @@ def test_no_network(destination, server):
 def test_another_length_than_was_declared_is_reported_before_anything_is_kept(destination, server):
     described = answering(server, source(), b"<html>log in</html>")
     with pytest.raises(UserError, match="announces 19 bytes .* instead of 256000"):
-        acquire(described, destination, retries=1, pause=0)
+        acquire(described, destination)
     assert other_files(destination) == []
 
 
@@ -291,7 +266,7 @@ def test_a_server_that_sends_hardly_anything_is_given_up(destination, server, mo
     # A clock that advances by an hour whenever something arrives.
     monkeypatch.setattr(acquisition.time, "monotonic", itertools.count(0, 3600).__next__)
     with pytest.raises(UserError, match="bytes came in 3600 seconds"):
-        acquire(at(server, "whole"), destination, retries=1, pause=0)
+        acquire(at(server, "whole"), destination)
 
 
 @pytest.mark.parametrize("supplied", [True, False])
@@ -311,9 +286,10 @@ def test_names_that_no_file_should_have_are_refused(destination, path):
 @pytest.mark.parametrize(
     "address", ["http://[::1", "http://" + "a" * 70 + ".org/", "http://127.0.0.1:9/a b"]
 )
-def test_invalid_addresses_are_reported(destination, address):
+def test_invalid_addresses_are_reported(destination, address, monkeypatch):
+    monkeypatch.setattr(acquisition, "RETRIES", 0)
     with pytest.raises(UserError, match="the download failed"):
-        acquire(source(address), destination, retries=0)
+        acquire(source(address), destination)
 
 
 @pytest.mark.parametrize("address", ["file:///etc/hostname", "ftp://127.0.0.1/x", "x.bin"])
@@ -394,26 +370,19 @@ def test_damaged_archive_in_the_mirror(tmp_path, destination, packed, length):
     assert other_files(destination) == []
 
 
-@pytest.mark.parametrize(("length", "total"), [("right", True), ("none", False)])
-def test_archive_of_unknown_size_is_downloaded(destination, server, packed, length, total):
+@pytest.mark.parametrize("length", ["right", "none"])
+def test_archive_of_unknown_size_is_downloaded(destination, server, packed, length):
     described, (_, _, whole) = packed
-    steps = []
-    acquire(
-        answering(server, described, whole, length=length),
-        destination,
-        progress=lambda done, size: steps.append((done, size)),
-    )
+    acquire(answering(server, described, whole, length=length), destination)
     assert destination.read_bytes() == whole
     assert other_files(destination) == ["file.bin"]
-    assert steps[-1] == (len(whole), len(whole) if total else 0)
 
 
 def test_download_of_an_archive_begins_again(destination, server, packed):
     # A server may pack each answer again: the rest of one does not fit the beginning of another.
     described, (_, repacked, whole) = packed
-    destination.parent.mkdir(parents=True)
-    destination.with_name("file.bin.part").write_bytes(repacked[:50])
-    acquire(answering(server, described, whole), destination, pause=0)
+    write_part(destination, repacked[:50])
+    acquire(answering(server, described, whole), destination)
     assert server.requests == [("/archive", None)]
     assert destination.read_bytes() == whole
 
@@ -423,7 +392,7 @@ def test_broken_download_of_an_archive_is_tried_again(destination, server, packe
     described, (_, _, whole) = packed
     broken = answering(server, described, whole[:100], whole, length=length)
     server.answers["/archive"][1] = (whole, len(whole))
-    acquire(broken, destination, pause=0)
+    acquire(broken, destination)
     assert destination.read_bytes() == whole
     assert len(server.requests) == 2
 
@@ -432,21 +401,16 @@ def test_broken_download_of_an_archive_is_tried_again(destination, server, packe
 def test_archive_that_always_arrives_damaged(destination, server, packed, length):
     described, (_, _, whole) = packed
     with pytest.raises(UserError, match="the download failed") as caught:
-        acquire(
-            answering(server, described, whole[:100], length=length),
-            destination,
-            retries=1,
-            pause=0,
-        )
+        acquire(answering(server, described, whole[:100], length=length), destination)
     assert "members data/*/text.txt of 8 bytes" in str(caught.value)
-    assert len(server.requests) == 2
+    assert len(server.requests) == 3
     assert other_files(destination) == []
 
 
 def test_archive_of_other_members_at_the_address(tmp_path, destination, server, packed):
     described, _ = packed
     with pytest.raises(UserError, match="has 2 such members of 6 bytes") as caught:
-        acquire(answering(server, described, other_texts(tmp_path)), destination, pause=0)
+        acquire(answering(server, described, other_texts(tmp_path)), destination)
     assert "the file at this address has changed" in str(caught.value)
     assert len(server.requests) == 1
     assert other_files(destination) == []
@@ -457,7 +421,7 @@ def test_endless_archive_is_given_up(destination, server, packed, monkeypatch, l
     described, (_, _, whole) = packed
     monkeypatch.setattr(acquisition, "MAX_ARCHIVE", 60)
     with pytest.raises(UserError, match="sends more than 60 bytes"):
-        acquire(answering(server, described, whole, length=length), destination, pause=0)
+        acquire(answering(server, described, whole, length=length), destination)
     assert other_files(destination) == []
 
 

@@ -6,6 +6,7 @@ Run by `one_job.run_jobs` in a process of its own.
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.data.acquisition import acquire
+    from workflow_lib.data import acquisition
 
-    acquire(snakemake.params.source, snakemake.output[0], timeout=2, retries=1, pause=0)
+    acquisition.TIMEOUT, acquisition.RETRIES, acquisition.PAUSE = 2, 1, 0
+    acquisition.acquire(snakemake.params.source, snakemake.output[0])

@@ -14,7 +14,7 @@ import stat
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,7 +25,6 @@ from workflow_lib.core.web import FAILURES, SCHEMES, failure, open_address
 from workflow_lib.core.whole_files import TEMPORARY, writing
 
 _CHUNK = 1 << 16
-_MAX_PAUSE = 30.0
 _NO_SUCH_RANGE = 416
 
 MAX_ARCHIVE = 1 << 32
@@ -35,20 +34,20 @@ MAX_NAME_LENGTH, MAX_PATH_LENGTH = 255, 2000
 """Bytes of the name of a file or folder, and of its path. Usual file systems allow no longer names,
 and paths twice as long."""
 
-MIN_SPEED = 100
-"""Bytes per second below which a download is stopped as too slow."""
+TIMEOUT, MIN_SPEED = 60.0, 100
+"""Seconds without an answer, or with fewer bytes per second since the beginning, after which an
+attempt is stopped."""
 
-Progress = Callable[[int, int], None]
+RETRIES = 4
+"""Further attempts after a download that failed for a temporary reason: no answer, a broken
+connection, an overloaded server."""
+
+PAUSE, MAX_PAUSE = 1.0, 30.0
+"""Seconds before the first retry; doubled for each further retry, up to the second number."""
 
 
 def acquire(
-    source: Mapping[str, Any],
-    destination: str | os.PathLike,
-    mirrors: Sequence[Path] = (),
-    timeout: float = 60.0,
-    retries: int = 4,
-    progress: Progress | None = None,
-    pause: float = 1.0,
+    source: Mapping[str, Any], destination: str | os.PathLike, mirrors: Sequence[Path] = ()
 ) -> Path:
     """Place the file described by `source` at `destination` and return that path.
 
@@ -70,17 +69,6 @@ def acquire(
         ``members`` starts again, since the server may repack it for each request.
     mirrors : sequence of paths, default=()
         Folders to search for ``path`` before anything is downloaded.
-    timeout : float, default=60
-        Seconds without an answer, or with fewer than MIN_SPEED bytes per second since the
-        beginning, after which an attempt is stopped.
-    retries : int, default=4
-        Number of further attempts after a download that failed for a temporary reason (no answer,
-        a broken connection, an overloaded server).
-    progress : callable, default=None
-        Called with (bytes so far, bytes in all) while downloading; the second number is 0 where
-        the server does not report the size of an archive with ``members``.
-    pause : float, default=1
-        Seconds before the first retry; doubled for each further retry, up to 30.
     """
     destination = Path(destination)
     _refuse_escape(str(source["path"]), "path of the source")
@@ -91,7 +79,7 @@ def acquire(
         if candidate.is_file():
             _copy_from_mirror(candidate, destination, source)
             return destination
-    _download(source, destination, mirrors, timeout, retries, progress, pause)
+    _download(source, destination, mirrors)
     return destination
 
 
@@ -152,15 +140,7 @@ def _wrong_copy(candidate: Path, found: str, expected: str) -> UserError:
     )
 
 
-def _download(
-    source: Mapping[str, Any],
-    destination: Path,
-    mirrors: Sequence[Path],
-    timeout: float,
-    retries: int,
-    progress: Progress | None,
-    pause: float,
-) -> None:
+def _download(source: Mapping[str, Any], destination: Path, mirrors: Sequence[Path]) -> None:
     address = source["address"]
     if not address.startswith(SCHEMES):
         raise UserError(
@@ -176,13 +156,13 @@ def _download(
             part.unlink(missing_ok=True)
     resumed = part.exists()
     reason = ""
-    for attempt in range(retries + 1):
+    for attempt in range(RETRIES + 1):
         if attempt:
-            time.sleep(min(pause * 2 ** (attempt - 1), _MAX_PAUSE))
+            time.sleep(min(PAUSE * 2 ** (attempt - 1), MAX_PAUSE))
         try:
             if size is None:
                 part.unlink(missing_ok=True)
-            _fetch(address, part, size, timeout, progress)
+            _fetch(address, part, size)
         except FAILURES as error:
             reason, is_temporary = failure(error)
             if getattr(error, "code", None) == _NO_SUCH_RANGE:
@@ -227,9 +207,7 @@ def _download(
     )
 
 
-def _fetch(
-    address: str, part: Path, size: int | None, timeout: float, progress: Progress | None
-) -> None:
+def _fetch(address: str, part: Path, size: int | None) -> None:
     """Append to `part` the missing ones of the `size` bytes at `address`; all if None."""
     start = part.stat().st_size if part.exists() else 0
     if part.exists() and start == size:
@@ -237,7 +215,7 @@ def _fetch(
     request = urllib.request.Request(address, headers={"Accept-Encoding": "identity"})
     if start:
         request.add_header("Range", f"bytes={start}-")
-    with open_address(request, timeout) as response:
+    with open_address(request, TIMEOUT) as response:
         range_sent = response.headers.get("Content-Range", "")
         if response.status != 206 or not re.match(rf"bytes {start}-", range_sent):
             start = 0
@@ -265,10 +243,8 @@ def _fetch(
                     file.write(chunk)
                     # Otherwise a full disk would be noticed only when the file is closed.
                     file.flush()
-                if progress is not None:
-                    progress(done, total)
                 spent = time.monotonic() - begin
-                if spent > timeout and done - start < MIN_SPEED * spent:
+                if spent > TIMEOUT and done - start < MIN_SPEED * spent:
                     raise TimeoutError(f"only {done - start} bytes came in {spent:.0f} seconds")
     if done > most:
         part.unlink()
