@@ -71,7 +71,7 @@ def described_vectors(
         words = read_word_vectors(word_vectors, class_vectors.wanted_name_words(class_names))
         found = class_vectors.name_vectors(class_names, words)
     else:
-        by_name, _ = read_class_texts(texts, class_names, text_names)
+        by_name = read_class_texts(texts, class_names, text_names)
         described = [index for index, name in enumerate(class_names) if name in by_name]
         known = [by_name[class_names[index]] for index in described]
         if kind == "texts":

@@ -26,8 +26,10 @@ from workflow_lib.tabular.tables import read_text, wrong_source
 
 def read_class_texts(
     path: str | Path, class_names: Sequence[str], aliases: Mapping[str, str] | None = None
-) -> tuple[dict[str, str], list[str]]:
-    """Return the text of every class that has one, and the names of the classes without.
+) -> dict[str, str]:
+    """Return the text of every class that has one, in the order of `class_names`.
+
+    Sentences are joined by spaces. Blank texts are none.
 
     Raises UserError for a path that does not exist or has no texts, a file that is not UTF-8 or not
     of the form above, two texts or two classes with the same name, and an alias of an unknown class
@@ -42,13 +44,6 @@ def read_class_texts(
     aliases : mapping of str to str, default=None
         For classes that have another name in `path`: the name there, such as
         ``{"car_side": "side of a car"}``.
-
-    Returns
-    -------
-    texts : dict of str to str
-        By the names and in the order of `class_names`. Sentences are joined by spaces.
-    missing : list of str
-        The classes without a text, or with a blank text, in the order of `class_names`.
     """
     path = Path(path)
     entries = {}
@@ -66,15 +61,13 @@ def read_class_texts(
     by_name = _by_normalised_name(entries, str(path), "texts")
     classes = _by_normalised_name(class_names, "the names of the classes", "classes")
     sources = _aliased(aliases or {}, classes, by_name, path)
-    texts, missing = {}, []
+    texts = {}
     for normalised, name in classes.items():
         entry = by_name.get(sources.get(normalised, normalised))
         text = "" if entry is None else entries[entry].strip()
         if text:
             texts[name] = text
-        else:
-            missing.append(name)
-    return texts, missing
+    return texts
 
 
 def normalised_name(name: str) -> str:
@@ -123,7 +116,7 @@ def _folder_texts(path: Path) -> dict[str, str]:
         for file in sorted(path.iterdir())
         if file.suffix.lower() == ".txt" and file.is_file() and not file.name.startswith(".")
     ]
-    # An empty file is a class without a text, which the caller lists.
+    # An empty file is a class without a text.
     return {file.name[:-4]: read_text(file) if file.read_bytes().strip() else "" for file in files}
 
 

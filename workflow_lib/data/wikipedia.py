@@ -10,7 +10,7 @@ file is the data; the title and the revision name the source, as the licence (CC
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,35 +43,28 @@ RETRIES = 4
 """Number of further attempts after one that failed for a temporary reason: no answer, a broken
 connection, an overloaded server."""
 
-_MAX_PAUSE = 60.0
+PAUSE, MAX_PAUSE = 1.0, 60.0
+"""Seconds before the first retry, and between two requests; doubled for each further retry, up to
+the second number, and at least as long as the server requests (but no longer than that)."""
+
 _MAX_ANSWERS = 100
 _PASSING_ERRORS = ("maxlag", "ratelimited", "readonly")
 
-Opener = Callable[..., Any]
 
-
-def write_introductions(
-    titles: Mapping[str, str], cache: str | Path, output: str | Path, opener: Opener = open_address
-) -> None:
+def write_introductions(titles: Mapping[str, str], cache: str | Path, output: str | Path) -> None:
     """Fetch the introductions into `cache`, copy them to `output`, and log the missing ones.
 
     Fetched pages stay in `cache` even if `output` is lost, and are not fetched again. The
     parameters are those of `fetch_introductions`.
     """
-    missing = fetch_introductions(titles, cache, opener)
+    missing = fetch_introductions(titles, cache)
     for name, reason in missing.items():
         print(f"{name}: {reason}")
     print(f"{len(titles) - len(missing)} of {len(titles)} introductions")
     write_bytes(output, Path(cache).read_bytes())
 
 
-def fetch_introductions(
-    titles: Mapping[str, str],
-    output: str | Path,
-    opener: Opener = open_address,
-    address: str = ADDRESS,
-    pause: float = 1.0,
-) -> dict[str, str]:
+def fetch_introductions(titles: Mapping[str, str], output: str | Path) -> dict[str, str]:
     """Fetch the introduction of the page of every class into the JSON file `output`.
 
     Returns a dict of str to str: the classes without an introduction, and why: `NO_PAGE`,
@@ -88,14 +81,6 @@ def fetch_introductions(
         Written whole after every answer with a page. Pages that it already holds are not fetched
         again; the page of a class with another title than before is replaced. Other classes are not
         changed.
-    opener : callable, default=workflow_lib.core.web.open_address
-        Called with a ``urllib.request.Request`` and ``timeout``; returns a response to read in a
-        ``with`` statement.
-    address : str, default=ADDRESS
-        Address of the API.
-    pause : float, default=1
-        Seconds before the first retry, and between two requests; doubled for each further retry, up
-        to 60, and at least as long as the server requests (but no longer than 60).
     """
     output = Path(output)
     for name, title in titles.items():
@@ -107,14 +92,14 @@ def fetch_introductions(
     _keep(output, kept, titles, pages)
     for start in range(0, len(open_titles), MAX_TITLES):
         if start:
-            time.sleep(pause)
+            time.sleep(PAUSE)
         batch = open_titles[start : start + MAX_TITLES]
-        answers = _answers(batch, opener, address, pause)
+        answers = _answers(batch)
         try:
-            found = _pages_by_title(batch, answers, address)
+            found = _pages_by_title(batch, answers)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = f"its answer is not in the form of the API ({type(error).__name__})"
-            raise _no_sound_answer(address, reason) from error
+            raise _no_sound_answer(reason) from error
         for title, page in found.items():
             if isinstance(page, str):
                 reasons[title] = page
@@ -180,7 +165,7 @@ def _check_title(name: str, title: str) -> None:
 
 
 def _pages_by_title(
-    titles: Sequence[str], answers: Sequence[Mapping[str, Any]], address: str
+    titles: Sequence[str], answers: Sequence[Mapping[str, Any]]
 ) -> dict[str, dict[str, Any] | str]:
     """Return, for each of `titles`, its page in the form of the file, or why there is none."""
     renamed: dict[str, str] = {}
@@ -196,7 +181,7 @@ def _pages_by_title(
         while name in renamed and name not in pages and steps <= len(renamed):
             name, steps = renamed[name], steps + 1
         if name not in pages:
-            raise _no_sound_answer(address, f"its answer lacks the page '{title}'")
+            raise _no_sound_answer(f"its answer lacks the page '{title}'")
         page = pages[name]
         text = page.get("extract", "").strip()
         if page.get("missing") or page.get("invalid"):
@@ -207,7 +192,7 @@ def _pages_by_title(
             found[title] = NO_INTRODUCTION
         else:
             if not page.get("revisions"):
-                raise _no_sound_answer(address, f"its answer lacks the revision of '{title}'")
+                raise _no_sound_answer(f"its answer lacks the revision of '{title}'")
             # JSON can encode single surrogates, which cannot be written as UTF-8.
             f"{page['title']}{text}".encode()
             found[title] = {
@@ -222,9 +207,7 @@ def _pages_by_title(
 # The network
 
 
-def _answers(
-    titles: Sequence[str], opener: Opener, address: str, pause: float
-) -> list[dict[str, Any]]:
+def _answers(titles: Sequence[str]) -> list[dict[str, Any]]:
     """Return the answers of the API for `titles`, all parts of them."""
     question = {
         "action": "query",
@@ -243,26 +226,24 @@ def _answers(
     rest: dict[str, str] = {}
     for _ in range(_MAX_ANSWERS):
         query = urllib.parse.urlencode({**question, **rest})
-        request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": USER_AGENT})
-        answer = _answer(request, opener, address, pause)
+        request = urllib.request.Request(f"{ADDRESS}?{query}", headers={"User-Agent": USER_AGENT})
+        answer = _answer(request)
         parts.append(answer.get("query", {}))
         rest = answer.get("continue", {})
         if not rest or not isinstance(rest, dict):
             return parts
-    raise _no_sound_answer(address, f"its answer has more than {_MAX_ANSWERS} parts")
+    raise _no_sound_answer(f"its answer has more than {_MAX_ANSWERS} parts")
 
 
-def _answer(
-    request: urllib.request.Request, opener: Opener, address: str, pause: float
-) -> dict[str, Any]:
+def _answer(request: urllib.request.Request) -> dict[str, Any]:
     """Return the answer to a request; try again after temporary failures."""
     reason = ""
     requested_pause = 0.0
     for attempt in range(RETRIES + 1):
         if attempt:
-            time.sleep(min(max(pause * 2 ** (attempt - 1), requested_pause), _MAX_PAUSE))
+            time.sleep(min(max(PAUSE * 2 ** (attempt - 1), requested_pause), MAX_PAUSE))
         try:
-            with opener(request, timeout=TIMEOUT) as response:
+            with open_address(request, timeout=TIMEOUT) as response:
                 content = response.read(MAX_ANSWER + 1)
             if len(content) > MAX_ANSWER:
                 reason = f"the answer has more than {MAX_ANSWER} bytes"
@@ -285,7 +266,7 @@ def _answer(
         reason = f"the answer is an error: {fault.get('info') or fault.get('code')}"
         if fault.get("code") not in _PASSING_ERRORS:
             break
-    raise _no_sound_answer(address, reason)
+    raise _no_sound_answer(reason)
 
 
 def _seconds(text: str | None) -> float:
@@ -293,9 +274,9 @@ def _seconds(text: str | None) -> float:
     return float(text) if text and text.isascii() and text.strip().isdigit() else 0.0
 
 
-def _no_sound_answer(address: str, reason: str) -> UserError:
+def _no_sound_answer(reason: str) -> UserError:
     return UserError(
-        location=address,
+        location=ADDRESS,
         found=f"the pages could not be fetched ({reason})",
         expected="an answer of the API of MediaWiki",
         remedy="check the network connection and run the same command again, which continues where "
