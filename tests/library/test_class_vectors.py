@@ -7,7 +7,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from workflow_lib.inputs.class_vectors import (
     STOP_WORDS,
-    attribute_vectors,
     lsa_vectors,
     name_vectors,
     name_words,
@@ -109,18 +108,6 @@ class TestNames:
 
 
 class TestTexts:
-    @pytest.mark.parametrize("sublinear", [False, True])
-    def test_weights_equal_those_of_scikit_learn(self, sublinear):
-        peer = TfidfVectorizer(
-            analyzer=lambda text: [w for w in words_of(text) if w not in STOP_WORDS],
-            norm=None,
-            sublinear_tf=sublinear,
-        )
-        expected = peer.fit_transform(TEXTS).toarray()
-        weights, words = weighted_terms(TEXTS, sublinear)
-        assert words == peer.get_feature_names_out().tolist()
-        np.testing.assert_allclose(weights, expected, rtol=1e-14)
-
     def test_stop_words_are_words_that_the_texts_can_hold(self):
         assert all(words_of(word) == [word] for word in STOP_WORDS)
 
@@ -197,19 +184,3 @@ class TestLatentSemanticAnalysis:
         np.testing.assert_array_equal(np.isnan(found).all(axis=1), [False] * 4 + [True])
         np.testing.assert_allclose(np.linalg.norm(found[:4], axis=1), 1.0)
         assert np.isnan(lsa_vectors([SILENT, ""], 3)).all()
-
-    def test_a_dimension_below_one_is_refused(self):
-        with pytest.raises(ValueError, match="at least 1; found 0"):
-            lsa_vectors(TEXTS, 0)
-
-
-class TestAttributes:
-    def test_rows_get_unit_length_whatever_their_unit(self):
-        found = attribute_vectors([[3, 4], [0, 0], [30, 40]])
-        np.testing.assert_allclose(found[[0, 2]], [[0.6, 0.8], [0.6, 0.8]])
-        assert np.isnan(found[1]).all()
-
-    @pytest.mark.parametrize("matrix", [[1.0, 2.0], [[1.0, np.nan]], [[np.inf, 1.0]]])
-    def test_what_is_no_matrix_of_finite_numbers_is_refused(self, matrix):
-        with pytest.raises(ValueError, match="matrix of finite numbers"):
-            attribute_vectors(matrix)

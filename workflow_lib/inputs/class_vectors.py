@@ -3,9 +3,9 @@
 Djerrab et al. (2018, section 6.5) describe a class by the mean of the word vectors of a text about
 it, weighted by TF-IDF (`text_vectors`). Alternatives are the word vectors of its name
 (`name_vectors`), latent semantic analysis of the texts alone, which needs no word vectors
-(`lsa_vectors`), and attributes rated by people (`attribute_vectors`). All have unit length, so that
+(`lsa_vectors`), and attributes rated by people (Akata et al. 2016). All have unit length, so that
 distances between classes depend on their directions only; a class without any information has a
-row of NaN.
+row of NaN (`unit_rows`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
         rows = [_row_of(word, word_vectors) for word in name_words(name)]
         if rows and None not in rows:
             means[row] = word_vectors.vectors[rows].mean(axis=0)
-    return _unit_rows(means)
+    return unit_rows(means)
 
 
 def wanted_name_words(class_names: Sequence[str]) -> set[str]:
@@ -127,17 +127,13 @@ def weighted_terms(texts: Sequence[str], sublinear: bool = False) -> tuple[np.nd
     `sublinear`, 1 + ln c instead of c. A word of a single text keeps its weight: it is often the
     name of the class.
     """
-    counted = _counted(texts)
-    words = sorted(set().union(*counted))
-    columns = {word: column for column, word in enumerate(words)}
-    counts = np.zeros((len(texts), len(words)))
-    for row, counter in enumerate(counted):
-        for word, count in counter.items():
-            counts[row, columns[word]] = count
-    n_texts_with = (counts > 0).sum(axis=0)
-    if sublinear:
-        counts = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0)
-    return counts * (np.log((1.0 + len(texts)) / (1.0 + n_texts_with)) + 1.0), words
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if not any(map(_informative_words, texts)):
+        return np.zeros((len(texts), 0)), []
+    vectorizer = TfidfVectorizer(analyzer=_informative_words, norm=None, sublinear_tf=sublinear)
+    weights = vectorizer.fit_transform(texts).toarray()
+    return weights, vectorizer.get_feature_names_out().tolist()
 
 
 def text_vectors(texts: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
@@ -158,7 +154,7 @@ def text_vectors(texts: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
     weights, words = weighted_terms(texts)
     known = [column for column, word in enumerate(words) if word in word_vectors.words]
     rows = [word_vectors.words[words[column]] for column in known]
-    return _unit_rows(weights[:, known] @ word_vectors.vectors[rows])
+    return unit_rows(weights[:, known] @ word_vectors.vectors[rows])
 
 
 def wanted_text_words(texts: Sequence[str]) -> set[str]:
@@ -166,7 +162,7 @@ def wanted_text_words(texts: Sequence[str]) -> set[str]:
 
     These are the words with a weight in `text_vectors`.
     """
-    return {word for text in texts for word in words_of(text)} - STOP_WORDS
+    return {word for text in texts for word in _informative_words(text)}
 
 
 def text_report(texts: Sequence[str], word_vectors: WordVectors | None = None) -> dict[str, Any]:
@@ -178,7 +174,7 @@ def text_report(texts: Sequence[str], word_vectors: WordVectors | None = None) -
     `word_vectors` also ``known_words``, and ``known_tokens``: the share of the tokens that have a
     vector, between 0 and 1, NaN when there are none.
     """
-    counted = _counted(texts)
+    counted = [Counter(_informative_words(text)) for text in texts]
     tokens: Counter[str] = sum(counted, Counter())
     n_texts_with = Counter(word for counter in counted for word in counter)
     report: dict[str, Any] = {
@@ -207,8 +203,6 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
 
     Returns an array (K, at most `dimension`): unit length; NaN for a text without any word.
 
-    Raises ValueError if `dimension` is below 1.
-
     Parameters
     ----------
     texts : sequence of K str
@@ -218,10 +212,8 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
         at most K coordinates, which determine all distances of the TF-IDF matrix; where there are
         fewer than `dimension`, all are returned.
     """
-    if dimension < 1:
-        raise ValueError(f"dimension must be at least 1; found {dimension}.")
     weights, _ = weighted_terms(texts, sublinear=True)
-    rows = _unit_rows(weights)
+    rows = unit_rows(weights)
     with_words = np.flatnonzero(weights.any(axis=1))
     if not with_words.size:
         return np.full((len(texts), 1), np.nan)
@@ -234,34 +226,14 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     signs = np.sign(right[np.arange(n_kept), largest])
     coordinates = np.full((len(texts), n_kept), np.nan)
     coordinates[with_words] = left[:, :n_kept] * (singular_values[:n_kept] * signs)
-    return _unit_rows(coordinates)
+    return unit_rows(coordinates)
 
 
-def _counted(texts: Sequence[str]) -> list[Counter[str]]:
-    return [Counter(word for word in words_of(text) if word not in STOP_WORDS) for text in texts]
+def _informative_words(text: str) -> list[str]:
+    return [word for word in words_of(text) if word not in STOP_WORDS]
 
 
-# Attributes
-
-
-def attribute_vectors(matrix: np.ndarray) -> np.ndarray:
-    """Return attributes (K, d) of K classes with every row scaled to unit length.
-
-    For continuous ratings such as those of Animals with Attributes, all in the same unit (Akata et
-    al. 2016). A row of zeros, a class without any attribute, becomes NaN.
-
-    Raises ValueError if `matrix` does not have two dimensions, or holds a value that is not finite.
-    """
-    matrix = np.asarray(matrix, dtype=np.float64)
-    if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise ValueError(
-            f"Attributes must be a matrix of finite numbers; found the shape {matrix.shape}"
-            + (" with values that are not finite." if matrix.ndim == 2 else ".")
-        )
-    return _unit_rows(matrix)
-
-
-def _unit_rows(matrix: np.ndarray) -> np.ndarray:
+def unit_rows(matrix: np.ndarray) -> np.ndarray:
     """Return the rows with unit length; NaN instead of a row of zeros."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return matrix / np.where(lengths > 0, lengths, np.nan)

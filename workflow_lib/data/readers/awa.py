@@ -255,7 +255,7 @@ def _attribute_vectors(
     """Return the class vectors (C, d) of unit length, and the number of unknown attributes."""
     import numpy as np
 
-    from workflow_lib.inputs.class_vectors import attribute_vectors
+    from workflow_lib.inputs.class_vectors import unit_rows
 
     rows = []
     for location, line in lines:
@@ -291,7 +291,7 @@ def _attribute_vectors(
             "at least one class for which it is known",
         )
     known_mean = np.where(unknown, 0.0, matrix).sum(axis=0) / (~unknown).sum(axis=0)
-    return attribute_vectors(np.where(unknown, known_mean, matrix)), int(unknown.sum())
+    return unit_rows(np.where(unknown, known_mean, matrix)), int(unknown.sum())
 
 
 # Files in folders and archives
