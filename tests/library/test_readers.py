@@ -107,7 +107,7 @@ def test_unknown_reader():
         ("arff", {"targets": 1, "target": 2}, "target: .*not permitted.*among: targets"),
         ("linnerud", {"x": 1}, r"x: .*among: \(none\)"),
         ("synthetic_mixture", {"preset": "unclear"}, "preset: .*'informative', 'overlapping'"),
-        ("image_classes", {"features": ["hog", "hog"]}, "features: a list without repetitions"),
+        ("image_classes", {"features": ["hog", "hog"]}, "features: a list without repeated values"),
     ],
 )
 def test_wrong_options_are_named(reader, options, words):

@@ -82,8 +82,8 @@ def test_the_input_is_that_of_torchvision(height, width):
 
 def test_the_constants_are_those_of_torchvision():
     models = pytest.importorskip("torchvision").models
-    assert models.VGG19_Weights.IMAGENET1K_V1.url == vgg19.WEIGHTS_ADDRESS
-    assert vgg19.WEIGHTS_SHA256_PREFIX in vgg19.WEIGHTS_ADDRESS
+    assert models.VGG19_Weights.IMAGENET1K_V1.url == vgg19.PUBLISHED.address
+    assert vgg19.PUBLISHED.sha256_prefix in vgg19.PUBLISHED.address
 
 
 # The network

@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 from each_case import each_case
+from reader_samples import refusal
 
-from workflow_lib.core.errors import UserError
 from workflow_lib.inputs.word_vectors import read_word_vectors
 
 WORDS = ["the", "dog", "café", "nan", "3.5"]
@@ -35,10 +35,12 @@ def write_json(folder, content):
     return write(folder, json.dumps(content), "vectors.json")
 
 
+def read(path, wanted=(*WORDS, "a", "b", "c", ". . .", "x\u00a0y\u0085z", "Dog")):
+    return read_word_vectors(path, wanted)
+
+
 def message_of(path, **arguments) -> str:
-    with pytest.raises(UserError) as caught:
-        read_word_vectors(path, **arguments)
-    return str(caught.value)
+    return refusal(read, path, **arguments)
 
 
 def in_every_form(folder):
@@ -54,7 +56,7 @@ def in_every_form(folder):
 
 def test_every_form_gives_the_same_words_and_numbers(tmp_path):
     for path in in_every_form(tmp_path):
-        found = read_word_vectors(path)
+        found = read(path)
         assert found.words == {word: row for row, word in enumerate(WORDS)}
         np.testing.assert_array_equal(found.vectors, VECTORS)
         assert found.vectors.dtype == np.float64
@@ -63,27 +65,21 @@ def test_every_form_gives_the_same_words_and_numbers(tmp_path):
 
 def test_only_wanted_words_are_kept_in_the_order_of_the_file(tmp_path):
     for path in in_every_form(tmp_path):
-        found = read_word_vectors(path, wanted=["nan", "café", "unheard"])
+        found = read(path, wanted=["nan", "café", "unheard"])
         assert found.words == {"café": 0, "nan": 1}
         np.testing.assert_array_equal(found.vectors, VECTORS[[2, 3]])
+        without = read(path, wanted=["unheard"])
+        assert without.words == {} and without.vectors.shape == (0, 3)
 
 
-def test_a_file_without_a_wanted_word_gives_no_rows_of_its_dimension(tmp_path):
-    for path in in_every_form(tmp_path):
-        found = read_word_vectors(path, wanted=["unheard"])
-        assert found.words == {}
-        assert found.vectors.shape == (0, 3)
-
-
-@pytest.mark.parametrize("wanted", [None, ["dog"]])
-def test_of_a_word_that_occurs_twice_the_first_is_kept(tmp_path, wanted):
-    found = read_word_vectors(write(tmp_path, "dog 1 2\nDog 3 4\ndog 5 6\n"), wanted)
-    np.testing.assert_array_equal(found.vectors[found.words["dog"]], [1, 2])
-    assert len(found.words) == (1 if wanted else 2)
+def test_of_a_word_that_occurs_twice_the_first_is_kept(tmp_path):
+    found = read(write(tmp_path, "dog 1 2\nDog 3 4\ndog 5 6\n"))
+    assert found.words == {"dog": 0, "Dog": 1}
+    np.testing.assert_array_equal(found.vectors, [[1, 2], [3, 4]])
 
 
 def test_a_word_may_hold_spaces_and_white_space_that_is_no_space(tmp_path):
-    found = read_word_vectors(write(tmp_path, "a 1 2\n. . . 3 4\nx\u00a0y\u0085z 5 6\n"))
+    found = read(write(tmp_path, "a 1 2\n. . . 3 4\nx\u00a0y\u0085z 5 6\n"))
     assert list(found.words) == ["a", ". . .", "x\u00a0y\u0085z"]
     np.testing.assert_array_equal(found.vectors, [[1, 2], [3, 4], [5, 6]])
 
@@ -125,14 +121,15 @@ def test_a_file_that_does_not_exist_is_named(tmp_path):
 
 class TestArchives:
     def test_the_member_of_the_dimension_is_read(self, tmp_path):
-        members = {"d/glove.6B.2d.txt": "a 1 2\n", "d/glove.6B.12d.txt": LINES, "x.pdf": "-"}
-        path = write_zip(tmp_path, members)
-        assert read_word_vectors(path, dimension=2).words == {"a": 0}
-        assert "ends with .3d.txt" in message_of(path, dimension=3)
+        members = {"d/glove.6B.50d.txt": "a 1 2\n", "d/glove.6B.150d.txt": LINES, "x.pdf": "-"}
+        assert read(write_zip(tmp_path, members)).words == {"a": 0}
+        del members["d/glove.6B.50d.txt"]
+        members["d/glove.6B.250d.txt"] = LINES
+        assert "ends with .50d.txt" in message_of(write_zip(tmp_path, members))
 
     def test_hidden_copies_of_the_only_text_do_not_count(self, tmp_path):
         path = write_zip(tmp_path, {"words.txt": "a 1 2\n", "__MACOSX/._words.txt": "x"})
-        assert read_word_vectors(path).words == {"a": 0}
+        assert read(path).words == {"a": 0}
 
     def test_a_fault_names_the_member_and_the_line(self, tmp_path):
         message = message_of(write_zip(tmp_path, {"w.txt": "a 1 2\nb 1\n"}))

@@ -33,7 +33,8 @@ from workflow_lib.tabular.long_lines import lines_of
 from workflow_lib.tabular.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 
 DIMENSION = 50
-"""Length of the word vectors that Djerrab et al. (2018) use."""
+"""Length of the word vectors that Djerrab et al. (2018) use. Of an archive of several files that is
+read whose name ends with ``.50d.txt``."""
 
 _JSON_KEYS = ("words", "vectors")
 _FORM = "a word and its numbers, separated by single spaces"
@@ -55,10 +56,8 @@ class WordVectors:
         return self.vectors.shape[1]
 
 
-def read_word_vectors(
-    path: str | Path, wanted: Collection[str] | None = None, dimension: int = DIMENSION
-) -> WordVectors:
-    """Return the words and vectors in the file `path`.
+def read_word_vectors(path: str | Path, wanted: Collection[str]) -> WordVectors:
+    """Return the wanted words and their vectors in the file `path`; of a repeated word the first.
 
     Raises UserError naming the file, and the line where there is one: for a file that is missing,
     empty, damaged, not UTF-8 or without words; a line with more or fewer numbers than the first; a
@@ -68,18 +67,10 @@ def read_word_vectors(
     ----------
     path : path
         A text file, a zip archive (by its content) or JSON (by its suffix ``.json``).
-    wanted : collection of str, default=None
-        The words to keep, spelt as in the file (GloVe's are in lower case); all when None. Words
-        that are not in the file are left out. In the lines of other words only the form is checked,
-        not every number.
-    dimension : int, default=50
-        Selects the file in an archive of several files: its name ends with ``.{dimension}d.txt``.
-        Not used otherwise.
-
-    Returns
-    -------
-    WordVectors
-        With the first vector of a repeated word.
+    wanted : collection of str
+        The words to keep, spelt as in the file (GloVe's are in lower case). Words that are not in
+        the file are left out. In the lines of other words only the form is checked, not every
+        number.
     """
     path = Path(path)
     if not path.is_file():
@@ -89,17 +80,17 @@ def read_word_vectors(
             expected="a file of word vectors",
             remedy="place it there, for example from https://nlp.stanford.edu/projects/glove/",
         )
-    wanted = None if wanted is None else frozenset(wanted)
+    wanted = frozenset(wanted)
     if path.suffix.lower() == ".json":
         return _collected(_json_rows(path), wanted, str(path))
     if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
-        return _read_archive(path, wanted, dimension)
+        return _read_archive(path, wanted)
     with open(path, "rb") as file:
         return _read_lines(file, wanted, str(path))
 
 
 def _collected(
-    rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, location: str
+    rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str], location: str
 ) -> WordVectors:
     """Return the vectors of the wanted words; other rows may hold only the length of the vector."""
     words: dict[str, int] = {}
@@ -108,7 +99,7 @@ def _collected(
     for word, numbers in rows:
         if dimension is None:
             dimension = numbers if isinstance(numbers, int) else len(numbers)
-        if word not in words and (wanted is None or word in wanted):
+        if word not in words and word in wanted:
             words[word] = len(vectors)
             # Arrays take a quarter of the memory of lists.
             vectors.append(np.array(numbers, dtype=np.float64))
@@ -120,12 +111,12 @@ def _collected(
 # Text
 
 
-def _read_lines(file: BinaryIO, wanted: frozenset[str] | None, location: str) -> WordVectors:
+def _read_lines(file: BinaryIO, wanted: frozenset[str], location: str) -> WordVectors:
     return _collected(_text_rows(lines_of(file, location), wanted, location), wanted, location)
 
 
 def _text_rows(
-    lines: Iterable[bytes], wanted: frozenset[str] | None, location: str
+    lines: Iterable[bytes], wanted: frozenset[str], location: str
 ) -> Iterator[tuple[str, list[float] | int]]:
     """Yield every word with its numbers, or only with their count if the word is not wanted."""
     dimension = None
@@ -147,10 +138,7 @@ def _text_rows(
                 f"{dimension} numbers after the word, as in the lines before",
             )
         name = utf8_text(word, line_location, "save the file again as UTF-8", has_lines=False)
-        if wanted is None or name in wanted:
-            yield name, _numbers(texts, line_location)
-        else:
-            yield name, dimension
+        yield name, _numbers(texts, line_location) if name in wanted else dimension
 
 
 def _first_dimension(line: bytes, location: str) -> int:
@@ -181,27 +169,27 @@ def _numbers(texts: list[bytes], location: str) -> np.ndarray:
 # Archives
 
 
-def _read_archive(path: Path, wanted: frozenset[str] | None, dimension: int) -> WordVectors:
+def _read_archive(path: Path, wanted: frozenset[str]) -> WordVectors:
     remedy = "replace the file by the full one"
     with readable(path, "a zip archive of word vectors", remedy), opened_zip(path) as archive:
-        member = _member(path, archive.namelist(), dimension)
+        member = _member(path, archive.namelist())
         with archive.open(member) as file:
             return _read_lines(io.BufferedReader(file), wanted, f"{path}, member {member}")
 
 
-def _member(path: Path, names: list[str], dimension: int) -> str:
-    """Return the name of the member to read: the only text file, or that of `dimension`."""
+def _member(path: Path, names: list[str]) -> str:
+    """Return the name of the member to read: the only text file, or that of `DIMENSION`."""
     texts = [
         name
         for name in names
         if name.lower().endswith(".txt") and not name.rpartition("/")[2].startswith(".")
     ]
-    chosen = texts if len(texts) == 1 else [n for n in texts if n.endswith(f".{dimension}d.txt")]
+    chosen = texts if len(texts) == 1 else [n for n in texts if n.endswith(f".{DIMENSION}d.txt")]
     if len(chosen) != 1:
         raise UserError(
             location=str(path),
             found=f"the archive holds {listed(names) or 'nothing'}",
-            expected=f"one text file whose name ends with .{dimension}d.txt",
+            expected=f"one text file whose name ends with .{DIMENSION}d.txt",
             remedy="use an archive such as glove.6B.zip, or the intended text file",
         )
     return chosen[0]

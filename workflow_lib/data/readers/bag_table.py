@@ -14,8 +14,6 @@ from pydantic import Field
 from workflow_lib.core.settings import Settings
 from workflow_lib.tabular.tables import MISSING_VALUES, check_sources
 
-"""The numbers of each bag, pooled."""
-
 Name = Annotated[str, Field(min_length=1)]
 
 

@@ -14,8 +14,6 @@ from workflow_lib.core.settings import Settings
 
 _WHITE = 16.0
 
-"""The numbers of each bag, pooled."""
-
 SEGMENTS = "abcdefg"
 
 SEGMENTS_OF_DIGITS = (

@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict
-from pydantic_core import PydanticCustomError
 
 from workflow_lib.core.errors import UserError, unknown_name
 from workflow_lib.core.settings import Settings
+from workflow_lib.core.values import without_repeats
 from workflow_lib.tabular.tables import check_sources
 
 if TYPE_CHECKING:
-    import numpy as np
 
     from workflow_lib.data.class_tables import DescribedVectors
 
@@ -46,13 +45,6 @@ CODEBOOK = "classes that only the codebook was learned from"
 Name = Annotated[str, Field(min_length=1)]
 
 
-def different(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return `values`; raise when one of them is listed twice."""
-    if values is not None and len(set(values)) < len(values):
-        raise PydanticCustomError("setting", "a list without repetitions")
-    return values
-
-
 class Options(Settings):
     """Options of the reader ``image_classes``."""
 
@@ -61,7 +53,7 @@ class Options(Settings):
     first 39 of each class: ``*``, ``?`` and ``[...]``, upper and lower case differ. All by
     default."""
 
-    user_supplied: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
+    user_supplied: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
     """Files that you supply yourself, relative to the folder of the run, for archives without a
     published checksum: they follow the sources. None by default."""
 
@@ -77,7 +69,7 @@ class Options(Settings):
     features: Annotated[
         tuple[Literal["dense-sift-fisher", "dense-sift-fisher-all", "hog", "vgg19-fc7"], ...],
         Field(min_length=1),
-        AfterValidator(different),
+        AfterValidator(without_repeats),
     ] = ("dense-sift-fisher", "hog")
     """Kinds of features whose inner products are averaged. The default needs no network and no
     further file: local descriptors of small patches, and the outline of the whole image. The
@@ -91,11 +83,11 @@ class Options(Settings):
     word vectors). The sources are the images, then the word vectors (not for `lsa`), then the texts
     (not for `names`)."""
 
-    left_out_classes: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
+    left_out_classes: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
     """Classes that are used neither for rows nor for the codebook, such as a class with the
     pictures of another. Names that no image has are ignored: features may lack these classes."""
 
-    codebook_classes: Annotated[tuple[Name, ...] | None, AfterValidator(different)] = None
+    codebook_classes: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] | None = None
     """Classes that are only used to learn the codebook of the features and are not rows. The
     default, null, stands for all classes without a class vector."""
 
@@ -165,7 +157,9 @@ def read(
                 expected="the same images in the same order",
                 remedy="rm both files and run the same snakemake command again",
             )
-        rows = _unit_rows(tree["features"][chosen])
+        rows = tree["features"][chosen]
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(lengths > 0, lengths, 1.0)
         products += rows @ rows.T / len(options.features)
     names = [images[row] for row in chosen]
     usable.report["exclusions"][OTHER_NAMES] = len(images) - len(matching)
@@ -281,11 +275,3 @@ def _features(path: Path) -> dict[str, Any]:
     from workflow_lib.core.artifacts import read_artifact
 
     return read_artifact(path, "image_features")
-
-
-def _unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return the rows with unit length; rows of zeros are not changed."""
-    import numpy as np
-
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1.0)

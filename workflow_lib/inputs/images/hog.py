@@ -17,22 +17,19 @@ _TINY = 1e-5
 
 
 def hog_features(image: np.ndarray) -> np.ndarray:
-    """Return the histograms of oriented gradients of an image (Dalal & Triggs 2005).
+    """Return the histograms of oriented gradients of a uint8 image (height, width, 3).
 
-    The image in grey is scaled to 64 x 64 pixels, whatever its shape. In each cell of 8 x 8 pixels
-    the lengths of the gradients (central differences, none at the rim) are summed by their
-    orientation, 9 bins over 180 degrees; each block of 2 x 2 cells is scaled to unit length, cut at
-    0.2 and scaled again. These parameters are those of the paper and of ``skimage.feature.hog``.
+    As Dalal & Triggs (2005): the image in grey is scaled to 64 x 64 pixels, whatever its shape. In
+    each cell of 8 x 8 pixels the lengths of the gradients (central differences, none at the rim)
+    are summed by their orientation, 9 bins over 180 degrees; each block of 2 x 2 cells is scaled to
+    unit length, cut at 0.2 and scaled again. These parameters are those of the paper and of
+    ``skimage.feature.hog``.
 
     Returns a float64 array (1764,): by rows and columns of blocks, rows and columns of cells in a
     block, and orientation; of unit length, so that products of two images are cosines. Zero for an
     image of one colour.
 
     Raises UserError when Pillow is not installed.
-
-    Parameters
-    ----------
-    image : uint8 array (height, width, 3)
     """
     grey = resized(grey_levels(image), SIDE, SIDE).astype(np.float64)
     down, right = np.zeros_like(grey), np.zeros_like(grey)

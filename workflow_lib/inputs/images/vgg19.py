@@ -16,18 +16,10 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.optional_packages import not_installed
 from workflow_lib.items.images import resized
 
-WEIGHTS_ADDRESS = "https://download.pytorch.org/models/vgg19-dcbb9e9d.pth"
-"""Where the weights are published (torchvision: VGG19_Weights.IMAGENET1K_V1)."""
-
-WEIGHTS_SIZE = 574_673_361
-"""Bytes of the file of the weights."""
-
-WEIGHTS_SHA256_PREFIX = "dcbb9e9d"
-"""Beginning of the SHA-256 of the file of the weights, as in the name of the file."""
-
 
 class Published(NamedTuple):
-    """A network whose weights are published: its name, and the address and properties of them."""
+    """A network whose weights are published: its name, and the address, the bytes and the beginning
+    of the SHA-256 of their file."""
 
     network: str
     address: str
@@ -35,7 +27,10 @@ class Published(NamedTuple):
     sha256_prefix: str
 
 
-PUBLISHED = Published("VGG19", WEIGHTS_ADDRESS, WEIGHTS_SIZE, WEIGHTS_SHA256_PREFIX)
+PUBLISHED = Published(
+    "VGG19", "https://download.pytorch.org/models/vgg19-dcbb9e9d.pth", 574_673_361, "dcbb9e9d"
+)
+"""torchvision: VGG19_Weights.IMAGENET1K_V1."""
 
 N_FEATURES = 4096
 
@@ -56,21 +51,14 @@ N_CLASSES = 1000
 
 
 def network_input(image: np.ndarray) -> np.ndarray:
-    """Return an image as the published weights expect it.
+    """Return a uint8 image (height, width, 3) as the published weights expect it: float32
+    (3, 224, 224).
 
     The shorter side is scaled to 256 pixels (bilinear, averaged where it shrinks), the 224 x 224
     pixels in the middle are cut out, divided by 255 and standardised by the means and deviations
     of ImageNet.
 
     Raises UserError when Pillow is not installed.
-
-    Parameters
-    ----------
-    image : uint8 array (height, width, 3)
-
-    Returns
-    -------
-    float32 array (3, 224, 224)
     """
     shorter = min(image.shape[:2])
     for axis, side in enumerate(image.shape[:2]):
@@ -94,7 +82,7 @@ class Vgg19Features:
     Parameters
     ----------
     weights : path or None
-        The file of the published weights (WEIGHTS_ADDRESS). None draws random weights, for tests.
+        The file of the published weights (`PUBLISHED`). None draws random weights, for tests.
     device : str, default=None
         Where torch computes, such as ``"cuda"`` or ``"cpu"``. None takes a GPU when there is one.
     batch_size : int, default=32
