@@ -48,66 +48,63 @@ class BagsOfRows(NamedTuple):
     """Of bags of new rows, such of their rows; "" for most bags."""
 
 
+class _Bag(NamedTuple):
+    """A bag, the numbers of its rows in the table, and the complete ones of its rows (m, d)."""
+
+    name: str
+    rows: np.ndarray
+    values: np.ndarray
+
+    @property
+    def n_incomplete(self) -> int:
+        return len(self.rows) - len(self.values)
+
+
 def labelled_bags(table: Table, bag: str, classes: str, numbers: Sequence[str]) -> BagsOfRows:
     """Return the bags that can be learned from; those without a class have the class "".
+
+    `bag`, `classes` and the d `numbers` are columns: of the name of the bag of each row, of the
+    class of the bag, and of what describes a row.
 
     Left out and counted are bags whose rows have two classes, bags with the rows of an earlier one,
     and all of such with two classes, which would be in training and test rows; rows that lack a
     number, and bags without another row.
 
     Raises UserError if a row names no bag, a column does not hold numbers, or no bag is left.
-
-    Parameters
-    ----------
-    table : Table
-    bag, classes : str
-        Columns of the name of the bag of each row, and of the class of the bag.
-    numbers : sequence of d str
     """
-    rows = table.matrix(numbers)
-    codes, names = _codes(table, bag)
+    every = _bags(table, bag, numbers)
     class_codes, class_names = codes_of(table.strings(classes))
-    is_complete = ~np.isnan(rows).any(axis=1)
     excluded = dict.fromkeys((TWO_CLASSES, WITHOUT_ROWS, REPEATED, COPIED_CLASSES), 0)
-    found: list[tuple[str, int, np.ndarray]] = []
-    for own in _members(codes):
-        labels = [class_names[number] for number in np.unique(class_codes[own]) if number >= 0]
-        values = rows[own[is_complete[own]]]
+    found: list[tuple[_Bag, str]] = []
+    for each in every:
+        labels = [class_names[code] for code in np.unique(class_codes[each.rows]) if code >= 0]
         if len(labels) > 1:
             excluded[TWO_CLASSES] += 1
-        elif not len(values):
+        elif not len(each.values):
             excluded[WITHOUT_ROWS] += 1
         else:
-            found.append((labels[0] if labels else "", own[0], values))
+            found.append((each, labels[0] if labels else ""))
     # The order of the rows of a bag has no meaning.
-    keys = (b"".join(sorted(map(row_key, values))) for _, _, values in found)
+    keys = (b"".join(sorted(map(row_key, each.values))) for each, _ in found)
     indices, excluded[REPEATED], excluded[COPIED_CLASSES] = without_copies(
-        (index, key, found[index][0]) for index, key in enumerate(keys)
+        (index, key, found[index][1]) for index, key in enumerate(keys)
     )
-    kept = [found[index] for index in indices]
-    if not kept:
+    if not indices:
         raise UserError(
             location=f"{table.location}, column '{bag}'",
             found="no bag that can be used: " + listed([name for name, n in excluded.items() if n]),
             expected="bags with at least one complete row and one class",
             remedy="fix the columns",
         )
-    labels, first, bags = (list(part) for part in zip(*kept))
-    texts = {bag: [names[codes[row]] for row in first], classes: labels}
-    n_incomplete = int((~is_complete).sum())
-    return _with_table(table, texts, first, bags, numbers, excluded, n_incomplete, [""] * len(bags))
+    kept, labels = zip(*(found[index] for index in indices))
+    made = _with_table(table, bag, kept, {classes: labels}, numbers)
+    return made._replace(excluded=excluded, n_incomplete=sum(each.n_incomplete for each in every))
 
 
 def profiled(table: Table, options: Mapping[str, Any]) -> tuple[Table, dict[str, Any]]:
     """Return the table of the bags, and its columns as in the options of the reader ``table``.
 
-    Raises UserError as `labelled_bags`.
-
-    Parameters
-    ----------
-    table : Table
-    options : mapping
-        Options of the reader ``bag_table``.
+    `options` are those of the reader ``bag_table``. Raises UserError as `labelled_bags`.
     """
     numbers = table.matching(options["numbers"], "numbers")
     found = labelled_bags(table, options["bag"], options["classes"], numbers)
@@ -116,42 +113,33 @@ def profiled(table: Table, options: Mapping[str, Any]) -> tuple[Table, dict[str,
 
 
 def all_bags(table: Table, bag: str, numbers: Sequence[str]) -> BagsOfRows:
-    """Return all bags of a table of new rows.
+    """Return all bags of a table of new rows; `bag` and `numbers` as of `labelled_bags`.
 
     Raises UserError if a row names no bag, a column does not hold numbers, or a bag has no complete
     row.
-
-    Parameters
-    ----------
-    table : Table
-    bag : str
-    numbers : sequence of d str
     """
-    rows = table.matrix(numbers)
-    codes, names = _codes(table, bag)
-    is_complete = ~np.isnan(rows).any(axis=1)
-    bags, first, notes = [], [], []
-    for own in _members(codes):
-        bags.append(rows[own[is_complete[own]]])
-        first.append(own[0])
-        n_left_out = len(own) - len(bags[-1])
-        note = f"rows left out, because a number is missing: {n_left_out} of {len(own)}"
-        notes.append(note if n_left_out else "")
-        if not len(bags[-1]):
-            missing = numbers[int(np.isnan(rows[own[0]]).argmax())]
+    bags, notes = _bags(table, bag, numbers), []
+    for each in bags:
+        note = "rows left out, because a number is missing: "
+        note += f"{each.n_incomplete} of {len(each.rows)}"
+        notes.append(note if each.n_incomplete else "")
+        if not len(each.values):
+            first = each.rows[0]
+            missing = np.isnan(table.matrix(numbers)[first])
             raise UserError(
-                location=table.where(own[0], missing),
-                found=f"a number is missing in every row of the bag '{names[codes[own[0]]]}'",
+                location=table.where(first, numbers[int(missing.argmax())]),
+                found=f"a number is missing in every row of the bag '{each.name}'",
                 expected=f"at least one row of each bag with a number in {listed(numbers)}",
                 remedy="fill the cells, or leave the bag out",
             )
-    texts = {bag: [names[codes[row]] for row in first]}
-    n_incomplete = int((~is_complete).sum())
-    return _with_table(table, texts, first, bags, numbers, {}, n_incomplete, notes)
+    made = _with_table(table, bag, bags, {}, numbers)
+    return made._replace(n_incomplete=sum(each.n_incomplete for each in bags), notes=notes)
 
 
-def _codes(table: Table, bag: str) -> tuple[np.ndarray, list[str]]:
-    """Return the number of the bag of each row (n,), and the names of the bags."""
+def _bags(table: Table, bag: str, numbers: Sequence[str]) -> list[_Bag]:
+    """Return the bags in the order of their first rows."""
+    values = table.matrix(numbers)
+    is_complete = ~np.isnan(values).any(axis=1)
     codes, names = codes_of(table.strings(bag))
     for row in np.flatnonzero(codes < 0):
         raise UserError(
@@ -160,33 +148,29 @@ def _codes(table: Table, bag: str) -> tuple[np.ndarray, list[str]]:
             expected="the bag of every row",
             remedy="fill it in, or remove the row",
         )
-    return codes, names
-
-
-def _members(codes: np.ndarray) -> list[np.ndarray]:
-    """Return the rows of each bag, in the order of the first rows of the bags."""
-    first = np.unique(codes, return_index=True)[1]
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return [members[code] for code in np.argsort(first)]
+    order = np.argsort(np.unique(codes, return_index=True)[1])
+    return [
+        _Bag(names[code], own := members[code], values[own[is_complete[own]]]) for code in order
+    ]
 
 
 def _with_table(
     table: Table,
-    texts: dict[str, list[str]],
-    first: Sequence[int],
-    bags: list[np.ndarray],
+    bag: str,
+    bags: Sequence[_Bag],
+    labels: Mapping[str, Sequence[str]],
     numbers: Sequence[str],
-    excluded: dict[str, int],
-    n_incomplete: int,
-    notes: list[str],
 ) -> BagsOfRows:
+    texts = {bag: [each.name for each in bags], **labels}
+    values = [each.values for each in bags]
     pooled = [f"{what} of {name}" for what in ("mean", "deviation") for name in numbers]
-    columns = dict(zip(pooled, pooled_rows(bags)[0].T))
+    columns = dict(zip(pooled, pooled_rows(values)[0].T))
 
     def strings(name: str) -> np.ndarray:
-        values = texts[name] if name in texts else map(repr, columns[name].tolist())
-        return np.array(list(values), dtype=object)
+        found = texts[name] if name in texts else map(repr, columns[name].tolist())
+        return np.array(list(found), dtype=object)
 
-    lines = table.lines[np.array(first, dtype=int)]
+    lines = table.lines[np.array([each.rows[0] for each in bags], dtype=int)]
     of_bags = Table(table.location, [*texts, *pooled], columns, strings, lines, table.unit)
-    return BagsOfRows(of_bags, bags, list(numbers), pooled, excluded, n_incomplete, notes)
+    return BagsOfRows(of_bags, values, list(numbers), pooled, {}, 0, [""] * len(bags))
