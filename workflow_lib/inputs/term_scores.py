@@ -36,8 +36,9 @@ Terms of fewer than MIN_TEXTS training texts are left out, and rows have unit le
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,22 +58,30 @@ MIN_ALPHA = 1e-6
 MIN_TEXTS = 2
 
 
+class Terms(ABC):
+    """Weights or scores of q terms; the first attribute of a class has one entry for each."""
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms q."""
+        return len(next(iter(vars(self).values())))
+
+    @abstractmethod
+    def apply(self, counts: csr_array) -> np.ndarray | csr_array:
+        """Return the scores (n, kept terms) of counts (n, q), each row of unit length or zero."""
+
+    def tree(self) -> dict:
+        """Return the attributes as a group of an artifact."""
+        return asdict(self)
+
+
 @dataclass(frozen=True)
-class TermWeights:
+class TermWeights(Terms):
     """Fitted weights of terms."""
 
     inverse_document_frequency: np.ndarray
     """Array (q,): ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for a
     term in fewer than MIN_TEXTS."""
-
-    @property
-    def n_terms(self) -> int:
-        """Number of terms q."""
-        return len(self.inverse_document_frequency)
-
-    def tree(self) -> dict:
-        """Return the weights as a group of an artifact."""
-        return {"inverse_document_frequency": self.inverse_document_frequency}
 
     def apply(self, counts: csr_array) -> csr_array:
         """Return the weighted counts (n, q), still sparse, every row of unit length.
@@ -103,33 +112,24 @@ def fit_term_weights(counts: csr_array) -> TermWeights:
 
 
 @dataclass(frozen=True)
-class MultinomialScores:
+class MultinomialScores(Terms):
     """Scores under a multinomial law."""
 
     probabilities: np.ndarray
     """Array (q,): share of each term among those of the training texts; zero for those that are
     left out."""
 
-    @property
-    def n_terms(self) -> int:
-        """Number of terms q."""
-        return len(self.probabilities)
-
     def apply(self, counts: csr_array) -> np.ndarray:
-        """Return the scores (n, kept terms) of counts (n, q), each row of unit length or zero."""
+        """As of the base class."""
         kept = np.flatnonzero(self.probabilities)
         known = counts[:, kept].toarray()
         expected = known.sum(axis=1, keepdims=True) * self.probabilities[kept]
         scores = np.divide(known - expected, np.sqrt(expected), where=expected > 0, out=known * 0.0)
         return _of_unit_length(scores)
 
-    def tree(self) -> dict:
-        """Return the scores as a group of an artifact."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class DirichletScores:
+class DirichletScores(Terms):
     """Scores under a Dirichlet-multinomial law."""
 
     alpha: np.ndarray
@@ -138,25 +138,16 @@ class DirichletScores:
     information: np.ndarray
     """Array (q,): mean squares of the scores of the training texts."""
 
-    @property
-    def n_terms(self) -> int:
-        """Number of terms q."""
-        return len(self.alpha)
-
     def apply(self, counts: csr_array) -> np.ndarray:
-        """As `MultinomialScores.apply`."""
+        """As of the base class."""
         kept = np.flatnonzero(self.alpha)
         scores = dirichlet_scores(counts[:, kept].toarray(), self.alpha[kept])
         information = self.information[kept]
         return _of_unit_length(scores / np.sqrt(np.where(information > 0, information, 1.0)))
 
-    def tree(self) -> dict:
-        """Return the scores as a group of an artifact."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class MarkovScores:
+class MarkovScores(Terms):
     """Scores under a Markov model of trees."""
 
     mean_counts: np.ndarray
@@ -166,22 +157,13 @@ class MarkovScores:
     states: np.ndarray
     """Int array (q,): number of the state that each transition leads from."""
 
-    @property
-    def n_terms(self) -> int:
-        """Number of transitions q."""
-        return len(self.mean_counts)
-
     def apply(self, counts: csr_array) -> np.ndarray:
-        """As `MultinomialScores.apply`."""
+        """As of the base class."""
         kept = np.flatnonzero(self.mean_counts)
         mean_counts, states = self.mean_counts[kept], self.states[kept]
         probabilities = mean_counts / _sums_by_state(mean_counts[None], states)[0]
         scores = markov_scores(counts[:, kept].toarray(), probabilities, states)
         return _of_unit_length(scores / np.sqrt(mean_counts))
-
-    def tree(self) -> dict:
-        """Return the scores as a group of an artifact."""
-        return asdict(self)
 
 
 def markov_scores(counts: np.ndarray, probabilities: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -233,18 +215,11 @@ def fit_dirichlet(counts: csr_array) -> np.ndarray:
     return alpha
 
 
-Terms = TermWeights | MultinomialScores | DirichletScores | MarkovScores
-
-
 def fit_terms(counts: csr_array, scale: str, states: np.ndarray | None = None) -> Terms:
-    """Return the weights or scores of terms, by `scale`, fitted to the counts (l, q) of texts.
+    """Return the weights or scores of terms, fitted to the counts (l, q) of texts.
 
-    Parameters
-    ----------
-    counts : csr_array (l, q)
-    scale : one of `workflow_lib.items.scales.TEXT_SCALES`
-    states : int array (q,) or None, default=None
-        With ``markov``, the states that the terms, which are transitions, lead from.
+    `scale` is one of `workflow_lib.items.scales.TEXT_SCALES`; `states` (q,) are, with ``markov``,
+    the states that the terms, which are transitions, lead from.
     """
     if scale == "tf-idf":
         return fit_term_weights(counts)
@@ -267,13 +242,9 @@ def fit_terms(counts: csr_array, scale: str, states: np.ndarray | None = None) -
 
 def terms_from_tree(tree: Mapping) -> Terms:
     """Return what `tree` of one of these classes stored."""
-    if "states" in tree:
-        return MarkovScores(tree["mean_counts"], tree["states"])
-    if "alpha" in tree:
-        return DirichletScores(tree["alpha"], tree["information"])
-    if "probabilities" in tree:
-        return MultinomialScores(tree["probabilities"])
-    return TermWeights(tree["inverse_document_frequency"])
+    kinds = (MarkovScores, DirichletScores, MultinomialScores, TermWeights)
+    kind = next(kind for kind in kinds if fields(kind)[0].name in tree)
+    return kind(*(tree[field.name] for field in fields(kind)))
 
 
 def inner_products(texts, known) -> np.ndarray:

@@ -26,7 +26,6 @@ from workflow_lib.core.values import without_repeats
 from workflow_lib.tabular.tables import check_sources
 
 if TYPE_CHECKING:
-
     from workflow_lib.data.class_tables import DescribedVectors
 
 WEIGHTS = ".pth"
