@@ -111,14 +111,7 @@ def read_tree(path: str | Path, classes: Sequence[str]) -> dict[str, str]:
 
 
 def path_lengths(parents: Mapping[str, str], classes: Sequence[str]) -> np.ndarray:
-    """Return the number of edges (K, K) between two leaves of a tree.
-
-    Parameters
-    ----------
-    parents : mapping
-        Of every node but the root.
-    classes : sequence of K str
-    """
+    """Return the number of edges (K, K) between two leaves, given the parents of all nodes."""
     paths = []
     for name in classes:
         path = [name]

@@ -118,10 +118,6 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
     - ``constant`` (a single value) and ``empty``, from which nothing can be learned.
 
     Numbers and texts are categories where the file says so. A column that cannot be read is empty.
-
-    Parameters
-    ----------
-    table : Table
     """
     return {name: _kind_of(name, table) for name in table.names}
 

@@ -26,27 +26,14 @@ def drawn_images(
 ) -> tuple[list[ImageEntry], list[str], int, dict[str, int]]:
     """Return the images that are rows, sorted, their classes, and what was read and left out.
 
+    These are the names of the classes, how many images are in their folders, and how many of them
+    are no rows, by reason.
+
     Left out are images whose pixels are those of an earlier image of their class, all that two
     classes have in common, and those that cannot be read.
 
     Raises UserError when the collection cannot be read, a class is not in it, or it has fewer than
     ``images_per_class`` images.
-
-    Parameters
-    ----------
-    path : path
-        A folder or an archive of class folders.
-    options : ImageCollection
-    seed : int
-
-    Returns
-    -------
-    images : list of ImageEntry
-    class_names : list of str
-    n_read : int
-        Images in the folders of these classes.
-    excluded : dict from str to int
-        Numbers of those that are no rows, by reason.
     """
     entries = image_entries(path, members=options.members)
     found = sorted({entry.class_name for entry in entries})

@@ -46,15 +46,10 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
 
     RDKit's own messages about invalid SMILES are suppressed: the caller reports them.
 
-    Raises UserError if RDKit is not installed.
+    The `radius` of a fingerprint is the number of bonds from the centre of a neighbourhood to its
+    rim.
 
-    Parameters
-    ----------
-    smiles : sequence of str
-    radius : int
-        Bonds from the centre of a neighbourhood to its rim.
-    n_bits : int
-        Length of the fingerprints.
+    Raises UserError if RDKit is not installed.
     """
     chem, log, fingerprints, scaffolds = _rdkit()
     generator = fingerprints.GetMorganGenerator(radius=radius, fpSize=n_bits)
@@ -79,32 +74,20 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
 def tree_transitions(smiles: Sequence[str], order: int) -> tuple[csr_array, list[str], np.ndarray]:
     """Return the counts (n, q) of the transitions of molecules as trees, their names and states.
 
+    A name is the state and what it leads to, ``C>=O``, in alphabetical order; states are numbered.
+
     The tree of a molecule from a root is that in which SMILES writes it: depth first, the
     neighbours of an atom in the order of the canonical SMILES without stereochemistry. The label of
     an atom is its bond to its parent and its element, in lower case if aromatic: ``C``, ``=O``,
     ``:c``; hydrogens are left out. A bond that closes a ring is a leaf at its later atom with the
     label of the other end, ``ring:c``, so that a tree has all bonds. The state of an atom is the
-    path of the last `order` labels, its own included, and its transitions lead to the labels of its
-    children and to one ``end``; a first one leads from ``root`` to the label of the root.
+    path of the last `order` labels, its own included (1: it is a Markov model), and its transitions
+    lead to the labels of its children and to one ``end``; a first one leads from ``root`` to the
+    label of the root. RDKit must be able to parse the `smiles`.
 
     The choice of a root would be arbitrary, and the same group of atoms would be counted in another
     direction in another molecule. So counts are means over all atoms as the root, those of the mean
     log-likelihood of the trees; a compound of several molecules is a tree for each.
-
-    Parameters
-    ----------
-    smiles : sequence of n str
-        That RDKit can parse.
-    order : int
-        1 for a Markov model, in which the label of an atom depends on that of its parent alone.
-
-    Returns
-    -------
-    counts : csr_array (n, q)
-    names : list of q str
-        The state and what it leads to, in alphabetical order: ``C>=O``.
-    states : int array (q,)
-        Number of the state of each transition.
     """
     from scipy.sparse import csr_array
 
@@ -147,14 +130,8 @@ def molecule_graphs(smiles: Sequence[str], locations: Sequence[str] = ()) -> lis
     in SMILES; so are the types of bonds, which the aromatic atoms and the numbers of neighbours
     partly tell, and stereochemistry. A compound of several molecules is one graph.
 
-    Raises UserError naming the first SMILES that RDKit cannot parse or that has no atom; if RDKit
-    is not installed.
-
-    Parameters
-    ----------
-    smiles : sequence of n str
-    locations : sequence of n str, default=()
-        Where each of them stands, as errors name it; by default its number.
+    Raises UserError naming the first SMILES that RDKit cannot parse or that has no atom, by its
+    location or, without `locations`, its number; if RDKit is not installed.
     """
     chem, log = _rdkit()[:2]
     graphs = []

@@ -76,16 +76,7 @@ def usable_records(
     letters in a row, and of training rows those whose sequence is that of an earlier training row
     or of a test row. A given test set keeps its repeated sequences.
 
-    Raises UserError if none can be used.
-
-    Parameters
-    ----------
-    records : sequence of Record
-    letters : str
-        The known letters.
-    least : int
-    location : str
-        The files, for the message.
+    Raises UserError, with the `location` of the files, if none can be used.
     """
     classes_of: dict[str, set[str]] = {}
     for record in records:
@@ -148,21 +139,8 @@ def records_dataset(
 ) -> dict[str, Any]:
     """Return the "dataset" artifact of records with any inputs (n, q).
 
-    ``classes``: see `workflow_lib.data.class_tables.class_dataset_tree`; the class vectors are
-    the unit vectors.
-
-    Parameters
-    ----------
-    records : sequence of n Record
-    inputs : array or sparse matrix (n, q)
-    input_names : sequence of q str
-    location : str
-        The files, for messages.
-    rows_read : int
-        Records before some were left out.
-    report : mapping
-    **groups : mappings
-        Further groups of the dataset.
+    ``classes`` and the arguments: see `workflow_lib.data.class_tables.class_dataset_tree`; the
+    class vectors are the unit vectors.
     """
     import numpy as np
 

@@ -83,14 +83,8 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
     remaining words of a name would be ambiguous: without its first word ``cougar_face`` is the
     same class as ``Faces``, and ``windsor_chair`` the same as ``chair``.
 
-    Returns an array (K, d): unit length; NaN for a class without a vector.
-
-    Parameters
-    ----------
-    class_names : sequence of K str
-        Such as the names of the folders of a collection of images.
-    word_vectors : WordVectors
-        Words in lower case and their vectors (m, d).
+    `word_vectors` are of words in lower case. Returns an array (K, d): unit length; NaN for a class
+    without a vector.
     """
     means = np.full((len(class_names), word_vectors.dimension), np.nan)
     for row, name in enumerate(class_names):
@@ -143,13 +137,6 @@ def text_vectors(texts: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
     words t that have a vector v_t (Djerrab et al. 2018, section 6.5).
 
     Returns an array (K, d): unit length; NaN for a text without any word that has a vector.
-
-    Parameters
-    ----------
-    texts : sequence of K str
-        A text for every class.
-    word_vectors : WordVectors
-        Words in lower case and their vectors (m, d).
     """
     weights, words = weighted_terms(texts)
     known = [column for column, word in enumerate(words) if word in word_vectors.words]
@@ -201,16 +188,10 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     first in alphabetical order. The counts are sublinear: a description repeats the name of its
     class, which relates it to no other text.
 
-    Returns an array (K, at most `dimension`): unit length; NaN for a text without any word.
-
-    Parameters
-    ----------
-    texts : sequence of K str
-        A text for every class.
-    dimension : int, default=50
-        Coordinates to keep: as many as those of the word vectors that they replace. K texts have
-        at most K coordinates, which determine all distances of the TF-IDF matrix; where there are
-        fewer than `dimension`, all are returned.
+    Returns an array (K, at most `dimension`): unit length; NaN for a text without any word. The
+    default is the length of the word vectors that the coordinates replace. K texts have at most K
+    coordinates, which determine all distances of the TF-IDF matrix; where there are fewer than
+    `dimension`, all are returned.
     """
     weights, _ = weighted_terms(texts, sublinear=True)
     rows = unit_rows(weights)

@@ -34,12 +34,8 @@ class TrainingColumn(NamedTuple):
 
 
 class EncodedColumns:
-    """The fitted encoders of some columns, in the order in which their codes are joined.
-
-    Parameters
-    ----------
-    encoders : mapping from the names of columns to pairs (name of the encoder, fitted encoder)
-    """
+    """The fitted encoders of some columns, in the order in which their codes are joined: pairs of
+    the name of an encoder and the fitted encoder, by the names of columns."""
 
     def __init__(self, encoders: Mapping[str, tuple]) -> None:
         self._encoders = dict(encoders)

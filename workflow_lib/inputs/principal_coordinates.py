@@ -15,14 +15,8 @@ def principal_coordinates(products: np.ndarray, *others: np.ndarray) -> list[np.
 
     With K = Q diag(s) Q' the coordinates of the training rows are Q sqrt(s) and those of a row
     with the products k' against them k' Q / sqrt(s): the truncated singular value decomposition of
-    the inputs (latent semantic analysis), learned from the training rows alone.
-
-    Parameters
-    ----------
-    products : array (l, l)
-        Inner products of the training rows.
-    *others : arrays (m, l)
-        Inner products of other rows against them.
+    the inputs (latent semantic analysis), learned from the training rows alone. `products` (l, l)
+    are those of the training rows, and `others` (m, l) those of other rows against them.
     """
     eigenvectors, roots = principal_directions(products)
     return [eigenvectors * roots, *(matrix @ eigenvectors / roots for matrix in others)]

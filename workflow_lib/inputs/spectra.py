@@ -64,14 +64,10 @@ def prepared_spectra(values: np.ndarray, spectra: Sequence[slice], form: str) ->
     polynomial of degree `ORDER` through `WINDOW` channels, for the distance 1 between channels. A
     missing channel is missing in all windows that it is in.
 
-    Raises ValueError if `form` is unknown.
+    `spectra` are the columns of each spectrum, as `spectra_of` returns them, and `form` one of
+    `FORMS`.
 
-    Parameters
-    ----------
-    values : array (n, q)
-    spectra : sequence of slice
-        The columns of each spectrum, as `spectra_of` returns them.
-    form : {"none", "derivative", "normal_variate", "both"}
+    Raises ValueError if `form` is unknown.
 
     Examples
     --------

@@ -73,16 +73,13 @@ class TangentSpace(TransformerMixin, BaseEstimator):
         self.n_iterations, self.tolerance = n_iterations, tolerance
 
     def fit(self, X, y=None) -> TangentSpace:
-        """Find the mean of the covariances of the rows of `X`.
+        """Find the mean of the covariances of the rows of `X`; `y` is ignored.
+
+        Rows (n, p (p + 1) / 2) are lower triangles of covariances, row by row; with `of_series`
+        rows (n, T p) are series.
 
         Raises ValueError if the number of columns is none of these, or a covariance is not positive
         definite after the shrinkage.
-
-        Parameters
-        ----------
-        X : array (n, p (p + 1) / 2) or (n, T p)
-            Lower triangles of covariances, row by row; or series with `of_series`.
-        y : ignored
         """
         X = validate_data(self, X, dtype=np.float64)
         covariances = self._covariances(X)

@@ -52,12 +52,7 @@ def nodes_of_edges(edges: Sequence[Sequence[str]], classes: Sequence[str]) -> li
 def tree_of_edges(edges: Sequence[Sequence[str]], classes: Sequence[str]) -> ClassTree:
     """Return the tree of pairs of a parent and a child, with all lengths 1.
 
-    Parameters
-    ----------
-    edges : sequence of (str, str)
-        Of one tree whose leaves are the classes, as `workflow_lib.data.class_losses.read_tree`
-        checks it.
-    classes : sequence of K str
+    Its leaves must be the classes, as `workflow_lib.data.class_losses.read_tree` checks it.
     """
     indices = {node: index for index, node in enumerate(nodes_of_edges(edges, classes))}
     parents = np.full(len(indices), ROOT)
@@ -69,15 +64,10 @@ def tree_of_edges(edges: Sequence[Sequence[str]], classes: Sequence[str]) -> Cla
 
 
 def linkage_tree(squared_distances: np.ndarray) -> ClassTree:
-    """Return the tree of average linkage of classes.
+    """Return the tree of average linkage of classes, from symmetric `squared_distances` (K, K).
 
     The path between two classes is the mean squared distance between the two groups that the
     nearest common node joins, so that all classes are equally far from the root.
-
-    Parameters
-    ----------
-    squared_distances : array (K, K)
-        Symmetric, and 0 on the diagonal.
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform

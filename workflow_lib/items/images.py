@@ -123,12 +123,7 @@ def empty_class_folders(
 ) -> list[str]:
     """Return the names of folders next to classes that hold no image, not even in subfolders.
 
-    Raises UserError as `image_entries`.
-
-    Parameters
-    ----------
-    path, left_out_classes
-        As for `image_entries`.
+    The arguments and errors are those of `image_entries`.
     """
     found = _images(path, left_out_classes).values()
     classes = {(member.archive, PurePosixPath(member.path).parent) for member in found}
@@ -185,13 +180,9 @@ def grey_levels(pixels: np.ndarray) -> np.ndarray:
 
 
 def resized(values: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Return an image in another size, by bilinear interpolation, averaged where it shrinks.
+    """Return an image, uint8 (h, w, 3) or float32 (h, w), in another size in pixels.
 
-    Parameters
-    ----------
-    values : uint8 array (h, w, 3) or float32 array (h, w)
-    height, width : int
-        The new size in pixels.
+    By bilinear interpolation, averaged where it shrinks.
     """
     if values.shape[:2] == (height, width):
         return values

@@ -112,13 +112,8 @@ def smoothed_means(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return c_v (L, k) of all levels, m (k,), and the number of rows (L,) of each level.
 
-    Parameters
-    ----------
-    codes : int array (n,)
-        The level of each row.
-    outputs : array (n, k)
-        Missing values (NaN) do not count; m is 0 for an output without any value.
-    n_levels : int
+    From the levels `codes` (n,) and the `outputs` (n, k) of rows. Missing values (NaN) do not
+    count; m is 0 for an output without any value.
     """
     table, means = np.empty((n_levels, outputs.shape[1])), np.zeros(outputs.shape[1])
     for column, values in enumerate(outputs.T):

@@ -9,8 +9,9 @@ SIDE = 48
 
 
 def thumbnail(image: np.ndarray) -> np.ndarray:
-    """Return a uint8 image (height, width, 3) in a square (SIDE, SIDE, 3), in its own proportions
-    and centred on white.
+    """Return a uint8 image (height, width, 3) in a square (SIDE, SIDE, 3).
+
+    It keeps its own proportions and is centred on white.
 
     Raises UserError when Pillow is not installed.
     """

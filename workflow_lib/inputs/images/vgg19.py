@@ -51,8 +51,7 @@ N_CLASSES = 1000
 
 
 def network_input(image: np.ndarray) -> np.ndarray:
-    """Return a uint8 image (height, width, 3) as the published weights expect it: float32
-    (3, 224, 224).
+    """Return a uint8 image (height, width, 3) as the weights expect it, float32 (3, 224, 224).
 
     The shorter side is scaled to 256 pixels (bilinear, averaged where it shrinks), the 224 x 224
     pixels in the middle are cut out, divided by 255 and standardised by the means and deviations

@@ -33,15 +33,8 @@ def quantised(descriptors: np.ndarray) -> np.ndarray:
 
 
 class Images:
-    """Chosen images of a dataset, and their descriptors.
-
-    Parameters
-    ----------
-    descriptors : mapping
-        The group ``descriptors``; ``values`` may be `StoredRows`.
-    rows : int array (n,)
-        Numbers of the images.
-    """
+    """The images `rows` (n,) of a dataset, and their descriptors, of which the ``values`` may be
+    `StoredRows`."""
 
     def __init__(self, descriptors: Mapping[str, Any], rows: np.ndarray) -> None:
         begins = np.asarray(descriptors["begins"])
