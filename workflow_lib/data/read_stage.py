@@ -22,17 +22,11 @@ def run(
 ) -> None:
     """Read a dataset, add the losses between its classes, and write the "dataset" artifact.
 
-    Raises UserError for everything in the files or options that prevents it.
+    The arguments are those of `workflow_lib.data.reading.read_dataset` and
+    `workflow_lib.data.class_losses.with_class_losses`, and `files`, further ones that the options
+    name; their digests are recorded as those of the sources.
 
-    Parameters
-    ----------
-    reader, options, seed, sources, features
-        As of `workflow_lib.data.reading.read_dataset`.
-    class_tree, class_costs
-        As of `workflow_lib.data.class_losses.with_class_losses`.
-    output : path
-    files : sequence of path, default=()
-        Further files that the options name; their digests are recorded as those of the sources.
+    Raises UserError for everything in the files or options that prevents it.
     """
     features = features or {}
     tree = read_dataset(reader, options, list(sources), seed, features)

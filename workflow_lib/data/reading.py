@@ -87,22 +87,13 @@ def read_dataset(
     Returns a dict: ``inputs`` (n, q) float64, where NaN marks a missing value; ``outputs`` (n, d)
     float64; ``names`` and ``report`` (see `workflow_lib.tabular.tables.dataset_tree`).
 
+    The `options` of the `reader`, one of the names of `READERS`, are as in the configuration of the
+    dataset, and so are the `sources`, its files in order; there are none for synthetic data and for
+    data included in a library. Readers of random data draw by the `seed`, and those of images take
+    the artifacts of their `features`, by kind.
+
     Raises UserError for options or data that the reader refuses, or items that are not of their
     kind.
-
-    Parameters
-    ----------
-    reader : str
-        One of the names of `READERS`.
-    options : mapping
-        The options of the reader, as in the configuration of the dataset.
-    sources : sequence of paths
-        The source files, in the order of the configuration; empty for synthetic data and for data
-        included in a library.
-    seed : int
-        Seed of readers of random data.
-    features : mapping from kind to path, or None
-        Artifacts of image features; empty or None for readers that need none.
     """
     typed = checked_options(reader, options)
     arguments = [typed, [Path(source) for source in sources], seed]

@@ -49,13 +49,7 @@ class InputPreparation:
 
     def tree(self) -> dict:
         """Return the preparation as a group of an artifact."""
-        stored = {
-            "fill": self.fill,
-            "offset": self.offset,
-            "scale": self.scale,
-            "is_cut": self.is_cut,
-        }
-        return stored if self.weights is None else stored | {"weights": self.weights}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @property
     def n_columns(self) -> int:

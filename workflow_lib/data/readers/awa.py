@@ -16,7 +16,7 @@ With the option ``vectors: names`` or ``texts`` the class vectors come from word
 the attributes, as in the paper, and the last two files are not needed. Nothing is unpacked to the
 disk.
 
-The reader ``awa2`` also uses `ClassVectorOptions`, `class_information` and the functions for files.
+The reader ``awa2`` also uses `class_information`, `animals_dataset` and the functions for files.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ UNKNOWN = -1.0
 """Mark of an unknown attribute of a class."""
 
 
-class ClassVectorOptions(Settings):
-    """Options of the class vectors of the animals."""
+class Options(Settings):
+    """Options of the reader ``awa``."""
 
     vectors: Literal["attributes", "names", "texts"] = "attributes"
     """Source of the class vectors: `attributes` (the default, which needs no further file), `names`
@@ -67,10 +67,6 @@ class ClassVectorOptions(Settings):
     texts: Annotated[str, Field(min_length=1)] = "texts"
     """Folder or file of the texts about the classes, for `texts`: its name among the sources or in
     the folder. The default is a folder with one file per class."""
-
-
-class Options(ClassVectorOptions):
-    """Options of the reader ``awa``."""
 
     folder: Annotated[str, Field(min_length=1)] = "resources/awa"
     """Folder of the files that are not among the sources, relative to the folder of the run."""
@@ -122,10 +118,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Raises UserError for files that are missing or exist in two forms; naming the file, the line and
     the column that cannot be read; for folders without a class, and as `class_information`.
     """
-    import numpy as np
-
-    from workflow_lib.data.class_tables import class_dataset_tree, usable_classes
-
     folder = Path(options.folder)
     classes = class_information(options, folder, sources, BASE_ARCHIVE)
     number_of = {name: number for number, name in enumerate(classes.names)}
@@ -144,24 +136,46 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             raise wrong_source(file.location, "the image is repeated", "one file for every image")
         images[key] = _numbers_of_file(file, options.dimension)
     keys = sorted(images)
-    usable = usable_classes(
-        np.array([number_of[class_name] for class_name, _ in keys], dtype=np.int64),
-        classes.vectors,
-        classes.names,
+    return animals_dataset(
+        options,
+        sources,
+        classes,
+        [images[key] for key in keys],
+        [number_of[class_name] for class_name, _ in keys],
+        [f"{class_name}/{name}" for class_name, name in keys],
     )
-    keys = [keys[row] for row in usable.rows]
+
+
+def animals_dataset(
+    options: Options,
+    sources: Sequence[Path],
+    classes: ClassInformation,
+    features: Sequence[np.ndarray],
+    labels: Sequence[int],
+    names: Sequence[str],
+) -> dict[str, Any]:
+    """Return the dataset of images (n) of known classes, without classes that cannot be used.
+
+    `features` are n arrays in single precision, `labels` positions among the names of `classes`.
+    """
+    import numpy as np
+
+    from workflow_lib.data.class_tables import class_dataset_tree, usable_classes
+
+    usable = usable_classes(np.array(labels, dtype=np.int64), classes.vectors, classes.names)
+    rows = [features[row] for row in usable.rows]
     return class_dataset_tree(
         # No second array of all numbers, in single precision, is needed.
-        np.array([images[key] for key in keys], dtype=np.float64).reshape(-1, options.dimension),
+        np.array(rows, dtype=np.float64).reshape(-1, options.dimension),
         usable.labels,
         usable.vectors,
         usable.names,
         [f"feature_{column}" for column in range(options.dimension)],
         classes.vector_names,
-        [f"{class_name}/{name}" for class_name, name in keys],
-        location=", ".join(map(str, sources)) or str(folder),
+        [names[row] for row in usable.rows],
+        location=", ".join(map(str, sources)) or str(Path(options.folder)),
         report={**usable.report, **classes.report},
-        rows_read=len(images),
+        rows_read=len(labels),
     )
 
 
@@ -190,7 +204,7 @@ def _numbers_of_file(file: FoundFile, dimension: int) -> np.ndarray:
 
 
 def class_information(
-    options: ClassVectorOptions, folder: Path, sources: Sequence[Path], archive: str
+    options: Options, folder: Path, sources: Sequence[Path], archive: str
 ) -> ClassInformation:
     """Return the names and the vectors of the classes, from the files of the base package.
 

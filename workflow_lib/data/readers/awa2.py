@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, Strict
 
 from workflow_lib.core.errors import UserError
+from workflow_lib.data.readers import awa
 from workflow_lib.data.readers.awa import (
     CLASSES,
-    ClassVectorOptions,
+    animals_dataset,
     class_information,
     line_of_numbers,
     only_file,
@@ -43,7 +44,7 @@ FILE_NAMES = "AwA2-filenames.txt"
 LABELS = "AwA2-labels.txt"
 
 
-class Options(ClassVectorOptions):
+class Options(awa.Options):
     """Options of the reader ``awa2``."""
 
     folder: Annotated[str, Field(min_length=1)] = "resources/awa2"
@@ -66,10 +67,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     lengths, a file name of another class than that of the label; and as
     `workflow_lib.data.readers.awa.class_information`.
     """
-    import numpy as np
-
-    from workflow_lib.data.class_tables import class_dataset_tree, usable_classes
-
     folder = Path(options.folder)
     classes = class_information(options, folder, sources, BASE_ARCHIVE)
     labels = _labels(only_file(folder, sources, FEATURES_ARCHIVE, LABELS), len(classes.names))
@@ -79,21 +76,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     features = _features(
         only_file(folder, sources, FEATURES_ARCHIVE, FEATURES), len(labels), options.dimension
     )
-    usable = usable_classes(np.array(labels, dtype=np.int64), classes.vectors, classes.names)
-    if len(usable.rows) < len(labels):
-        features = features[usable.rows]
-    return class_dataset_tree(
-        features,
-        usable.labels,
-        usable.vectors,
-        usable.names,
-        [f"feature_{column}" for column in range(options.dimension)],
-        classes.vector_names,
-        [names[row] for row in usable.rows],
-        location=", ".join(map(str, sources)) or str(folder),
-        report={**usable.report, **classes.report},
-        rows_read=len(labels),
-    )
+    return animals_dataset(options, sources, classes, features, labels, names)
 
 
 def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:

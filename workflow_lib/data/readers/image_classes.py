@@ -107,22 +107,17 @@ def read(
     counted in ``exclusions`` of ``report``, as are the images that could not be read and those that
     ``members`` does not match; ``excluded_names`` lists all but the last.
 
+    `sources` are the images, which are not opened, and then the files that ``vectors`` needs;
+    weights of a network (``.pth``), anywhere after the images, are ignored. `features` are
+    "image_features" artifacts of one collection: all kinds in `options`, and "thumbnails".
+
     Raises UserError for another number of sources, codebook classes that do not exist, features of
     different images, and as `workflow_lib.data.class_tables.class_dataset_tree`. Raises ValueError
     when a kind of features was not given.
-
-    Parameters
-    ----------
-    options : Options
-    sources : paths
-        The images, which are not opened, and then the files that ``vectors`` needs; weights of a
-        network (``.pth``), anywhere after the images, are ignored.
-    seed : int
-    features : mapping from kind to path
-        "image_features" artifacts of one collection: all kinds in `options`, and "thumbnails".
     """
     import numpy as np
 
+    from workflow_lib.core.artifacts import read_artifact
     from workflow_lib.data.class_tables import class_dataset_tree, usable_classes
 
     features = features or {}
@@ -131,7 +126,7 @@ def read(
     for kind in (*options.features, THUMBNAILS):
         if kind not in features:
             raise ValueError(f"The features '{kind}' were not given, only {list(features)}.")
-    thumbnails = _features(features[THUMBNAILS])
+    thumbnails = read_artifact(features[THUMBNAILS], "image_features")
     images = json.loads(thumbnails["names"]["rows"])
     classes_of_images = json.loads(thumbnails["names"]["classes"])
     found, labels = np.unique(classes_of_images, return_inverse=True)
@@ -148,7 +143,7 @@ def read(
     chosen = matching[usable.rows]
     products = np.zeros((len(chosen), len(chosen)))
     for kind in options.features:
-        tree = _features(features[kind])
+        tree = read_artifact(features[kind], "image_features")
         if tree["names"] != thumbnails["names"]:
             raise UserError(
                 location=f"{features[kind]} with {features[THUMBNAILS]}",
@@ -193,20 +188,13 @@ def read(
 def codebook_classes(
     options: Options, sources: Sequence[Path], class_names: Sequence[str]
 ) -> list[str]:
-    """Return the names of the classes that a codebook may be learned from, sorted.
+    """Return those of all classes of a collection that a codebook may be learned from, sorted.
 
     They are those of the option ``codebook_classes`` or, where it is null, the classes without a
     class vector; never those of ``left_out_classes``. None of them is a row of the dataset.
 
-    Raises UserError for another number of sources, and for codebook classes that do not exist.
-
-    Parameters
-    ----------
-    options : Options
-    sources : paths
-        As for `read`.
-    class_names : sequence of str
-        All classes of the collection of images, in any order.
+    The `sources` are those of `read`. Raises UserError for another number of sources, and for
+    codebook classes that do not exist.
     """
     import numpy as np
 
@@ -268,9 +256,3 @@ def _user_supplied(options: Options) -> list[Path]:
             remedy="place them there; the configuration of the dataset says where to find them",
         )
     return [Path(name) for name in options.user_supplied]
-
-
-def _features(path: Path) -> dict[str, Any]:
-    from workflow_lib.core.artifacts import read_artifact
-
-    return read_artifact(path, "image_features")

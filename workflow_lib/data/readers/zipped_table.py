@@ -1,7 +1,6 @@
 """Reader of a published table in a zip archive, with the options of the reader ``table``."""
 
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,16 +40,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             found = f"there is no '{options.file}' among {len(archive.namelist())} files"
             raise wrong_source(str(path), found, "the table that the option file names")
         content = Path(folder, Path(options.file).name)
-        content.write_bytes(_member(archive, options.file))
+        content.write_bytes(archive.read(options.file))
         rows = read_table(content, options.missing_values, options.delimiter)
     rows.location = f"{path}, {options.file}"
     tree = table.dataset_of(rows, options)
     return _with_logarithms(tree, rows.location) if options.log_outputs else tree
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    with archive.open(name) as file:
-        return file.read()
 
 
 def _with_logarithms(tree: dict[str, Any], location: str) -> dict[str, Any]:
