@@ -122,12 +122,6 @@ class TestTexts:
         np.testing.assert_allclose(found[3], found[2])
         assert np.isnan(found[1]).all()
 
-    def test_word_vectors_of_one_axis_each_give_the_weights_themselves(self):
-        weights, words = weighted_terms(TEXTS)
-        axes = WordVectors({word: row for row, word in enumerate(words)}, np.eye(len(words)))
-        expected = weights / np.linalg.norm(weights, axis=1, keepdims=True)
-        np.testing.assert_allclose(text_vectors(TEXTS, axes), expected)
-
     def test_texts_without_a_known_word_have_no_vector(self):
         assert np.isnan(text_vectors([*TEXTS, SILENT, ""], vectors_of("bee"))[[4, 5]]).all()
         assert np.isnan(text_vectors(TEXTS, vectors_of("unheard"))).all()

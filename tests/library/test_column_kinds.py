@@ -111,15 +111,14 @@ def test_numbers_in_another_format_are_reported(first, end, number):
 
 
 @each_case(
-    "name", ["id", "ID", "sample_id", "Sample ID", "sampleId", "row", "Unnamed: 0", "name", "No."]
+    ("names", "are_identifiers"),
+    [
+        ("id,ID,sample_id,Sample ID,sampleId,row,Unnamed: 0,name,No.", True),
+        ("acid,solid,lipid,fluid,grid,x1,notes,Nox", False),
+    ],
 )
-def test_names_of_identifiers_are_recognised(name):
-    assert looks_like_row_id(name)
-
-
-@each_case("name", ["acid", "solid", "lipid", "fluid", "grid", "x1", "notes", "Nox"])
-def test_other_names_with_the_same_endings_are_no_identifiers(name):
-    assert not looks_like_row_id(name)
+def test_names_of_identifiers_are_recognised(names, are_identifiers):
+    assert {looks_like_row_id(name) for name in names.split(",")} == {are_identifiers}
 
 
 def test_words_are_counted_where_there_is_a_text():

@@ -7,7 +7,6 @@ import numpy as np
 import pandas
 import pytest
 from saved_model_samples import N_ROWS, Final, small_table
-from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import TargetEncoder
 
@@ -358,32 +357,6 @@ def test_codes_are_those_of_skrub():
     expected = theirs.transform(pandas.Series(texts, dtype=str)).to_numpy()
     found = gamma_poisson.Encoder.fit(data._replace(others=data.codes[:9]), 1).training_codes
     np.testing.assert_allclose(found, expected * theirs.scaling_factor_, rtol=0.03, atol=0.3)
-
-
-def test_a_flat_prior_gives_the_kullback_leibler_factorisation():
-    skrub = pytest.importorskip("skrub")
-    texts = np.array([title for title in TITLES if title], dtype=object)
-    theirs = skrub.GapEncoder(
-        n_components=3,
-        gamma_shape_prior=1.0,
-        gamma_scale_prior=1e12,
-        max_iter=4000,
-        max_no_improvement=None,
-        random_state=0,
-    ).fit(pandas.Series(texts, dtype=str))
-    topics = theirs.W_
-    _, counts = dense_counts(texts)
-    rows, columns = np.nonzero(counts)
-    found = activations(rows, columns, counts[rows, columns], topics, len(texts), 1.0, 1e12)
-    nmf = NMF(3, init="custom", solver="mu", beta_loss="kullback-leibler", max_iter=2000, tol=0)
-    started = nmf.fit_transform(counts, W=found + 1e-9, H=topics + 1e-12)
-    theirs_loss = _kullback_leibler(counts, started @ nmf.components_)
-    assert _kullback_leibler(counts, found @ topics) <= theirs_loss * (1 + 1e-3)
-
-
-def _kullback_leibler(counts, means):
-    known = counts > 0
-    return (counts[known] * np.log(counts[known] / means[known])).sum() - counts.sum() + means.sum()
 
 
 @pytest.mark.parametrize("levels", [("same", "x"), ("", "x"), ("a", "b"), tuple(TITLES)])

@@ -1,4 +1,4 @@
-"""Fisher vectors of sets: by derivatives, the Fisher embedding, another library, and invariants."""
+"""Fisher vectors of sets: by derivatives, the Fisher embedding, and invariants."""
 
 import numpy as np
 import pytest
@@ -72,27 +72,6 @@ def test_fisher_vectors_are_derivatives_of_the_log_likelihood():
         expected[:, component, number] = by_mean * scale, by_deviation * scale / np.sqrt(2)
     found = FisherVectors(model).transform([members])[0]
     np.testing.assert_allclose(found, improved(expected.ravel()), atol=1e-4)
-
-
-def test_fisher_vectors_are_those_of_scikit_image():
-    feature = pytest.importorskip("skimage.feature")
-    mixture = pytest.importorskip("sklearn.mixture")
-    model = fitted()
-    theirs = mixture.GaussianMixture(4, covariance_type="diag")
-    theirs.weights_, theirs.means_, theirs.covariances_ = (
-        model.weights_,
-        model.means_,
-        model.covariances_,
-    )
-    theirs.precisions_cholesky_ = 1 / np.sqrt(model.covariances_)
-    for members in sets():
-        expected = feature.fisher_vector(members, theirs, improved=True)
-        # After the derivatives with respect to the weights, which ours lacks; so the length
-        # differs. Those of the deviations have the opposite sign (numerical derivatives confirm
-        # ours).
-        expected = expected[4:] * np.repeat([1, -1], 20)
-        found = FisherVectors(model).transform([members])[0]
-        np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-7)
 
 
 def test_neither_order_nor_repetition_nor_the_other_sets_matter():

@@ -37,18 +37,9 @@ def edge(direction, side=64):
 # Histograms of oriented gradients
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (40, 100), (300, 200)])
-def test_histograms_of_gradients_are_those_of_scikit_image(shape):
-    feature = pytest.importorskip("skimage.feature")
-    image = picture(*shape)
-    grey = resized(grey_levels(image), 64, 64).astype(np.float64)
-    expected = feature.hog(grey, 9, (8, 8), (2, 2), block_norm="L2-Hys")
-    np.testing.assert_allclose(hog_features(image), expected / np.linalg.norm(expected), atol=1e-7)
-
-
 def test_histograms_of_gradients_pixel_by_pixel():
-    image = picture()
-    grey = grey_levels(image).astype(np.float64)
+    image = picture(40, 100)
+    grey = resized(grey_levels(image), 64, 64).astype(np.float64)
     cells = np.zeros((8, 8, 9))
     for row in range(64):
         for column in range(64):

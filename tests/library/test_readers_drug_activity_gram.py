@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reader_samples import CATALOGUE, catalogue, refusal
+from reader_samples import CATALOGUE, catalogue, change, refusal
 
 from workflow_lib.data.reading import read_dataset
 
@@ -129,22 +129,11 @@ def test_a_matrix_without_ids_has_as_many_rows_as_there_are_labels(folder):
     assert "a matrix of 4 rows without ids, and labels of 3 molecules" in refused(folder)
 
 
-def test_an_output_that_no_molecule_has(folder):
-    write_matrix(folder)
-    labels = {molecule: values.rpartition(",")[0] + "," for molecule, values in LABELS.items()}
-    path = write_labels(folder, labels)
-    assert f"{path}: no row has a value in the output LE:SR" in refused(folder)
-
-
 def test_constant_outputs(folder):
     write_matrix(folder)
-    write_labels(folder, {molecule: f"1,{row},NA" for row, molecule in enumerate(IDS)})
-    path = write_labels(folder, {m: f"1,{'NA' if m == '20' else 2},{m == '20'}" for m in IDS})
-    path.write_text(path.read_text().replace("True", "3").replace("False", "4"))
+    write_labels(folder, {m: f"1,{'NA' if m == '20' else 2},{row}" for row, m in enumerate(IDS)})
     message = refused(folder)
-    assert (
-        "the output BR:MCF7, CO:HT29 has the same value in every row where it is known" in message
-    )
+    assert "the output BR:MCF7, CO:HT29 has the same value in every row where it is" in message
     assert read(folder, allow_constant_outputs=True)["report"]["constant_outputs"] == 2
 
 
@@ -157,13 +146,11 @@ def test_no_molecule_has_labels(folder):
 # Matrices that are no Gram matrix
 
 
-@pytest.mark.parametrize("with_ids", [True, False])
-def test_a_matrix_that_is_not_square(folder, with_ids):
-    path = write_matrix(folder, GRAM[:3], IDS if with_ids else None)
-    assert f"{path}: a matrix of 3 rows and 4 columns" in refused(folder)
-
-
-def test_an_array_that_is_not_square(folder):
+def test_a_matrix_that_is_not_square(folder):
+    for ids in (IDS, None):
+        path = write_matrix(folder, GRAM[:3], ids)
+        assert f"{path}: a matrix of 3 rows and 4 columns" in refused(folder)
+    path.unlink()
     np.save(folder / "gram.npy", GRAM[:, :3])
     assert "a matrix of 4 rows and 3 columns" in refused(folder)
     np.save(folder / "gram.npy", GRAM[:0, :0])
@@ -187,9 +174,7 @@ def test_rounding_is_no_asymmetry(folder):
 def test_a_matrix_that_is_not_positive_semi_definite(folder):
     path = write_matrix(folder, INDEFINITE)
     message = refused(folder)
-    assert (
-        f"{path}: the least eigenvalue of the kernel values is -0.273, the largest 2.27" in message
-    )
+    assert f"{path}: the least eigenvalue of the kernel values is -0.273, the largest" in message
     assert "clip_spectrum: true" in message
 
 
@@ -227,11 +212,6 @@ def test_only_the_molecules_with_labels_need_a_semi_definite_matrix(folder):
     assert read(folder)["report"]["least_eigenvalue"] == pytest.approx(1)
 
 
-def test_a_matrix_of_distances(folder):
-    write_matrix(folder, -GRAM)
-    assert "the least eigenvalue of the kernel values is -" in refused(folder)
-
-
 # Files that cannot be read
 
 
@@ -252,44 +232,29 @@ def test_one_matrix_only(folder):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("file", "old", "new", "words"),
     [
-        ("0.125,1.0,", "0.125,one,", "line 4, column 3: 'one' is not a finite number"),
-        ("0.125,1.0,", "0.125,nan,", "line 4, column 3: 'nan' is not a finite number"),
-        ("0.125,1.0,", "0.125,1_0,", "line 4, column 3: '1_0' is not a finite number"),
-        ("0.125,1.0,", "0.125,,", "line 4, column 3: '' is not a finite number"),
-        ("0.125,1.0,", "0.125,", "line 4: 3 cells. Expected 4"),
-        ("id,m1,20", "id,m1,m1", "line 1, id 2: the id 'm1' is repeated"),
-        ("id,m1,20", "id,m1,", "line 1, id 2: no id"),
-        ("\nm3,", "\nm4,", "line 4: the line begins with 'm4'. Expected the id 'm3'"),
-        ("\nm3,", "\n", "line 4: the line begins with '0.25'"),
-        ("id,m1,20,m3,m4\n", "", "line 1, column 1: 'm1' is not a finite number"),
+        ("gram", "0.125,1.0,", "0.125,one,", "line 4, column 3: 'one' is not a finite number"),
+        ("gram", "0.125,1.0,", "0.125,nan,", "line 4, column 3: 'nan' is not a finite number"),
+        ("gram", "0.125,1.0,", "0.125,1_0,", "line 4, column 3: '1_0' is not a finite number"),
+        ("gram", "0.125,1.0,", "0.125,,", "line 4, column 3: '' is not a finite number"),
+        ("gram", "0.125,1.0,", "0.125,", "line 4: 3 cells. Expected 4"),
+        ("gram", "id,m1,20", "id,m1,m1", "line 1, id 2: the id 'm1' is repeated"),
+        ("gram", "id,m1,20", "id,m1,", "line 1, id 2: no id"),
+        ("gram", "\nm3,", "\nm4,", "line 4: the line begins with 'm4'. Expected the id 'm3'"),
+        ("gram", "\nm3,", "\n", "line 4: the line begins with '0.25'"),
+        ("gram", "id,m1,20,m3,m4\n", "", "line 1, column 1: 'm1' is not a finite number"),
+        ("labels", "m3,1,1", "m3,1,active", "line 4, column 'CO:HT29': 'active' is not a finite"),
+        ("labels", "m3,1,1", "m1,1,1", "line 4, column 'id': the id 'm1' is repeated"),
+        ("labels", "m3,1,1", ",1,1", "line 4, column 'id': no id"),
+        ("labels", "m3,1,1", "m3,1", "line 4: 3 cells. Expected 4 cells"),
+        ("labels", "id,", "BR:T-47D,", "line 1: 4 columns, the first named 'BR:T-47D'. Expected"),
     ],
 )
-def test_faults_of_the_matrix_are_named(folder, old, new, words):
-    path = write_matrix(folder)
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    assert f"{path}, {words}" in refused(folder)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("m3,1,1", "m3,1,active", "line 4, column 'CO:HT29': 'active' is not a finite number"),
-        ("m3,1,1", "m1,1,1", "line 4, column 'id': the id 'm1' is repeated"),
-        ("m3,1,1", ",1,1", "line 4, column 'id': no id"),
-        ("m3,1,1", "m3,1", "line 4: 3 cells. Expected 4 cells"),
-        ("id,", "BR:T-47D,", "line 1: 4 columns, the first named 'BR:T-47D'. Expected 'id'"),
-    ],
-)
-def test_faults_of_the_labels_are_named(folder, old, new, words):
+def test_faults_of_texts_are_named(folder, file, old, new, words):
     write_matrix(folder)
-    path = folder / "labels.csv"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
+    path = folder / f"{file}.csv"
+    change(path, old, new)
     assert f"{path}, {words}" in refused(folder)
 
 

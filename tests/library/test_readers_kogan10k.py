@@ -1,7 +1,6 @@
 """The 10-K corpus, in a tiny copy of its documented form."""
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -298,12 +297,6 @@ def test_two_texts_of_one_report(folder):
     assert f"{archive}, member k.mda: a second text of the report 'k'" in refused(folder)
 
 
-def test_archive_without_reports(folder):
-    archive = folder / "2002.tok.tgz"
-    write_archive(archive, {"2002.tok/k.txt": "words"})
-    assert "no member of the archive matches *.mda" in refused(folder)
-
-
 # The catalogue
 
 
@@ -318,6 +311,3 @@ def test_the_catalogue_lists_every_file_of_its_years():
         name = source["path"].removeprefix("kogan10k/")
         assert source["address"] == f"https://www.cs.cmu.edu/~ark/10K/data/{name}"
     assert len({source["sha256"] for source in settings["sources"]}) == len(names)
-    assert math.isclose(
-        sum(source["size"] for source in settings["sources"]) / 1e6, 227, rel_tol=0.01
-    )

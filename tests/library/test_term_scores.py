@@ -107,26 +107,6 @@ def test_scores_of_trees_are_finite_differences_of_the_log_likelihood():
     np.testing.assert_allclose(mean, 0.0, atol=1e-12)
 
 
-def test_a_path_is_a_markov_chain():
-    generator = np.random.default_rng(2)
-    logits = generator.normal(size=(3, 3))
-    letters = generator.integers(3, size=20)
-
-    def log_likelihood(logits):
-        rows = np.log(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))
-        return sum(rows[first, second] for first, second in zip(letters, letters[1:], strict=False))
-
-    expected = approx_fprime(
-        logits.ravel(), lambda logits: log_likelihood(logits.reshape(3, 3)), 1e-7
-    )
-    counts = np.zeros((3, 3))
-    np.add.at(counts, (letters[:-1], letters[1:]), 1.0)
-    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    states = np.repeat(np.arange(3), 3)
-    scores = markov_scores(counts.reshape(1, 9), shares.ravel(), states)[0]
-    np.testing.assert_allclose(scores, expected, atol=1e-5)
-
-
 def test_scores_of_trees_are_whitened():
     counts = transitions(4000)
     scores = fit_terms(csr_array(counts), "markov", STATES)

@@ -72,14 +72,6 @@ def test_of_very_long_images_only_the_middle_is_scaled(monkeypatch):
     np.testing.assert_allclose(network_input(image), network_input(image[:, 120:280]), atol=1e-5)
 
 
-@pytest.mark.parametrize("height, width", [(333, 500), (500, 333), (300, 300), (40, 61)])
-def test_the_input_is_that_of_torchvision(height, width):
-    torchvision = pytest.importorskip("torchvision")
-    image = picture(height, width)
-    expected = torchvision.models.VGG19_Weights.IMAGENET1K_V1.transforms()(Image.fromarray(image))
-    np.testing.assert_allclose(network_input(image), expected.numpy(), atol=1e-5)
-
-
 def test_the_constants_are_those_of_torchvision():
     models = pytest.importorskip("torchvision").models
     assert models.VGG19_Weights.IMAGENET1K_V1.url == vgg19.PUBLISHED.address
