@@ -12,7 +12,6 @@ from workflow_lib.data.class_tables import (
     WITHOUT_ROWS,
     WITHOUT_VECTOR,
     class_dataset_tree,
-    described_vectors,
     usable_classes,
 )
 
@@ -189,50 +188,3 @@ def test_usable_classes_refuse_what_does_not_fit():
         usable_classes(LABELS, VECTORS, ["bear", "cat", "cat"])
     with pytest.raises(ValueError, match="labels from 0 to 3"):
         usable_classes(np.array([0, 3]), VECTORS, NAMES)
-
-
-# Vectors from words
-
-
-@pytest.fixture
-def words(tmp_path):
-    path = tmp_path / "words.json"
-    content = {"words": ["bear", "cat", "brown"], "vectors": [[3, 4], [0, 2], [1, 0]]}
-    path.write_text(json.dumps(content))
-    return path
-
-
-@pytest.fixture
-def texts(tmp_path):
-    path = tmp_path / "texts.json"
-    path.write_text(json.dumps({"bear": "brown bear, bear", "cat": "cat cat", "dodo": "extinct"}))
-    return path
-
-
-def test_vectors_from_names(words):
-    found = described_vectors("names", ["cat", "yeti", "brown+bear"], words)
-    both = np.array([4, 4]) / np.sqrt(32)
-    np.testing.assert_allclose(found.vectors, [[0, 1], [np.nan] * 2, both], rtol=1e-15)
-    assert (found.names, found.report) == (["dimension_0", "dimension_1"], {})
-
-
-def test_vectors_from_texts_weigh_the_texts_of_these_classes_only(words, texts):
-    found = described_vectors("texts", ["bear", "yeti", "cat"], words, texts)
-    # Each word occurs in one of two texts: all have the weight of their counts.
-    bear = np.array([1, 0]) + 2 * np.array([3, 4])
-    np.testing.assert_allclose(
-        found.vectors, [bear / np.linalg.norm(bear), [np.nan] * 2, [0, 1]], rtol=1e-15
-    )
-    assert found.report["class_texts"]["texts"] == 2
-    assert found.report["class_texts"]["known_tokens"] == 1.0
-
-
-def test_vectors_from_texts_alone(texts):
-    found = described_vectors("lsa", ["bear", "cat", "yeti"], texts=texts, lsa_dimension=2)
-    assert np.isnan(found.vectors[2]).all()
-    # Texts without a common word are orthogonal.
-    np.testing.assert_allclose(found.vectors[:2] @ found.vectors[:2].T, np.eye(2), atol=1e-12)
-    assert found.names == ["dimension_0", "dimension_1"]
-    assert "known_words" not in found.report["class_texts"]
-    narrow = described_vectors("lsa", ["bear", "cat"], texts=texts, lsa_dimension=1)
-    assert narrow.vectors.shape == (2, 1)

@@ -370,12 +370,6 @@ def test_features_of_different_images(features, files, tmp_path):
         assert f"{path} with {features['thumbnails']}: the two files hold features of" in message
 
 
-def test_features_of_another_kind_of_file(features, files, tmp_path):
-    path = tmp_path / "other.h5"
-    write_artifact(path, {"features": HOG}, "dataset")
-    assert f"{path}: the file is a 'dataset' artifact" in refused({**features, "hog": path}, files)
-
-
 @pytest.mark.parametrize("missing", ["hog", "thumbnails"])
 def test_features_that_were_not_given(features, files, missing):
     del features[missing]
@@ -390,10 +384,3 @@ def test_too_few_classes(features, files):
     assert f"{files['images']}: 1 classes can be used (sea_horse)" in message
     files["words"].write_text('{"words": ["stone"], "vectors": [[1, 2]]}')
     assert "0 classes can be used" in refused(features, files)
-
-
-def test_classes_with_equal_vectors(features, files):
-    words = {**WORDS, "easy": WORDS["faces"]}
-    content = {"words": list(words), "vectors": list(words.values())}
-    files["words"].write_text(json.dumps(content))
-    assert "classes with equal vectors: Faces = Faces_easy" in refused(features, files)

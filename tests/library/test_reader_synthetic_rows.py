@@ -170,14 +170,6 @@ def test_inputs_nearly_lie_in_a_space_of_few_dimensions(table):
     assert variances[0] == pytest.approx(0.1**2, rel=0.1)
 
 
-def test_the_component_can_be_predicted_but_not_always(table):
-    truth, X = table["truth"], table["inputs"]
-    best = largest_share_recognised(table)
-    votes = kernel_ridge_predictions(X[:1000], np.eye(10)[truth["component"][:1000]], X[-2000:])
-    found = (votes.argmax(axis=1) == truth["component"][-2000:]).mean()
-    assert 0.4 < found < best + 0.02
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_components_overlap(seed):
     assert 0.7 < largest_share_recognised(rows(seed, n_rows=4000)) < 0.97

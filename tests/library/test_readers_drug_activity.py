@@ -294,14 +294,11 @@ def test_no_compound_can_be_used(folder):
     ("file", "old", "new", "words"),
     [
         ("activities", "-1.25", "high", "line 2, column 'CO:HT29': 'high' is not a finite"),
-        ("activities", "-1.25", "inf", "line 2, column 'CO:HT29': 'inf' is not a finite"),
-        ("activities", ",1,2,NA,3", ",1,2,NA", "line 5: 6 cells. Expected 7 cells"),
         ("activities", "12,", "740,", "line 5, column 'nsc': the compound '740' is repeated"),
         ("activities", "12,", ",", "line 5, column 'nsc': no compound"),
         ("activities", '"prefix"', '"letter"', "there is no column 'prefix'"),
         ("structures", '"smiles"', '"SMILE"', "there is no column 'smiles'"),
         ("structures", "99,", "740,", "line 6, column 'nsc': the compound '740' is repeated"),
-        ("structures", '"CCO"', '"CCO', "cannot be split into cells"),
     ],
 )
 def test_faults_are_named(folder, file, old, new, words):
@@ -342,9 +339,6 @@ def test_the_set_of_the_catalogue(mirror, tmp_path):
     missing = np.isnan(tree["outputs"])
     assert missing.mean() == pytest.approx(0.024, abs=5e-4)
     assert missing.sum(axis=1).max() == 4
-    # The activities of a compound are z-scores over the cell lines.
-    assert np.abs(np.nanmean(tree["outputs"], axis=1)).max() < 0.1
-    assert np.nanstd(tree["outputs"], axis=1).mean() == pytest.approx(0.97, abs=0.01)
     assert set(np.unique(tree["inputs"])) == {0.0, 1.0}
     assert tree["report"]["scaffolds"] == len(np.unique(tree["groups"]["scaffold"])) < 957
     eigenvalues = np.linalg.eigvalsh(gram_matrix(tree["inputs"], None, "tanimoto"))

@@ -7,6 +7,7 @@ import pytest
 from reader_samples import excluded, refusal
 from saved_model_samples import Final
 from small_assay import config_with_methods
+from test_table_bags import learn_words
 
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.data.table_encoding import TableEncoding
@@ -157,17 +158,7 @@ def test_saved_methods_repeat_their_predictions_for_sequences(tmp_path):
     tree = read(written(tmp_path))
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
     final.estimator("bayes", "workflow_lib.solvers.position_naive_bayes.PositionNaiveBayes")
-    learner = {"settings": {}, "grid": {"word_length": [1, 2]}, "unlabelled": False, "seed": 0}
-    learner |= {"transformer": "workflow_lib.inputs.word_shares.WordShares"}
-    final._run(
-        "words",
-        "support_vector_machine",
-        kernel="linear",
-        kernels=["linear", "rbf"],
-        grid={"width": [0.5], "cost": [1, 10]},
-        one_example={},
-        feature_learner=learner | {"method_file": "config/methods/words.yaml"},
-    )
+    learn_words(final, "word_shares.WordShares", {"word_length": [1, 2]})
     for name in final.methods:
         model = final.saved(name)
         found = model.predict({"dna": [text.lower() for text in sequences()]})
