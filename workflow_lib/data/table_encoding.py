@@ -74,11 +74,6 @@ class Levels:
         """
         return known_indices(texts, self.all_texts)
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns: one per level."""
-        return len(self.texts) + self.missing
-
 
 @dataclass(frozen=True)
 class EncodedRows:
@@ -129,28 +124,7 @@ class TableEncoding:
     The codes of `learned` columns are learned by the folds, from their training rows
     (`workflow_lib.inputs.encoded_columns`): here only their levels are found.
 
-    Attributes
-    ----------
-    numbers : tuple of str
-        Names of columns, as in the following attributes.
-    categories : mapping from str to Levels
-    strings : tuple of str
-    text : str or None
-    terms : tuple of str
-        The words of `text` that are kept, sorted.
-    smiles : str or None
-    missing_indicators : tuple of str
-        Some of `numbers`.
-    learned : mapping from str to pairs (name of the encoder, Levels)
-        Only where the inputs are not sparse.
-    sequence : str or None
-        A column of sequences, which is then the only one; a row of
-        `workflow_lib.items.kinds.letters` each, of the known `letters`, in `longest` columns.
-    bags : bool
-        Whether `numbers`, which are then the only columns, count the words of a bag.
-    spectra : str
-        What is done to the spectra among the numbers, as of
-        `workflow_lib.inputs.spectra.prepared_spectra`.
+    The attributes name columns, where nothing else is said.
     """
 
     numbers: tuple[str, ...]
@@ -158,14 +132,21 @@ class TableEncoding:
     strings: tuple[str, ...]
     text: str | None
     terms: tuple[str, ...]
+    """The words of `text` that are kept, sorted."""
     smiles: str | None
     missing_indicators: tuple[str, ...] = ()
+    """Some of `numbers`."""
     learned: Mapping[str, tuple[str, Levels]] = field(default_factory=dict)
+    """The name of the encoder and the levels; only where the inputs are not sparse."""
     sequence: str | None = None
+    """A column of sequences, which is then the only one; a row of
+    `workflow_lib.items.kinds.letters` each, of the known `letters`, in `longest` columns."""
     letters: str = ""
     longest: int = 0
     bags: bool = False
+    """Whether `numbers`, which are then the only columns, count the words of a bag."""
     spectra: str = NONE
+    """What `workflow_lib.inputs.spectra.prepared_spectra` does to the spectra among the numbers."""
 
     @classmethod
     def fit(
@@ -255,9 +236,9 @@ class TableEncoding:
         properties = [(1, group) for group in of_numbers] + [(1, 0)] * len(self.missing_indicators)
         last = max(of_numbers, default=1)
         for levels in self.categories.values():
-            is_own_group = levels.n_columns > MAX_LEVELS
-            last = max(last, 1) + is_own_group
-            properties.append((levels.n_columns, last if is_own_group else 1))
+            n_levels = len(levels.all_texts)
+            last = max(last, 1) + (n_levels > MAX_LEVELS)
+            properties.append((n_levels, last if n_levels > MAX_LEVELS else 1))
         first = max(last, 1) + 1
         properties += [(STRING_COLUMNS, first + index) for index in range(len(self.strings))]
         return ColumnOrigins.of(properties)
@@ -269,7 +250,7 @@ class TableEncoding:
         of the `learned` columns, which follow the inputs.
         """
         names = [*self.numbers, *self.missing_indicators]
-        widths = [(name, levels.n_columns) for name, levels in self.categories.items()]
+        widths = [(name, len(levels.all_texts)) for name, levels in self.categories.items()]
         widths += [(name, STRING_COLUMNS) for name in self.strings]
         widths += list(zip(self.learned, code_widths))
         names += [name for name, width in widths for _ in range(width)]
@@ -418,7 +399,7 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
 
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
     """Return 1 in the column of the level of each row, and note values without a column."""
-    indicators = np.zeros((len(texts), levels.n_columns))
+    indicators = np.zeros((len(texts), len(levels.all_texts)))
     indices = levels.indices(texts)
     for row in np.flatnonzero(indices < 0):
         notes[row].append(_never_seen(name, texts[row]))

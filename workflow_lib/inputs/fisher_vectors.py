@@ -18,8 +18,6 @@ Many sets are described together: what a call costs is more than the arithmetic 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,23 +28,6 @@ from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 # vectors.
 ROWS_AT_ONCE = 1024
 NUMBERS_AT_ONCE = 2**16
-
-
-class Statistics(NamedTuple):
-    """Sums over each of n sets of descriptors, which count from the mean of the component means."""
-
-    zeroth: np.ndarray
-    """Sums (n, C) of the responsibilities."""
-
-    first: np.ndarray
-    """Sums (n, C, d) of the responsibilities times the descriptor."""
-
-    second: np.ndarray
-    """Sums (n, C, d) of the responsibilities times the squared descriptor."""
-
-    def plus(self, other: Statistics) -> Statistics:
-        """Return the statistics of the sets with those of the `other` descriptors."""
-        return Statistics(*(own + its for own, its in zip(self, other)))
 
 
 class FisherVectors:
@@ -106,13 +87,12 @@ class FisherVectors:
             if all(len(descriptors) == 1 for descriptors in own):
                 weights = self._write_scores_of_single_descriptors(own, own_scores)
             else:
-                self._write_scores(self._statistics(own), own_scores)
+                self._write_scores(*self._statistics(own), own_scores)
             _improve(own_scores, weights, vectors[block])
         return vectors.reshape(len(sets), self.n_features)
 
-    def _write_scores(self, statistics: Statistics, out: np.ndarray) -> None:
+    def _write_scores(self, zeroth, first, second, out: np.ndarray) -> None:
         """Write the sums (n, 2, C, d) of q z and of q (z^2 - 1), with z = (x - mu) / sigma."""
-        zeroth, first, second = statistics
         zeroth = zeroth[..., None]
         means, deviations = out[:, 0], out[:, 1]
         np.multiply(self._means, zeroth, out=means)
@@ -136,17 +116,18 @@ class FisherVectors:
         deviations -= 1.0
         return self._responsibilities(centred, centred**2)[:, None] * self._weights
 
-    def _statistics(self, members) -> Statistics:
-        """Return the statistics of n sets; of a single one in pieces."""
+    def _statistics(self, members) -> list[np.ndarray]:
+        """Return the sums of `_sums`; those of a single set in pieces."""
         if len(members) > 1:
             return self._sums(members)
         (own,) = members
         begins = range(0, max(len(own), 1), ROWS_AT_ONCE)
-        pieces = (self._sums([own[begin : begin + ROWS_AT_ONCE]]) for begin in begins)
-        return reduce(Statistics.plus, pieces)
+        pieces = [self._sums([own[begin : begin + ROWS_AT_ONCE]]) for begin in begins]
+        return [sum(parts) for parts in zip(*pieces)]
 
-    def _sums(self, members) -> Statistics:
-        """Return the statistics of n sets, with the responsibilities of all at once."""
+    def _sums(self, members) -> list[np.ndarray]:
+        """Return the sums of q (n, C), q x and q x^2 (n, C, d) over each of n sets, where x counts
+        from the mean of the component means."""
         counts = np.array([len(own) for own in members])
         centred = self._stacked(members) - self._origin
         squared = centred**2
@@ -160,7 +141,7 @@ class FisherVectors:
             own = q[rows].T
             np.matmul(own, centred[rows], out=first[index])
             np.matmul(own, squared[rows], out=second[index])
-        return Statistics(zeroth, first, second)
+        return [zeroth, first, second]
 
     def _stacked(self, members) -> np.ndarray:
         """Return the descriptors of all sets in one array."""
