@@ -119,12 +119,6 @@ def test_huge_members_are_not_read(tmp_path, monkeypatch):
     assert "'data/b/text.txt' has 4 bytes. Expected plain files of at most 3" in refused(path)
 
 
-def test_nothing_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    members_digest(write_archive(tmp_path / "a.tar", TEXTS), PATTERN)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.tar"]
-
-
 def test_files_that_are_no_intact_archive(tmp_path):
     texts = {f"data/{number}/text.txt": str(number) * 9000 for number in range(50)}
     path = write_archive(tmp_path / "a.tar.gz", texts)

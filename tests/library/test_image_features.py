@@ -25,15 +25,6 @@ def plain(height=64, width=64, level=90):
     return np.full((height, width, 3), level, dtype=np.uint8)
 
 
-def edge(direction, side=64):
-    """Return an image that gets brighter in a direction (degrees, clockwise from the right)."""
-    angle = np.deg2rad(direction)
-    row, column = np.indices((side, side)) - (side - 1) / 2
-    ramp = column * np.cos(angle) + row * np.sin(angle)
-    levels = np.clip(128 + 2.5 * ramp, 0, 255)
-    return np.repeat(np.rint(levels).astype(np.uint8)[:, :, None], 3, axis=2)
-
-
 # Histograms of oriented gradients
 
 
@@ -62,19 +53,6 @@ def test_histograms_of_gradients_pixel_by_pixel():
 def test_histograms_have_unit_length_and_are_zero_without_gradients():
     assert np.linalg.norm(hog_features(picture(seed=1))) == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_array_equal(hog_features(plain()), np.zeros(N_FEATURES))
-
-
-@pytest.mark.parametrize("direction, expected", [(0, 0), (50, 2), (90, 4), (130, 6), (230, 2)])
-def test_a_slope_counts_for_its_orientation(direction, expected):
-    totals = hog_features(edge(direction)).reshape(-1, 9).sum(axis=0)
-    assert totals.argmax() == expected
-
-
-def test_light_changes_the_histograms_little():
-    image = picture(seed=2).astype(float)
-    darker = np.rint(image * 0.6 + 20).astype(np.uint8)
-    same = hog_features(image.astype(np.uint8)) @ hog_features(darker)
-    assert same > 0.99 > hog_features(picture(seed=3)) @ hog_features(darker) + 0.1
 
 
 # Dense descriptors
@@ -175,32 +153,6 @@ def test_large_images_are_scaled_down(every_patch):
     _, positions = dense_sift(larger)
     shrunk = resized(image, 133, 200)
     assert len(positions) == len(dense_sift(shrunk)[1])
-
-
-def test_brightness_and_contrast_do_not_matter(every_patch):
-    image = picture(100, 100, seed=9).astype(float)
-    darker = np.rint(image * 0.5 + 30).astype(np.uint8)
-    first, _ = dense_sift(image.astype(np.uint8))
-    second, _ = dense_sift(darker)
-    assert (first * second).sum(axis=1).mean() > 0.98
-
-
-def test_a_mirrored_image_has_mirrored_descriptors():
-    image = picture(61, 73, seed=10)
-    first, centres = dense_sift(image, (5,))
-    second, mirrored_centres = dense_sift(np.ascontiguousarray(image[:, ::-1]), (5,))
-    order = np.lexsort((-mirrored_centres[:, 0], mirrored_centres[:, 1]))
-    np.testing.assert_allclose(centres, np.abs([1, 0] - mirrored_centres[order]), atol=1e-5)
-    directions = (4 - np.arange(8)) % 8
-    mirrored = second[order].reshape(-1, 4, 4, 8)[:, :, ::-1][..., directions]
-    np.testing.assert_allclose(first, mirrored.reshape(-1, 128), atol=1e-3)
-
-
-@each_case("direction", range(8))
-def test_a_slope_counts_for_its_direction(direction):
-    descriptors, _ = dense_sift(edge(45 * direction, side=80))
-    shares = (descriptors**2).reshape(-1, 16, 8).sum(axis=1)
-    np.testing.assert_array_equal(shares.argmax(axis=1), direction)
 
 
 # Thumbnails

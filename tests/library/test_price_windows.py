@@ -177,11 +177,7 @@ def test_prices_of_a_file():
         ("close", "price", "there is no column 'close'. Expected one of the columns: date, open"),
         ("date", "day", "there is no column 'date'"),
         ("Name", "name", "there is no column 'Name'"),
-        (
-            "2015-01-05",
-            "2015-01-02",
-            "line 4: the date 2015-01-02. Expected a later date than 2015",
-        ),
+        ("2015-01-05", "2015-01-02", "line 4: the date 2015-01-02. Expected a later date"),
         ("2015-01-05", "2014-12-31", "later date than 2015-01-02 in line 2"),
         ("2015-01-05", "2015-02-30", "line 4: '2015-02-30' is not a date"),
         ("2015-01-05", "20150105", "line 4: '20150105' is not a date"),

@@ -385,10 +385,7 @@ def test_classes_have_the_vectors_of_their_table(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (
-            ["class,a", "red,1", "red,2", "blue,3"],
-            "line 3, column 'class': the class 'red' is repeated",
-        ),
+        (["class,a", "red,1", "red,2", "blue,3"], "line 3, column 'class': the class 'red' is"),
         (["class,a", "red,1", "NA,2", "blue,3"], "line 3, column 'class': no class"),
         (["class,a", "red,1", "blue,"], "line 3, column 'a': the value is missing"),
         (["class,a", "red,1", "blue,1"], "classes with equal vectors"),

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from reader_samples import acquired, catalogue, change, excluded, refusal, stored_terms
 
-from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.data.molecules import (
     molecule_graphs,
     read_molecules,
@@ -17,7 +16,6 @@ from workflow_lib.data.molecules import (
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.items.kinds.graphs import graphs_in
 from workflow_lib.items.sparse_inputs import inputs_of
-from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.solvers.gram import gram_matrix
 
 ACTIVITIES = """"nsc","prefix","name","BR:MCF7","CO:HT29","ME:MDA-N","LE:SR"
@@ -217,23 +215,13 @@ def test_states_are_the_paths_that_transitions_lead_from():
     np.testing.assert_allclose(counts.toarray()[:, of_root].sum(axis=1), 1.0)
 
 
-def test_trees_are_inputs_of_the_same_compounds(folder, tmp_path):
+def test_trees_are_inputs_of_the_same_compounds(folder):
     tree = read(folder, inputs="tree")
     np.testing.assert_array_equal(tree["outputs"], read(folder)["outputs"])
     names = stored_terms(tree)
     ethanol = inputs_of(tree).toarray()[3]
     found = {name: count for name, count in zip(names, ethanol, strict=True) if count}
     assert found == pytest.approx(counted("CCO"))
-    # Through a file, a split and the scores of its folds.
-    for number in range(300, 312):
-        add(folder, number, f'"{"C" * (number - 296)}N"')
-    paths = [tmp_path / f"{name}.h5" for name in ("dataset", "split", "features")]
-    write_artifact(paths[0], read(folder, inputs="tree"), "dataset", allow_nan=("outputs",))
-    splitting.run(*paths[:2], [10], [], 4, 2, 1, "small")
-    features_stage.run(*paths, "markov", "rbf", "none")
-    products = read_artifact(paths[2], "features")["n-10"]["all"]["products"]
-    assert products.shape == (14, 10)
-    np.testing.assert_allclose(np.diag(products), 1.0)
 
 
 # Exclusions

@@ -1,13 +1,11 @@
 """Columns of a table become the expected inputs, in the same way for later rows."""
 
-import re
-
 import numpy as np
 import pytest
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
-from workflow_lib.data.table_encoding import MAX_TERMS, N_BITS, STRING_COLUMNS, TableEncoding
+from workflow_lib.data.table_encoding import N_BITS, STRING_COLUMNS, TableEncoding
 from workflow_lib.inputs.column_origins import channel_groups
 from workflow_lib.tabular.table_file import Table, read_table
 
@@ -126,20 +124,9 @@ def test_texts_are_counts_of_the_words_in_two_rows_or_more():
 
 
 def test_the_most_frequent_words_are_kept(monkeypatch):
-    generator = np.random.default_rng(0)
-    letters = np.array(list("abcdefgh"))
-    texts = ["".join(generator.choice(letters, 2)) for _ in range(3000)]
-    texts = [" ".join(texts[start : start + 60]) for start in range(0, 3000, 60)]
-    assert MAX_TERMS >= 64
-    counted = {word: sum(text.split().count(word) for text in texts) for word in _words(texts)}
-    monkeypatch.setattr("workflow_lib.data.table_encoding.MAX_TERMS", 10)
-    terms = TableEncoding.fit(table_of(notes=texts), text="notes").terms
-    assert list(terms) == sorted(terms) and len(terms) == 10
-    assert min(counted[word] for word in terms) >= sorted(counted.values())[-10]
-
-
-def _words(texts) -> set[str]:
-    return set(re.findall("[a-z]+", " ".join(texts)))
+    monkeypatch.setattr("workflow_lib.data.table_encoding.MAX_TERMS", 2)
+    texts = ["often often often middle rare", "often middle rare middle", "middle often"]
+    assert TableEncoding.fit(table_of(notes=texts), text="notes").terms == ("middle", "often")
 
 
 @pytest.mark.parametrize("texts", [["one", "two"], ["", ""], ["1 2", "1 2"], ["a b", "a b"]])
@@ -235,23 +222,6 @@ def test_the_order_of_columns_does_not_matter_and_a_missing_one_is_named():
         encoding.encode(Table.from_columns(wrong, "rows.csv"))
     assert caught.value.location == "rows.csv"
     assert caught.value.remedy == "write 'widht'"
-
-
-def test_every_column_of_the_table_counts_once():
-    table = Table.from_columns(
-        {"x": ["1", "2", "4"], "colour": ["red", "blue", "green"], "maker": ["Ab", "Cd", "Ef"]},
-        "made",
-    )
-    encoding = TableEncoding.fit(table, ["x"], ["colour"], ["maker"])
-    varies = np.arange(1 + 3 + STRING_COLUMNS) % 5 > 0
-    varies[0] = True
-    weights = encoding.origins.weights(varies)
-    totals = [
-        (part[kept] ** 2).sum()
-        for part, kept in zip(*(np.split(each, [1, 4]) for each in (weights, varies)))
-    ]
-    np.testing.assert_allclose(totals, totals[0])
-    assert np.mean(weights[varies] ** 2) == pytest.approx(1.0) and (weights[~varies] == 0).all()
 
 
 def test_numbers_categories_names_and_channels_are_groups():

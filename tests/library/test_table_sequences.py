@@ -83,10 +83,7 @@ def test_a_cell_that_is_no_sequence_is_named(tmp_path, cell, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"categories": ["id"], "row_name": None},
-            "sequence together with categories. Expected no",
-        ),
+        ({"categories": ["id"], "row_name": None}, "sequence together with categories. Expected"),
         ({"classes": None, "outputs": ["id"]}, "sequence without classes. Expected sequence only"),
         ({"letters": "XZ"}, "no sequence can be used. Expected sequences of known letters"),
     ],

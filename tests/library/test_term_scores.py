@@ -51,30 +51,6 @@ def test_the_likelihood_is_greatest_where_scores_sum_to_zero(monkeypatch):
     np.testing.assert_allclose(alpha, ALPHA, rtol=0.35)
 
 
-def test_scores_of_rare_terms_are_inverse_frequencies_and_grow_as_logarithms():
-    alpha = np.array([1e-4, 1e-3, 5.0])
-    counts = np.array([[1.0, 1.0, 20.0], [8.0, 8.0, 20.0], [64.0, 64.0, 20.0]])
-    own = dirichlet_scores(counts, alpha) - dirichlet_scores(counts * [0.0, 0.0, 1.0], alpha)
-    # Of a rare term 1 / alpha is the inverse of its frequency.
-    np.testing.assert_allclose((own[0] * alpha)[:2], 1.0, rtol=0.02)
-    from_eight = own[2, 0] - own[1, 0]
-    lengths = dirichlet_scores(counts, alpha)[:, 2]
-    np.testing.assert_allclose(from_eight - (lengths[2] - lengths[1]), np.log(8.0), rtol=0.05)
-
-
-def test_multinomial_scores_are_whitened():
-    probabilities = np.array([0.5, 0.3, 0.2])
-    counts = np.random.default_rng(0).multinomial(400, probabilities, size=4000).astype(float)
-    scores = fit_terms(csr_array(counts), "multinomial")
-    np.testing.assert_allclose(scores.probabilities, probabilities, atol=0.01)
-    expected = counts.sum(axis=1, keepdims=True) * scores.probabilities
-    raw = (counts - expected) / np.sqrt(expected)
-    projection = np.eye(3) - np.sqrt(np.outer(scores.probabilities, scores.probabilities))
-    np.testing.assert_allclose(np.cov(raw.T), projection, atol=0.06)
-    lengths = np.linalg.norm(raw, axis=1, keepdims=True)
-    np.testing.assert_allclose(scores.apply(csr_array(counts)), raw / lengths, atol=1e-12)
-
-
 STATES = np.array([0, 1, 0, 1, 0])
 
 
