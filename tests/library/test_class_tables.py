@@ -99,24 +99,20 @@ def test_one_class_is_too_few():
     )
 
 
-def test_classes_without_rows_are_named():
-    message = refused(labels=np.array([0, 0, 0, 0, 0]))
-    assert "no row belongs to the class cat, wolf" in message
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_vectors_that_are_not_finite_are_named(value):
-    vectors = VECTORS.copy()
-    vectors[1, 0] = value
-    assert "the vector of the class cat is NaN or infinite" in refused(vectors=vectors)
-
-
-def test_classes_with_equal_vectors_are_named():
-    message = refused(vectors=VECTORS[[0, 1, 0]])
-    assert "classes with equal vectors: bear = wolf" in message
-    # The two zeros are equal.
-    assert "cat = wolf" in refused(vectors=np.array([[1.0, 0.0], [0.0, 1.0], [-0.0, 1.0]]))
-    assert "bear = cat = wolf" in refused(vectors=VECTORS[[0, 0, 0]])
+@each_case(
+    ("changed", "words"),
+    [
+        ({"labels": np.zeros(5, dtype=int)}, "no row belongs to the class cat, wolf"),
+        ({"vectors": [[1, 0], [np.nan, 0.8], [0, 1]]}, "of the class cat is NaN or infinite"),
+        ({"vectors": [[1, 0], [np.inf, 0.8], [0, 1]]}, "of the class cat is NaN or infinite"),
+        ({"vectors": VECTORS[[0, 1, 0]]}, "classes with equal vectors: bear = wolf"),
+        ({"vectors": VECTORS[[0, 0, 0]]}, "bear = cat = wolf"),
+        # The two zeros are equal.
+        ({"vectors": [[1, 0], [0, 1], [-0.0, 1]]}, "cat = wolf"),
+    ],
+)
+def test_classes_that_cannot_be_learned_are_named(changed, words):
+    assert words in refused(**changed)
 
 
 @each_case(

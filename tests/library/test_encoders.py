@@ -374,15 +374,3 @@ def test_the_extra_is_named_where_skrub_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "skrub", None)
     with pytest.raises(UserError, match=r"skrub cannot be imported.*'\.\[encoders\]'"):
         gamma_poisson.Encoder.fit(titles(), 0)
-
-
-def test_gamma_poisson_codes_go_through_the_stages(tmp_path):
-    pytest.importorskip("skrub")
-    path = small_file(tmp_path)
-    chosen = options(path, encode={"place": "gamma-poisson", "colour": "target"})
-    final = Final(tmp_path, read(chosen, [], 0), kind="all")
-    final.ridge("ridge", kind=None)
-    lines, train = final.dataset["rows"]["line"], np.sort(final.split["train"])
-    found = final.saved("ridge").predict(path)
-    expected = final.predictions("ridge")[train]
-    np.testing.assert_allclose(found.outputs[lines[train] - 2], expected, rtol=0, atol=1e-12)

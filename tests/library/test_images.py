@@ -284,34 +284,24 @@ def test_other_formats_are_never_decoded():
     assert opened_content(encoded(picture(), "EPS")).reason == NOT_AN_IMAGE
 
 
-def test_grey_palette_and_bilevel_images_become_rgb():
+def test_images_of_every_mode_become_rgb():
     grey = picture()[:, :, 0]
-    np.testing.assert_array_equal(
-        opened_content(encoded(grey)).pixels, np.repeat(grey[:, :, None], 3, axis=2)
-    )
+    found = opened_content(encoded(grey)).pixels
+    np.testing.assert_array_equal(found, np.repeat(grey[:, :, None], 3, axis=2))
     few = picture() // 128 * 255
     palette = Image.fromarray(few).convert("P", palette=Image.Palette.ADAPTIVE, colors=8)
     np.testing.assert_array_equal(opened_content(encoded(palette)).pixels, few)
     bilevel = Image.fromarray(grey).convert("1")
     assert set(np.unique(opened_content(encoded(bilevel)).pixels)) == {0, 255}
-
-
-def test_cmyk_images_become_rgb():
     colour = np.array([200, 100, 50], dtype=np.uint8)
     cmyk = Image.fromarray(np.full((16, 16, 3), colour)).convert("CMYK")
     assert Image.open(io.BytesIO(encoded(cmyk, "JPEG"))).mode == "CMYK"
     found = opened_content(encoded(cmyk, "JPEG", quality=100)).pixels
-    assert found.shape == (16, 16, 3)
-    assert np.abs(found.astype(int) - colour).max() <= 3
-
-
-def test_sixteen_bits_are_scaled_to_eight():
+    assert found.shape == (16, 16, 3) and np.abs(found.astype(int) - colour).max() <= 3
+    # Sixteen bits are scaled to eight, and transparent images lie on white.
     levels = np.array([[0, 257, 128 * 257, 65535]], dtype=np.uint16)
     found = opened_content(encoded(levels)).pixels
     np.testing.assert_array_equal(found[0, :, 1], [0, 1, 128, 255])
-
-
-def test_transparent_images_lie_on_white():
     pixels = np.zeros((2, 2, 4), dtype=np.uint8)
     pixels[0, 0, 3] = 255
     found = opened_content(encoded(pixels)).pixels

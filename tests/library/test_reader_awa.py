@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -95,8 +96,7 @@ def read(folder: Path, sources=(), **options) -> dict:
     )
 
 
-def refused(folder: Path, sources=(), **options) -> str:
-    return refusal(read, folder, sources, **options)
+refused = partial(refusal, read)
 
 
 def the_file(folder: Path, name: str) -> Path:

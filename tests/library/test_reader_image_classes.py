@@ -1,6 +1,7 @@
 """Classes of images: inner products of features, and one class vector from words for each class."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -94,8 +95,7 @@ def read(artifacts, files, vectors: str = "names", **options) -> dict:
     )
 
 
-def refused(artifacts, files, **options) -> str:
-    return refusal(read, artifacts, files, **options)
+refused = partial(refusal, read)
 
 
 def classes_of(tree: dict) -> list[str]:
@@ -136,13 +136,7 @@ def test_user_supplied_files_follow_the_sources(features, files):
 
 def test_introductions_of_wikipedia_are_the_texts(features, files):
     expected = read(features, files, "texts")
-    page = {"title": "A", "revision": 1, "requested": "A"}
-    pages = {
-        name: page | {"text": text if isinstance(text, str) else " ".join(text)}
-        for name, text in SENTENCES.items()
-    }
-    path = files["texts"].with_name("introductions.json")
-    path.write_text(json.dumps(pages))
+    path = files["texts"].rename(files["texts"].with_name("introductions.json"))
     tree = read_dataset(
         "image_classes",
         {"vectors": "texts", "wikipedia": {"ant": "Ant"}},

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,8 +54,7 @@ def read_tables(folder: Path, **options) -> dict:
     return read_dataset("drug_activity", {**SMALL, **options}, sources, seed=0)
 
 
-def refused(folder: Path, **options) -> str:
-    return refusal(read_tables, folder, **options)
+refused = partial(refusal, read_tables)
 
 
 def add(folder: Path, number: int, smiles: str, activities: str = "1,2,NA,3") -> None:

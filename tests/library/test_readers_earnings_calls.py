@@ -2,6 +2,7 @@
 
 import json
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +72,7 @@ def read(tmp_path, calls=CALLS, prices=PRICES, **options) -> dict:
     return read_dataset("earnings_calls", {**OPTIONS, **options}, sources, seed=0)
 
 
-def refused(tmp_path, calls=CALLS, prices=PRICES, **options) -> str:
-    return refusal(read, tmp_path, calls, prices, **options)
+refused = partial(refusal, read)
 
 
 # Rows

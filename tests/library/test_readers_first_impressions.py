@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -85,8 +86,7 @@ def read(folder: Path, seed: int = SEED, **options) -> dict:
     return read_dataset("first_impressions", {"folder": str(folder), **options}, [], seed)
 
 
-def refused(folder: Path, **options) -> str:
-    return refusal(read, folder, **options)
+refused = partial(refusal, read)
 
 
 def videos_of(tree: dict, *roles: int) -> list[str]:

@@ -130,20 +130,6 @@ def test_features_are_those_of_the_layers_written_out(weights):
     np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-4)
 
 
-def test_features_are_those_of_torchvision(weights):
-    torch = pytest.importorskip("torch")
-    models = pytest.importorskip("torchvision").models
-    whole = models.vgg19(weights=None, init_weights=False).eval()
-    whole.load_state_dict(torch.load(weights, weights_only=True))
-    kept = []
-    whole.classifier[3].register_forward_hook(lambda layer, given, result: kept.append(result))
-    image = picture(50, 80)
-    with torch.inference_mode():
-        whole(torch.from_numpy(network_input(image))[None])
-    (found,) = Vgg19Features(weights, device="cpu").transform([image])
-    np.testing.assert_allclose(found, np.maximum(kept[0][0].numpy(), 0), rtol=1e-4, atol=1e-4)
-
-
 def test_features_do_not_depend_on_the_batches(network):
     images = [picture(50, 80, seed=seed) for seed in range(3)]
     found = network.transform(images)

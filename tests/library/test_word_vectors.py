@@ -60,7 +60,6 @@ def test_every_form_gives_the_same_words_and_numbers(tmp_path):
         assert found.words == {word: row for row, word in enumerate(WORDS)}
         np.testing.assert_array_equal(found.vectors, VECTORS)
         assert found.vectors.dtype == np.float64
-        assert found.dimension == 3
 
 
 def test_only_wanted_words_are_kept_in_the_order_of_the_file(tmp_path):

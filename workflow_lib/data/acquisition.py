@@ -71,7 +71,7 @@ def acquire(
         Folders to search for ``path`` before anything is downloaded.
     """
     destination = Path(destination)
-    _refuse_escape(str(source["path"]), "path of the source")
+    _refuse_escape(str(source["path"]))
     with writing(destination):
         destination.parent.mkdir(parents=True, exist_ok=True)
     for mirror in mirrors:
@@ -281,14 +281,14 @@ def _searched(mirrors: Sequence[Path]) -> str:
     return f" and the file is in no mirror folder: {', '.join(states)}"
 
 
-def _refuse_escape(name: str, location: str) -> None:
+def _refuse_escape(name: str) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     leads_out = path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name)
     too_long = any(len(os.fsencode(part)) > MAX_NAME_LENGTH for part in path.parts)
     too_long |= len(os.fsencode(name)) > MAX_PATH_LENGTH
     if leads_out or too_long or re.search(r"[\0-\x1f\x7f]", name):
         raise UserError(
-            location=location,
+            location="path of the source",
             found=f"{name[:300]!r} leads out of its folder" if leads_out else f"{name[:300]!r}",
             expected="a relative path without '..' and without control characters, of at most "
             f"{MAX_PATH_LENGTH} bytes, with names of at most {MAX_NAME_LENGTH}",

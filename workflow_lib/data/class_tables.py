@@ -36,31 +36,21 @@ class DescribedVectors(NamedTuple):
 def described_vectors(
     kind: str,
     class_names: Sequence[str],
-    word_vectors: Path | None = None,
-    texts: Path | None = None,
+    word_vectors: Path | None,
+    texts: Path | None,
     lsa_dimension: int = 50,
     text_names: Mapping[str, str] | None = None,
 ) -> DescribedVectors:
     """Return the class vectors made from names or texts (`workflow_lib.inputs.class_vectors`).
 
+    By `kind`, they are for ``names`` the mean word vector of the name; for ``texts`` that of a text
+    about the class, weighted by TF-IDF, as in the paper; and for ``lsa`` those of latent semantic
+    analysis of the texts, of the length `lsa_dimension`, without word vectors. The document
+    frequencies are those in the texts of `class_names` only. `text_names` are the names in `texts`
+    of classes that have another name there.
+
     Raises UserError when a file cannot be read, and as
     `workflow_lib.data.class_texts.read_class_texts`.
-
-    Parameters
-    ----------
-    kind : {"names", "texts", "lsa"}
-        The mean word vector of the name; the mean word vector of a text about the class, weighted
-        by TF-IDF, as in the paper; or latent semantic analysis of the texts, without word vectors.
-    class_names : sequence of C str
-    word_vectors : path, default=None
-        File of word vectors, for ``names`` and ``texts``.
-    texts : path, default=None
-        Texts about the classes, for ``texts`` and ``lsa``. The document frequencies are those in
-        the texts of `class_names` only.
-    lsa_dimension : int, default=50
-        Length of the vectors for ``lsa``.
-    text_names : mapping of str to str, default=None
-        The names in `texts` of classes that have another name there.
     """
     from workflow_lib.data.class_texts import read_class_texts
     from workflow_lib.inputs import class_vectors

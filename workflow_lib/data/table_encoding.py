@@ -77,33 +77,22 @@ class Levels:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows of a table as inputs.
-
-    Attributes
-    ----------
-    inputs : float64 array (n, q), or csr_array (n, q) of counts
-        NaN where a number is missing. Counts are those of words and substructures.
-    names : list of q str
-        Names of the columns of `inputs`; for counts the terms.
-    lagged_values : float64 array (n, k) or None
-        The columns that are not counts, where the inputs are counts; None without such columns.
-    lagged_names : list of k str
-    notes : list of n str
-        Values of a row that did not occur in the fitted table, such as ``colour: 'mauve' was never
-        seen``; "" without such values.
-    texts : mapping from str to array (n,) of str
-        The texts of the columns whose codes the folds learn, instead of inputs.
-    items : list of n items, or None
-        Those that are not in `inputs`, such as bags of rows of numbers.
-    """
+    """Rows of a table as inputs."""
 
     inputs: np.ndarray | csr_array
+    """Float64 (n, q), NaN where a number is missing; or counts of words and substructures."""
     names: list[str]
+    """Names of the columns of `inputs`; for counts the terms."""
     lagged_values: np.ndarray | None
+    """The columns (n, k) that are not counts, where the inputs are counts; None without them."""
     lagged_names: list[str]
     notes: list[str]
+    """Values of a row that did not occur in the fitted table, such as ``colour: 'mauve' was never
+    seen``; "" without such values."""
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """The texts (n,) of the columns whose codes the folds learn, instead of inputs."""
     items: list | None = None
+    """Those that are not in `inputs`, such as bags of rows of numbers."""
 
 
 @dataclass(frozen=True)

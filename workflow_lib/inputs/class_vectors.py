@@ -86,9 +86,13 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
     `word_vectors` are of words in lower case. Returns an array (K, d): unit length; NaN for a class
     without a vector.
     """
-    means = np.full((len(class_names), word_vectors.dimension), np.nan)
+    known = word_vectors.words
+    means = np.full((len(class_names), word_vectors.vectors.shape[1]), np.nan)
     for row, name in enumerate(class_names):
-        rows = [_row_of(word, word_vectors) for word in name_words(name)]
+        rows = [
+            next((known[form] for form in word_forms(word) if form in known), None)
+            for word in name_words(name)
+        ]
         if rows and None not in rows:
             means[row] = word_vectors.vectors[rows].mean(axis=0)
     return unit_rows(means)
@@ -97,13 +101,6 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
 def wanted_name_words(class_names: Sequence[str]) -> set[str]:
     """Return every form of every word of the names: the words to read from a file of vectors."""
     return {form for name in class_names for word in name_words(name) for form in word_forms(word)}
-
-
-def _row_of(word: str, word_vectors: WordVectors) -> int | None:
-    for form in word_forms(word):
-        if form in word_vectors.words:
-            return word_vectors.words[form]
-    return None
 
 
 # Texts

@@ -50,11 +50,6 @@ class WordVectors:
     vectors: np.ndarray
     """Array (m, d): the vectors, float64, not scaled."""
 
-    @property
-    def dimension(self) -> int:
-        """Length of the vectors."""
-        return self.vectors.shape[1]
-
 
 def read_word_vectors(path: str | Path, wanted: Collection[str]) -> WordVectors:
     """Return the wanted words and their vectors in the file `path`; of a repeated word the first.
