@@ -116,17 +116,23 @@ def test_what_cannot_be_read_is_refused_with_its_location(tmp_path, text, option
         read(write_table(tmp_path, text), **options)
 
 
-def test_unlabelled_bags_are_weak_rows_only(tmp_path):
+def split_of_bags(folder) -> tuple[dict, dict]:
+    """Write 60 bags, the last 24 without a class, and their split; return both."""
     random = np.random.default_rng(0)
     lines = ["patient,ill,x_1,x_2"]
     for bag in range(60):
-        label = ("no", "yes")[bag % 2] if bag < 36 else ""
-        lines += [f"p{bag},{label},{a:.6f},{b:.6f}" for a, b in random.normal(bag % 2, 1, (7, 2))]
-    paths = tmp_path / "dataset.h5", tmp_path / "split.h5"
-    tree = read(write_table(tmp_path, "\n".join(lines)))
+        label, shift = ("yes", 2.0) if bag % 2 else ("no", 0.0)
+        label = label if bag < 36 else ""
+        lines += [f"p{bag},{label},{a:.6f},{b:.6f}" for a, b in random.normal(shift, 1, (7, 2))]
+    tree = read(write_table(folder, "\n".join(lines)))
+    paths = folder / "dataset.h5", folder / "split.h5"
     write_artifact(paths[0], tree, "dataset", allow_nan=("outputs",))
     splitting.run(*paths, [5], [20, 30], 10, 3, 0, "cells", kind="per_class")
-    split = read_artifact(paths[1], "split")
+    return tree, read_artifact(paths[1], "split")
+
+
+def test_unlabelled_bags_are_weak_rows_only(tmp_path):
+    _, split = split_of_bags(tmp_path)
     unlabelled = np.arange(36, 60)
     assert set(unlabelled) <= set(split["weak"])
     assert not set(unlabelled) & {*split["train"], *split["test"]}
