@@ -63,9 +63,7 @@ def test_outputs_are_the_vectors_of_the_classes(tmp_path):
     assert back["report"]["exclusions"] == {"a reason": 2}
     assert (back["report"]["rows_read"], back["report"]["rows_dropped"]) == (9, 4)
     assert "images" not in tree()
-
-
-def test_a_component_may_be_the_same_in_all_vectors():
+    # A component may be the same in all vectors.
     vectors = np.column_stack([VECTORS[:, 0], np.ones(3)])
     assert tree(vectors=vectors)["report"]["constant_outputs"] == 1
 

@@ -77,11 +77,11 @@ class TestNames:
         found = name_vectors(["sea_horse", "Faces"], known)
         np.testing.assert_allclose(found[0], unit(known.vectors[0] + known.vectors[1]))
         np.testing.assert_allclose(found[1], unit(known.vectors[2]))
-
-    def test_a_word_as_it_stands_goes_before_its_singular(self):
+        # A word as it stands goes before its singular, and a mean of zero is no vector.
         known = vectors_of("face", "faces")
-        found = name_vectors(["Faces"], known)
-        np.testing.assert_allclose(found[0], unit(known.vectors[1]))
+        np.testing.assert_allclose(name_vectors(["Faces"], known)[0], unit(known.vectors[1]))
+        opposite = WordVectors({"yin": 0, "yang": 1}, np.array([[1.0, 2.0], [-1.0, -2.0]]))
+        assert np.isnan(name_vectors(["yin_yang"], opposite)).all()
 
     def test_a_name_with_an_unknown_word_has_no_vector(self):
         known = vectors_of("face", "chair")
@@ -89,10 +89,6 @@ class TestNames:
         found = name_vectors(names, known)
         np.testing.assert_array_equal(np.isnan(found).all(axis=1), [True, False, True, True])
         assert np.isfinite(found[1]).all()
-
-    def test_a_mean_of_zero_is_no_vector(self):
-        opposite = WordVectors({"yin": 0, "yang": 1}, np.array([[1.0, 2.0], [-1.0, -2.0]]))
-        assert np.isnan(name_vectors(["yin_yang"], opposite)).all()
 
     def test_reading_the_wanted_words_alone_changes_nothing(self):
         known = vectors_of("sea", "horse", "face", "faces", "leopard", "other")

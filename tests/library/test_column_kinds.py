@@ -90,10 +90,9 @@ def test_names_are_short():
 
 
 def test_missing_and_different_values_are_counted():
-    found = kind_of(["1", "2", "", "2", "NA"])
-    assert (found.n_missing, found.n_distinct) == (2, 2)
-    found = kind_of(["a", "b", "", "b", "NA"])
-    assert (found.n_missing, found.n_distinct) == (2, 2)
+    for values in (["1", "2", "", "2", "NA"], ["a", "b", "", "b", "NA"]):
+        found = kind_of(values)
+        assert (found.n_missing, found.n_distinct) == (2, 2)
 
 
 def test_few_whole_numbers_stay_numbers_and_that_is_reported():
@@ -121,11 +120,8 @@ def test_names_of_identifiers_are_recognised(names, are_identifiers):
     assert {looks_like_row_id(name) for name in names.split(",")} == {are_identifiers}
 
 
-def test_words_are_counted_where_there_is_a_text():
+def test_words_are_counted_and_the_first_text_that_is_no_smiles_is_found():
     assert n_words(["one two", "", "three four five six"]) == 3.0
     assert n_words(["", ""]) == 0.0
-
-
-def test_the_first_text_that_is_no_smiles():
     assert first_invalid_smiles(["CCO", "", "C C", "é"]) == 2
     assert first_invalid_smiles(["CCO", ""]) is None

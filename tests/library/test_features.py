@@ -100,9 +100,6 @@ def test_which_preparations_are_fitted():
     assert preparation_learns(inputs(), "standard")
     assert preparation_learns(inputs(missing=0.2), "none")
     assert not preparation_learns(inputs(), "none")
-
-
-def test_unknown_scale_is_named():
     with pytest.raises(ValueError, match="scale must be one of .*found 'robust'"):
         fit_preparation(inputs(), "robust")
 

@@ -253,18 +253,15 @@ def test_damaged_zip_archives_are_named(awa2):
     assert f"{path}: it cannot be read, is damaged or not a text file" in refused(awa2)
 
 
-def test_archives_without_the_files_are_named(awa, awa2):
+def test_archives_without_the_files_or_with_two_are_named(awa, awa2):
     path = packed_awa2(awa2, {"AwA2-filenames.txt": ""})
     assert f"{path}: no member of the archive matches AwA2-labels.txt" in refused(awa2)
+    write_zip(path, {**AWA2, "old/AwA2-labels.txt": "1\n"}, "Features/ResNet101")
+    message = refused(awa2)
+    assert f"{path}, member AwA2-labels.txt: the archive holds two files of this name" in message
     shutil.rmtree(awa / "Animals_with_Attributes" / "Features")
     path = write_archive(awa / "AwA-features-vgg19.tar.bz2", {"readme.txt": ""}, "w:bz2")
     assert f"{path}: no member of the archive matches Features/vgg19" in refused(awa)
-
-
-def test_two_files_of_one_name_in_an_archive(awa2):
-    path = packed_awa2(awa2, {**AWA2, "old/AwA2-labels.txt": "1\n"})
-    message = refused(awa2)
-    assert f"{path}, member AwA2-labels.txt: the archive holds two files of this name" in message
 
 
 # Missing, repeated and malformed files

@@ -76,10 +76,8 @@ def test_more_rows_change_none_of_the_first(fewer):
     for name in ("inputs", "outputs"):
         np.testing.assert_array_equal(few[name], many[name][:fewer])
     np.testing.assert_array_equal(few["truth"]["component"], many["truth"]["component"][:fewer])
-
-
-def test_no_row_comes_twice(table):
-    assert len(np.unique(table["inputs"][:, 0])) == len(table["inputs"])
+    # No row comes twice.
+    assert len(np.unique(many["inputs"][:, 0])) == len(many["inputs"])
 
 
 def test_memory_grows_with_the_rows_only():

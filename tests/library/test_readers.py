@@ -153,13 +153,10 @@ def test_arff_classes_may_be_in_double_quotes(tmp_path, classes):
     assert names(tree, "inputs") == names(expected, "inputs")
 
 
-def test_arff_header_without_rows_or_data_line(tmp_path):
+def test_arff_needs_rows_an_input_and_outputs_that_are_numbers(tmp_path):
     header = ARFF.partition("@DATA")[0]
     assert "no @data line" in refused_arff(tmp_path, header)
     assert "0 of 0 rows" in refused_arff(tmp_path, header + "@data\n")
-
-
-def test_arff_targets_leave_an_input_and_are_numbers(tmp_path):
     assert "4 targets in a file of 4 attributes" in refused_arff(tmp_path, ARFF, targets=4)
     message = refused_arff(tmp_path, ARFF, targets=3)
     assert "column 'colour': 'red' is not a finite number" in message
@@ -184,11 +181,18 @@ def test_csv(tmp_path):
     assert tree["report"]["missing_inputs"] == 1
 
 
-def test_csv_inputs_are_the_rest_by_default(tmp_path):
-    text = "a;b;c\n1;2;3\n4;5;6\n"
-    tree = read_csv(tmp_path, text, ["b"], delimiter=";")
+def test_csv_options(tmp_path):
+    tree = read_csv(tmp_path, "a;b;c\n1;2;3\n4;5;6\n", ["b"], delimiter=";")
     assert names(tree, "inputs") == ["a", "c"]
     np.testing.assert_array_equal(tree["inputs"], [[1, 3], [4, 6]])
+    tree = read_csv(tmp_path, "a,strength\n-999,1\n2,2\n", missing_values=["-999"])
+    np.testing.assert_array_equal(tree["inputs"], [[np.nan], [2]])
+    tree = read_csv(tmp_path, "a,strength\n1,5\n2,5\n", allow_constant_outputs=True)
+    assert tree["report"]["constant_outputs"] == 1
+    text = ",a,strength\n0,2,3\n1,4,5\n"
+    assert "column 1: the column has no name" in refused_csv(tmp_path, text)
+    tree = read_csv(tmp_path, text, inputs=["a"], as_it_comes=True)
+    np.testing.assert_array_equal(tree["inputs"], [[2], [4]])
 
 
 def test_csv_from_a_spreadsheet(tmp_path):
@@ -197,12 +201,6 @@ def test_csv_from_a_spreadsheet(tmp_path):
     path = table(tmp_path, text, encoding="utf-8-sig")
     tree = read_dataset("csv", {"outputs": ["strength"]}, [path], seed=0)
     assert names(tree, "inputs") == ["größe"]
-
-
-def test_csv_marks_of_missing_values_are_an_option(tmp_path):
-    text = "a,strength\n-999,1\n2,2\n"
-    tree = read_csv(tmp_path, text, missing_values=["-999"])
-    np.testing.assert_array_equal(tree["inputs"], [[np.nan], [2]])
 
 
 @pytest.mark.parametrize("value", ["heavy", "1_000", "1,5", "inf", "-Infinity", "1e999", "0x10"])
@@ -250,18 +248,6 @@ def test_csv_rows_of_groups(tmp_path):
     assert (tree["report"]["rows_read"], tree["report"]["rows_dropped"]) == (5, 2)
     of_numbers = read_csv(tmp_path, text, ["y"], inputs=["a"], group="a")["groups"]["group"]
     np.testing.assert_array_equal(of_numbers, [0, 2, 3, 1])
-
-
-def test_csv_first_column_may_lack_a_name(tmp_path):
-    text = ",a,strength\n0,2,3\n1,4,5\n"
-    assert "column 1: the column has no name" in refused_csv(tmp_path, text)
-    tree = read_csv(tmp_path, text, inputs=["a"], as_it_comes=True)
-    np.testing.assert_array_equal(tree["inputs"], [[2], [4]])
-
-
-def test_csv_constant_output_can_be_allowed(tmp_path):
-    tree = read_csv(tmp_path, "a,strength\n1,5\n2,5\n", allow_constant_outputs=True)
-    assert tree["report"]["constant_outputs"] == 1
 
 
 # Checks of every table

@@ -86,18 +86,17 @@ def test_the_matrix_from_a_spreadsheet(folder):
     quoted = path.read_text().replace("id", '"ID"').replace("m1", '"m1"').replace("\n", "\r\n")
     path.write_bytes(b"\xef\xbb\xbf" + quoted.encode() + b"\r\n")
     assert_is_the_set(read(folder))
+    # Labels in another order are assigned to their rows.
+    write_labels(folder, dict(reversed(LABELS.items())))
+    assert_is_the_set(read(folder))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_matrix_as_an_array(folder, dtype):
     np.save(folder / "gram.npy", GRAM.astype(dtype))
     assert_is_the_set(read(folder))
-
-
-def test_labels_in_another_order_are_assigned_to_their_rows(folder):
     write_matrix(folder)
-    write_labels(folder, dict(reversed(LABELS.items())))
-    assert_is_the_set(read(folder))
+    assert f"both {folder / 'gram.npy'} and {folder / 'gram.csv'} exist" in refused(folder)
 
 
 # Molecules
@@ -127,6 +126,9 @@ def test_a_matrix_without_ids_has_as_many_rows_as_there_are_labels(folder):
     write_matrix(folder, ids=None)
     write_labels(folder, dict(list(LABELS.items())[:3]))
     assert "a matrix of 4 rows without ids, and labels of 3 molecules" in refused(folder)
+    write_matrix(folder)
+    write_labels(folder, {"m1": "NA,NA,NA"})
+    assert "0 of 4 rows have enough of their outputs" in refused(folder)
 
 
 def test_constant_outputs(folder):
@@ -135,12 +137,6 @@ def test_constant_outputs(folder):
     message = refused(folder)
     assert "the output BR:MCF7, CO:HT29 has the same value in every row where it is" in message
     assert read(folder, allow_constant_outputs=True)["report"]["constant_outputs"] == 2
-
-
-def test_no_molecule_has_labels(folder):
-    write_matrix(folder)
-    write_labels(folder, {"m1": "NA,NA,NA"})
-    assert "0 of 4 rows have enough of their outputs" in refused(folder)
 
 
 # Matrices that are no Gram matrix
@@ -216,12 +212,6 @@ def test_missing_files_are_listed(folder, tmp_path):
     write_matrix(folder)
     (folder / "labels.csv").unlink()
     assert "there is no labels.csv." in refused(folder)
-
-
-def test_one_matrix_only(folder):
-    write_matrix(folder)
-    np.save(folder / "gram.npy", GRAM)
-    assert f"both {folder / 'gram.npy'} and {folder / 'gram.csv'} exist" in refused(folder)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from small_archives import write_archive
 from small_pipeline import assert_same_tree
 from test_price_windows import by_deviation
 
-from workflow_lib.core.errors import UserError
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.items.sparse_inputs import inputs_of
 from workflow_lib.items.word_counts import word_counts, words_of
@@ -221,30 +220,20 @@ def test_folders_whose_names_are_no_calls(tmp_path, folder):
     assert f"calls.tar.gz, member {name}: the folder '{folder}' does not name a day" in message
 
 
-def test_transcript_that_is_no_text(tmp_path):
+def test_members_that_cannot_be_read_are_named(tmp_path):
     name = transcript(TENTH, "AB")
     message = refused(tmp_path, {**CALLS, name: "fine\ncaf\xe9".encode("latin-1")})
     assert f"calls.tar.gz, member {name}, line 2: the line is not UTF-8 text" in message
-
-
-def test_faults_of_prices_name_the_member_and_the_line(tmp_path):
     message = refused(tmp_path, prices={**PRICES, price_name("AB"): price_file("CD.E")})
     assert f"prices.tar.gz, member {price_name('AB')}, line 2: a price of 'CD.E'" in message
+    prices = [*PRICES.items(), ("other/" + price_name("AB"), price_file("AB"))]
+    assert "a second file of prices of 'AB'" in refused(tmp_path, prices=prices)
+    message = refusal(read_dataset, "earnings_calls", OPTIONS, archives(tmp_path)[::-1], seed=0)
+    assert "prices.tar.gz: no member" in message and "MAEC_Dataset/" in message
 
 
 def test_prices_of_companies_without_calls_are_not_read(tmp_path):
     assert len(read(tmp_path, prices={**PRICES, price_name("XY"): "?"})["outputs"]) == 3
-
-
-def test_two_files_of_one_company(tmp_path):
-    prices = [*PRICES.items(), ("other/" + price_name("AB"), price_file("AB"))]
-    assert "a second file of prices of 'AB'" in refused(tmp_path, prices=prices)
-
-
-def test_archives_in_the_wrong_folders(tmp_path):
-    calls, prices = archives(tmp_path)
-    with pytest.raises(UserError, match=r"prices\.tar\.gz: no member .* MAEC_Dataset/"):
-        read_dataset("earnings_calls", OPTIONS, [prices, calls], seed=0)
 
 
 # Words

@@ -114,10 +114,6 @@ def test_lines_of_other_words_must_have_the_form_too(tmp_path):
     assert "line 1" in message_of(write(tmp_path, "a 1 x\nb 3 4\n"), wanted=["b"])
 
 
-def test_a_file_that_does_not_exist_is_named(tmp_path):
-    assert str(tmp_path / "none.txt") in message_of(tmp_path / "none.txt")
-
-
 class TestArchives:
     def test_the_member_of_the_dimension_is_read(self, tmp_path):
         members = {"d/glove.6B.50d.txt": "a 1 2\n", "d/glove.6B.150d.txt": LINES, "x.pdf": "-"}
@@ -126,15 +122,12 @@ class TestArchives:
         members["d/glove.6B.250d.txt"] = LINES
         assert "ends with .50d.txt" in message_of(write_zip(tmp_path, members))
 
-    def test_hidden_copies_of_the_only_text_do_not_count(self, tmp_path):
-        path = write_zip(tmp_path, {"words.txt": "a 1 2\n", "__MACOSX/._words.txt": "x"})
-        assert read(path).words == {"a": 0}
+    def test_hidden_copies_do_not_count_and_a_fault_names_the_member_and_the_line(self, tmp_path):
+        path = write_zip(tmp_path, {"w.txt": "a 1 2\nb 1\n", "__MACOSX/._w.txt": "x"})
+        assert "vectors.zip, member w.txt, line 2" in message_of(path)
 
-    def test_a_fault_names_the_member_and_the_line(self, tmp_path):
-        message = message_of(write_zip(tmp_path, {"w.txt": "a 1 2\nb 1\n"}))
-        assert "vectors.zip, member w.txt, line 2" in message
-
-    def test_archives_without_text_and_damaged_ones_are_refused(self, tmp_path):
+    def test_archives_without_text_damaged_and_missing_ones_are_refused(self, tmp_path):
+        assert str(tmp_path / "none.txt") in message_of(tmp_path / "none.txt")
         assert "the archive holds nothing" in message_of(write_zip(tmp_path, {}))
         whole = write_zip(tmp_path, {"w.txt": LINES * 100}).read_bytes()
         assert "cannot be read" in message_of(write(tmp_path, whole[: len(whole) // 2], "w.zip"))
