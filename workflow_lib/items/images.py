@@ -317,13 +317,8 @@ def _folder_members(path: Path) -> Iterator[_Member]:
                 )
             yield _Member("", (relative / name).as_posix(), 0, is_folder=True)
         for name in names:
-            status = os.lstat(Path(folder, name))
-            yield _Member(
-                "",
-                (relative / name).as_posix(),
-                status.st_size,
-                is_plain=stat.S_ISREG(status.st_mode),
-            )
+            status, location = os.lstat(Path(folder, name)), (relative / name).as_posix()
+            yield _Member("", location, status.st_size, is_plain=stat.S_ISREG(status.st_mode))
 
 
 def _tar_members(
