@@ -107,10 +107,7 @@ class TangentSpace(TransformerMixin, BaseEstimator):
         return logarithms[:, rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0))
 
     def _covariances(self, X: np.ndarray) -> np.ndarray:
-        """Return the shrunk covariances (n, p, p) of rows.
-
-        Raises ValueError.
-        """
+        """Return the shrunk covariances (n, p, p) of rows."""
         found = self._of_series(X) if self.of_series else self._of_triangles(X)
         p = found.shape[1]
         scale = np.trace(found, axis1=1, axis2=2)[:, None, None] / p
