@@ -30,19 +30,26 @@ def improved(vector):
     return roots / length if length > 0 else roots
 
 
+def mean_scores(model, members):
+    """Return a Fisher vector (2 C d,) before root and length, by the Fisher embedding."""
+    embedding = FisherEmbedding(model, form="full", covariance_block="constrained")
+    deviations, roots = np.sqrt(model.covariances_), np.sqrt(model.weights_)[:, None]
+    scores = embedding.transform(members).mean(axis=0)
+    mu = scores[embedding.blocks["mu"]].reshape(deviations.shape) * deviations / roots
+    sigma = scores[embedding.blocks["sigma"]].reshape(deviations.shape)
+    sigma = sigma * model.covariances_ / (np.sqrt(2) * roots)
+    return np.concatenate([mu.ravel(), sigma.ravel()])
+
+
 def test_fisher_vectors_are_scaled_sums_of_the_fisher_embedding():
     model = fitted()
-    embedding = FisherEmbedding(model, form="full", covariance_block="constrained")
     vectors = FisherVectors(model)
-    deviations, roots = np.sqrt(model.covariances_), np.sqrt(model.weights_)[:, None]
     for members in sets():
-        mean_scores = embedding.transform(members).mean(axis=0)
-        mu = mean_scores[embedding.blocks["mu"]].reshape(4, 5) * deviations / roots
-        sigma = mean_scores[embedding.blocks["sigma"]].reshape(4, 5)
-        sigma = sigma * model.covariances_ / (np.sqrt(2) * roots)
-        expected = np.concatenate([mu.ravel(), sigma.ravel()])
         np.testing.assert_allclose(
-            vectors.transform([members])[0], improved(expected), rtol=1e-7, atol=1e-8
+            vectors.transform([members])[0],
+            improved(mean_scores(model, members)),
+            rtol=1e-7,
+            atol=1e-8,
         )
 
 
