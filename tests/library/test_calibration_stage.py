@@ -17,7 +17,11 @@ from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.table import calibration_stage
 from workflow_lib.uncertainty.conformal import coverage_by_thirds, half_widths, held_by_other_rows
 from workflow_lib.uncertainty.joint_regions import JointRegions
-from workflow_lib.uncertainty.novelty import distances_of_test_rows, novelty_scale
+from workflow_lib.uncertainty.novelty import (
+    NoveltyScale,
+    distances_of_test_rows,
+    distances_of_training_rows,
+)
 from workflow_lib.uncertainty.output_ranges import OutputRanges
 from workflow_lib.uncertainty.row_intervals import HeldOutRows, RowIntervals
 
@@ -117,7 +121,7 @@ def test_intervals_are_of_all_splits_and_coverage_of_each_by_other_rows(tmp_path
     np.testing.assert_array_equal(tree["n_rows"], known.sum(axis=0))
 
     ranges, seed = OutputRanges.of([{}] * 3), derive_seed(5, "intervals")
-    fitted = RowIntervals.fit(pooled, 0.9, ranges, seed)
+    fitted = RowIntervals.fit(pooled, 0.9, ranges, seed)[0]
     widths = fitted.half_widths(pooled.predicted, pooled.novelty)
     np.testing.assert_allclose(tree["half_widths"], np.average(widths, axis=0, weights=weights))
     lower = np.concatenate([part["lower"] for part in parts])
@@ -126,7 +130,7 @@ def test_intervals_are_of_all_splits_and_coverage_of_each_by_other_rows(tmp_path
     np.testing.assert_array_equal(stored.half_widths(pooled.predicted, pooled.novelty), widths)
 
     def held(calibrating, tried):
-        own = RowIntervals.fit(pooled.part(calibrating), 0.9, ranges, seed)
+        own = RowIntervals.fit(pooled.part(calibrating), 0.9, ranges, seed)[0]
         return own.held(pooled.part(tried))
 
     seeds = [derive_seed(5, "coverage", number) for number in range(N_SPLITS)]
@@ -142,7 +146,7 @@ def test_intervals_are_of_all_splits_and_coverage_of_each_by_other_rows(tmp_path
 
     def jointly_held(calibrating, tried):
         rows = pooled.part(calibrating)
-        own = JointRegions.fit(*RowIntervals.fit_with_residuals(rows, 0.9, ranges, seed), rows)
+        own = JointRegions.fit(*RowIntervals.fit(rows, 0.9, ranges, seed), rows)
         return own.held(pooled.part(tried))
 
     joint = tree["joint"]
@@ -175,7 +179,7 @@ def test_novelty_is_relative_to_the_training_rows_of_the_split(tmp_path):
         split = read_artifact(experiment.splits[number], "split")
         features = read_artifact(experiment.features[number], "features")
         inputs = prepared_inputs(features, split["folds"][f"n-{SIZE}"], SIZE)
-        scale = novelty_scale(inputs, "rbf", 0)
+        scale = NoveltyScale.fit(distances_of_training_rows(inputs, "rbf", 0))
         expected = scale.novelty(distances_of_test_rows(inputs, "rbf"))
         np.testing.assert_array_equal(tree[f"split-{number}"]["novelty"], expected)
         limits.append(scale.limit)

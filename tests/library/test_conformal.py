@@ -12,7 +12,6 @@ from workflow_lib.uncertainty.conformal import (
     half_widths,
     held_by_other_rows,
     levels_that_hold,
-    pooled_half_widths,
     row_weights,
     rows_needed,
 )
@@ -49,6 +48,11 @@ def coverage_by_split(residuals, rows, level, seeds):
 def crossed_coverage(residuals, level, seed):
     """Return the coverage (d,) of one test set, by halves of it."""
     return coverage_by_split([residuals], [np.arange(len(residuals))], level, [seed])[0]
+
+
+def pooled(residuals, rows, level):
+    """Return the half-widths (d,) from the residuals of several splits."""
+    return half_widths(np.concatenate(residuals), level, row_weights(np.concatenate(rows)))
 
 
 def column(*values):
@@ -101,14 +105,14 @@ def test_a_row_with_several_residuals_counts_once():
     residuals = generator.normal(size=(25, 2))
     rows = generator.permutation(25)
     once = half_widths(residuals, 0.8)
-    np.testing.assert_array_equal(pooled_half_widths([residuals], [rows], 0.8), once)
+    np.testing.assert_array_equal(pooled([residuals], [rows], 0.8), once)
     # The same residuals three times, some rows even six times, add no information.
     thrice = [residuals, residuals, np.vstack([residuals, *3 * [residuals[:7]]])]
     of_rows = [rows, rows, np.concatenate([rows, *3 * [rows[:7]]])]
-    np.testing.assert_array_equal(pooled_half_widths(thrice, of_rows, 0.8), once)
+    np.testing.assert_array_equal(pooled(thrice, of_rows, 0.8), once)
     # Eight rows are too few for 90 %, however often each was tested.
     eight = [residuals[:8]] * 5, [rows[:8]] * 5
-    assert np.isinf(pooled_half_widths(*eight, 0.9)).all()
+    assert np.isinf(pooled(*eight, 0.9)).all()
 
 
 def test_pooled_half_widths_are_those_of_a_brute_force_count():
@@ -116,7 +120,7 @@ def test_pooled_half_widths_are_those_of_a_brute_force_count():
     rows = [generator.choice(30, size=12, replace=False) for _ in range(6)]
     residuals = [generator.normal(size=(12, 1)) for _ in rows]
     times = np.bincount(np.concatenate(rows), minlength=30)
-    found = pooled_half_widths(residuals, rows, 0.7)[0]
+    found = pooled(residuals, rows, 0.7)[0]
     n_rows = np.count_nonzero(times)
     values, owners = np.concatenate(residuals)[:, 0], np.concatenate(rows)
     weight_up_to = [
@@ -232,7 +236,7 @@ def simulated_coverage(noise, seed, n_rows=120, training_size=90, n_splits=5):
         residuals.append(Y[test] - model.fit(X[train], Y[train]).predict(X[test]))
         tests.append(test)
     measured = [crossed_coverage(values, 0.9, seed) for values in residuals]
-    widths = pooled_half_widths(residuals, tests, 0.9)
+    widths = pooled(residuals, tests, 0.9)
     new_X, new_Y = made_rows(generator, 400, noise)
     is_held = np.abs(new_Y - model.fit(X, Y).predict(new_X)) <= widths
     return is_held.mean(axis=0), np.mean(measured, axis=0)

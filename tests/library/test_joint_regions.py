@@ -26,7 +26,7 @@ def drawn(generator, n, d, correlation=0.0, follows=0.0):
 
 def fitted(tested, level=0.9, ranges=None):
     ranges = ranges or OutputRanges.of([{}] * tested.truth.shape[1])
-    intervals, relative = RowIntervals.fit_with_residuals(tested, level, ranges, 0)
+    intervals, relative = RowIntervals.fit(tested, level, ranges, 0)
     return intervals, JointRegions.fit(intervals, relative, tested)
 
 

@@ -18,7 +18,6 @@ from workflow_lib.uncertainty.novelty import (
     distances_of_training_rows,
     nearest_by_products,
     nearest_by_rows,
-    novelty_scale,
 )
 
 SIZE = 30
@@ -188,7 +187,7 @@ def test_few_new_rows_of_the_same_kind_are_beyond_the_limit_and_others_are(tmp_p
     features_stage.run(*paths, "standard", "rbf", "none")
     features = read_artifact(paths[2], "features")
     inputs = prepared_inputs(features, np.arange(780) % 4, 780)
-    scale = novelty_scale(inputs, "rbf", 0)
+    scale = NoveltyScale.fit(distances_of_training_rows(inputs, "rbf", 0))
     is_beyond = scale.novelty(distances_of_test_rows(inputs, "rbf")) > scale.limit
     is_strange = np.arange(800, 1200) % 40 == 0
     assert is_beyond[is_strange].all()

@@ -39,7 +39,7 @@ def even(predicted, novelty):
 
 
 def fitted(tested, level=0.9, ranges=ANYTHING):
-    return RowIntervals.fit(tested, level, ranges, 0)
+    return RowIntervals.fit(tested, level, ranges, 0)[0]
 
 
 def test_residuals_of_one_size_have_one_width():
@@ -128,7 +128,7 @@ def test_missing_outputs_and_outputs_without_error():
         tested.novelty,
         tested.rows,
     )
-    intervals = RowIntervals.fit(half, 0.9, OutputRanges.of([{}] * 3), 0)
+    intervals = RowIntervals.fit(half, 0.9, OutputRanges.of([{}] * 3), 0)[0]
     np.testing.assert_allclose(intervals.factors[0], fitted(tested).factors[0])
     assert np.isfinite(intervals.factors).all() and intervals.factors[2] == 0.0
     held = intervals.held(half)

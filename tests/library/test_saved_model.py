@@ -652,7 +652,7 @@ def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
     noise = generator.normal(size=(80, 2)) * np.exp(0.2 * predicted)
     tested = HeldOutRows(predicted, predicted + noise, generator.gamma(2.0, size=80), np.arange(80))
     ranges = OutputRanges.of([{"least": 0.0}, {"whole": True}])
-    intervals, relative = RowIntervals.fit_with_residuals(tested, 0.9, ranges, 0)
+    intervals, relative = RowIntervals.fit(tested, 0.9, ranges, 0)
     assert intervals.follow_rows.all()
     coverage = np.array([[0.9, 0.8], [0.95, np.nan]])
     regions = JointRegions.fit(intervals, relative, tested)

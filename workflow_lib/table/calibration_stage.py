@@ -23,13 +23,17 @@ from workflow_lib.table.saved_model import SCORES
 from workflow_lib.uncertainty.class_sets import ClassSets
 from workflow_lib.uncertainty.conformal import (
     coverage_by_thirds,
+    half_widths,
     held_by_other_rows,
-    pooled_half_widths,
     row_weights,
     rows_needed,
 )
 from workflow_lib.uncertainty.joint_regions import JointRegions
-from workflow_lib.uncertainty.novelty import NoveltyScale, distances_of_test_rows, novelty_scale
+from workflow_lib.uncertainty.novelty import (
+    NoveltyScale,
+    distances_of_test_rows,
+    distances_of_training_rows,
+)
 from workflow_lib.uncertainty.output_ranges import OutputRanges
 from workflow_lib.uncertainty.row_intervals import HeldOutRows, RelativeResiduals, RowIntervals
 
@@ -75,7 +79,7 @@ def run(
     use, from the test rows of all splits; ``half_widths`` (d,), their means over these rows,
     infinite where there is no interval, ``usual_half_widths`` (d, 2), their first and ninth
     deciles, and ``constant_half_widths`` (d,), the half-widths with one width for all rows
-    (`workflow_lib.uncertainty.conformal.pooled_half_widths`); ``n_rows`` (d,), the number of
+    (`workflow_lib.uncertainty.conformal.half_widths`); ``n_rows`` (d,), the number of
     distinct rows with this output, and ``rows_needed``, the fewest for a finite half-width;
     ``coverage`` (n_splits, d) of intervals from the rows of other splits, or from other rows of the
     same split where these are too few (`workflow_lib.uncertainty.conformal.held_by_other_rows`),
@@ -151,6 +155,7 @@ def run(
         split = _TestedSplit.of(data, partition, size, items[name])
         tested.append(split)
         tree[f"split-{number}"] = split.tree() | {"novelty": novelty, "novelty_limit": scale.limit}
+    parts = list(tree.values())
     rows = [split.rows for split in tested]
     tree |= {
         "level": float(level),
@@ -158,15 +163,13 @@ def run(
         "item": name,
         "training_size": size,
         "rows_needed": rows_needed(level),
-        "novelty_limit": float(
-            np.median([tree[f"split-{number}"]["novelty_limit"] for number in range(len(tested))])
-        ),
+        "novelty_limit": float(np.median([part["novelty_limit"] for part in parts])),
     }
     seeds = [derive_seed(seed, "coverage", number) for number in range(len(tested))]
     pooled = HeldOutRows(
         np.concatenate([split.predicted for split in tested]),
         np.concatenate([split.truth for split in tested]),
-        np.concatenate([tree[f"split-{number}"]["novelty"] for number in range(len(tested))]),
+        np.concatenate([part["novelty"] for part in parts]),
         np.concatenate(rows),
     )
     _add_intervals(tree, pooled, rows, OutputRanges.of_dataset(data), seed, seeds)
@@ -178,7 +181,6 @@ def run(
         output, tree, "calibration", seed=seed, inputs=sources, allow_nan=NOT_ALWAYS_FINITE
     )
     if table is not None:
-        parts = [tree[f"split-{number}"] for number in range(len(tested))]
         names = data["names"]["classes" if "classes" in data else "outputs"]
         write_text(table, frame_as_csv(output_errors(parts, json.loads(names))))
 
@@ -241,7 +243,7 @@ def _add_intervals(
     fit_seed = derive_seed(seed, "intervals")
 
     def fitted(rows: HeldOutRows) -> tuple[list, RelativeResiduals]:
-        intervals, relative = RowIntervals.fit_with_residuals(rows, level, ranges, fit_seed)
+        intervals, relative = RowIntervals.fit(rows, level, ranges, fit_seed)
         regions = [JointRegions.fit(intervals, relative, rows)] if d > 1 else []
         return [intervals, *regions], relative
 
@@ -255,6 +257,7 @@ def _add_intervals(
     residuals = pooled.truth - pooled.predicted
     widths = intervals.half_widths(pooled.predicted, pooled.novelty)
     weights = row_weights(pooled.rows)
+    _, first = np.unique(pooled.rows, return_index=True)
     held_of_splits = held_by_other_rows(rows, held, seeds)
     levels_of_splits = [is_held[:, :d] for is_held in held_of_splits]
     by_split = [is_held[:, d : 2 * d] for is_held in held_of_splits]
@@ -270,8 +273,8 @@ def _add_intervals(
         "intervals": intervals.tree(),
         "half_widths": weights @ widths / weights.sum(),
         "usual_half_widths": np.quantile(widths, [0.1, 0.9], axis=0, method="higher").T,
-        "constant_half_widths": pooled_half_widths([residuals], [pooled.rows], level),
-        "n_rows": _known_rows(residuals, pooled.rows),
+        "constant_half_widths": half_widths(residuals, level, weights),
+        "n_rows": (~np.isnan(residuals[first])).sum(axis=0),
         "coverage": np.array([_mean_of_known(is_held) for is_held in by_split]),
         "thirds": {
             f"of_{name}": coverage_by_thirds(all_held, values, pooled.rows)
@@ -420,14 +423,8 @@ def _novelty(
 ) -> tuple[NoveltyScale, np.ndarray]:
     """Return the scale of a split, and the novelty (n_test,) of its test rows."""
     prepared = prepared_inputs(inputs, partition["folds"][size_group(size)], size)
-    scale = novelty_scale(prepared, inputs["kernel"], seed)
+    scale = NoveltyScale.fit(distances_of_training_rows(prepared, inputs["kernel"], seed))
     return scale, scale.novelty(distances_of_test_rows(prepared, inputs["kernel"]))
-
-
-def _known_rows(residuals: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the number (d,) of distinct rows in which each output is known."""
-    _, first = np.unique(rows, return_index=True)
-    return (~np.isnan(residuals[first])).sum(axis=0)
 
 
 def _print_summary(tree: Mapping) -> None:

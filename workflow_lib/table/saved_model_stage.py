@@ -34,7 +34,7 @@ from workflow_lib.table.calibration_stage import item_name as numbered_item
 from workflow_lib.table.importance import MAY_BE_UNKNOWN
 from workflow_lib.table.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
 from workflow_lib.table.saved_model import SCORES, SavedModel, with_codes
-from workflow_lib.uncertainty.novelty import novelty_scale
+from workflow_lib.uncertainty.novelty import NoveltyScale, distances_of_training_rows
 
 # Selected values that the decoding of a predicted embedding needs.
 _CHOSEN = ("training_size", "n_components", "projected")
@@ -423,7 +423,8 @@ def software_versions() -> dict[str, str]:
 def _calibrated(calibration: Path | None, name: str, source: Source) -> dict:
     """Return the intervals, or the sets of classes, and the scale of novelty."""
     seed = derive_seed(int(source.methods[name].get("seed") or 0), "novelty")
-    scale = novelty_scale(source.prepared, source.features["kernel"], seed)
+    distances = distances_of_training_rows(source.prepared, source.features["kernel"], seed)
+    scale = NoveltyScale.fit(distances)
     novelty = {"unit": scale.unit, "limit": scale.limit}
     n_predicted = _n_predicted(source, name)
     tree: dict = {"half_widths": np.full(n_predicted, np.inf), "novelty": novelty}

@@ -7,6 +7,18 @@ distribution (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random Worl
 al., Journal of the American Statistical Association 113, 2018). The guarantee is on average over
 rows, and for each output separately: with one half-width, rows that are hard to predict are covered
 less often than easy ones (`workflow_lib.uncertainty.row_intervals` has widths that vary by row).
+
+Validity: the residuals of a single split give the guarantee exactly, for the model of that split.
+Those of several splits, each with the weight of `row_weights`, belong to several models, trained on
+rows that other splits test: this is cross-conformal prediction (Vovk, Annals of Mathematics and
+Artificial Intelligence 74, 2015), for which a level of 1 - a is guaranteed only as 1 - 2a in the
+worst case (Barber et al., Annals of Statistics 49, 2021), and which in practice reaches 1 - a where
+a few rows more or less hardly change the model. In return the half-widths rest on many more rows
+than one test set has. A final model that learns from more rows than the models of the splits has
+smaller residuals on average, so that its intervals tend to be too wide. Because the method was
+chosen on the same splits, its residuals are a little too small; with a few methods this effect is
+far smaller than the spread between splits. Where splits keep groups of rows together, or follow
+time, the guarantee is for new groups of the same kind, or for a future like the past.
 """
 
 import math
@@ -94,42 +106,12 @@ def levels_that_hold(residuals: np.ndarray, weights: np.ndarray, tested: np.ndar
     return levels
 
 
-def pooled_half_widths(
-    residuals: Sequence[np.ndarray], rows: Sequence[np.ndarray], level: float
-) -> np.ndarray:
-    """Return half-widths (d,) from the residuals of several splits of the same rows.
-
-    Every row counts once, as in a single split: a row that was tested r times has r residuals, each
-    of weight 1 / r. So n is the number of distinct rows, and rows that happened to be tested often
-    have no more influence than others.
-
-    Validity: the residuals of a single split give the guarantee exactly, for the model of that
-    split. Those of several splits belong to several models, trained on rows that other splits test:
-    this is cross-conformal prediction (Vovk, Annals of Mathematics and Artificial Intelligence 74,
-    2015), for which a level of 1 - a is guaranteed only as 1 - 2a in the worst case (Barber et al.,
-    Annals of Statistics 49, 2021), and which in practice reaches 1 - a where a few rows more or
-    less hardly change the model. In return the half-widths rest on many more rows than one test set
-    has. A final model that learns from more rows than the models of the splits has smaller
-    residuals on average, so that its intervals tend to be too wide. Because the method was chosen
-    on the same splits, its residuals are a little too small; with a few methods this effect is far
-    smaller than the spread between splits. Where splits keep groups of rows together, or follow
-    time, the guarantee is for new groups of the same kind, or for a future like the past.
-
-    Parameters
-    ----------
-    residuals : sequence of arrays (n_test, d)
-        Of each split, as in `half_widths`.
-    rows : sequence of int arrays (n_test,)
-        Which row each residual belongs to.
-    level : float
-    """
-    return half_widths(np.concatenate(residuals), level, row_weights(np.concatenate(rows)))
-
-
 def row_weights(rows: np.ndarray) -> np.ndarray:
     """Return the weight (m,) of each residual such that every row counts once.
 
-    `rows` (m,) are the numbers of the rows: a row that occurs r times has weight 1 / r each time.
+    `rows` (m,) are the numbers of the rows: a row that occurs r times, as it was tested by r
+    splits, has weight 1 / r each time. So rows that happened to be tested often have no more
+    influence than others.
     """
     _, row, times = np.unique(rows, return_inverse=True, return_counts=True)
     return 1.0 / times[row]

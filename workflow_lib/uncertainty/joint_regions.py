@@ -65,12 +65,8 @@ class JointRegions:
     ) -> JointRegions:
         """Return regions with the level of the intervals, calibrated on their test rows.
 
-        Parameters
-        ----------
-        intervals, relative
-            As of `RowIntervals.fit_with_residuals`.
-        tested : HeldOutRows
-            The rows to which they were fitted, of which those with all outputs are used.
+        `intervals` and `relative` are those of `RowIntervals.fit`, and `tested` the rows to which
+        they were fitted, of which those with all outputs are used.
         """
         level = intervals.level
         bounded = np.isfinite(intervals.factors)

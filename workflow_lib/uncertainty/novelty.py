@@ -72,11 +72,6 @@ class NoveltyScale:
         return distances / self.unit
 
 
-def novelty_scale(inputs: PreparedInputs, kernel: str, seed: int) -> NoveltyScale:
-    """Return the scale of the training rows of `inputs`; see `distances_of_training_rows`."""
-    return NoveltyScale.fit(distances_of_training_rows(inputs, kernel, seed))
-
-
 def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -> np.ndarray:
     """Return the distances of training rows, each to the nearest other row.
 
@@ -103,7 +98,10 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
         own = np.sort(np.random.default_rng(seed).choice(n_rows, MAX_LEFT_OUT, replace=False))
     if _is_known_by_products(inputs):
         products, lengths = _training_products(inputs)
-        return nearest_by_products(products[own], _own_lengths(inputs, lengths, own), lengths, own)
+        # Those of training rows as if they were new.
+        unknown = np.full(len(own), np.median(lengths))
+        own_lengths = lengths[own] if isinstance(inputs, PreparedTexts) else unknown
+        return nearest_by_products(products[own], own_lengths, lengths, own)
     rows = inputs.rows_as_prepared_by(None)[:]
     if inputs.are_letters:
         return nearest_by_letters(rows[own], rows, own)
@@ -223,10 +221,3 @@ def _training_products(inputs: PreparedInputs) -> tuple[np.ndarray, np.ndarray]:
     kernel = "linear" if isinstance(inputs, PreparedTexts) else "precomputed"
     products = inputs.training_gram(kernel, None)
     return products, np.diag(products).copy()
-
-
-def _own_lengths(inputs: PreparedInputs, lengths: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return the squared lengths of training rows as if they were new."""
-    if isinstance(inputs, PreparedTexts):
-        return lengths[own]
-    return np.full(len(own), np.median(lengths))

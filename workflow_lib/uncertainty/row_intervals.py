@@ -143,24 +143,12 @@ class RowIntervals:
     @classmethod
     def fit(
         cls, tested: HeldOutRows, level: float, ranges: OutputRanges, seed: int
-    ) -> RowIntervals:
-        """Return intervals calibrated on test rows.
-
-        Parameters
-        ----------
-        tested : HeldOutRows
-        level : float
-        ranges : OutputRanges
-        seed : int
-            Seeds the folds, and the sample where there are more than `MAX_FITTED` residuals.
-        """
-        return cls.fit_with_residuals(tested, level, ranges, seed)[0]
-
-    @classmethod
-    def fit_with_residuals(
-        cls, tested: HeldOutRows, level: float, ranges: OutputRanges, seed: int
     ) -> tuple[RowIntervals, RelativeResiduals]:
-        """Return intervals as `fit`, and the cross-fitted residuals relative to their spreads."""
+        """Return intervals calibrated on test rows, and the residuals relative to their spreads.
+
+        `seed` is that of the folds by which these are cross-fitted, and of the sample where there
+        are more than `MAX_FITTED` residuals.
+        """
         weights = row_weights(tested.rows)
         residuals = tested.truth - tested.predicted
         widths = half_widths(residuals, level, weights)
@@ -168,7 +156,10 @@ class RowIntervals:
         fitted_rows = np.arange(len(weights))
         if len(fitted_rows) > MAX_FITTED:
             fitted_rows = np.sort(generator.choice(len(weights), MAX_FITTED, replace=False))
-        relative = RelativeResiduals(residuals.copy(), _folds(tested.rows, generator))
+        # All residuals of a row are in the same fold.
+        numbers, row = np.unique(tested.rows, return_inverse=True)
+        fold = (generator.permutation(len(numbers)) % N_FOLDS)[row]
+        relative = RelativeResiduals(residuals.copy(), fold)
         if not len(weights):
             return cls.constant(widths, level, ranges), relative
         columns = [*tested.predicted.T, tested.novelty]
@@ -239,7 +230,7 @@ class RowIntervals:
     ) -> np.ndarray:
         """Return the levels above which intervals with these spreads hold each output, (t, d).
 
-        `relative` and `rows` are those of the fit (`fit_with_residuals`). The ends are not clipped,
+        `relative` and `rows` are those of `fit`. The ends are not clipped,
         which no true output notices. NaN where the output is missing or there is no interval
         (`workflow_lib.uncertainty.conformal.levels_that_hold`).
         """
@@ -327,12 +318,6 @@ def _normal_scores(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
     knots = np.interp(QUANTILES, levels, values[order])
     _, group, sizes = np.unique(knots, return_inverse=True, return_counts=True)
     return knots, (np.bincount(group, ndtri(QUANTILES)) / sizes)[group]
-
-
-def _folds(rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return the fold (m,) of each residual: all residuals of a row are in the same fold."""
-    numbers, index = np.unique(rows, return_inverse=True)
-    return (generator.permutation(len(numbers)) % N_FOLDS)[index]
 
 
 def _coefficients(
