@@ -17,7 +17,7 @@ from each_case import each_case
 
 from workflow_lib.core import archives
 from workflow_lib.core.errors import UserError
-from workflow_lib.tabular import long_lines
+from workflow_lib.tabular import tables
 from workflow_lib.tabular.table_file import Table, read_table, text_rows
 
 TEXT = 'name,width,"a, b",note\nfirst, 1.5 ,NA,x\nsecond,-2e3,?,"y ""z"""\nthird,,0,\n'
@@ -530,10 +530,30 @@ def test_a_compressed_table_that_would_become_too_large_is_refused(tmp_path, mon
     assert "more than 50000 bytes" in refused(path)
 
 
-def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(long_lines, "MAX_LINE_LENGTH", 1000)
+def test_a_line_that_is_too_long_is_named_and_others_are_read_with_their_ends(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tables, "MAX_LINE_LENGTH", 10)
+    content = b"one\n\ntwo\r\nlast"
+    assert list(tables.lines_of(io.BytesIO(content), "f")) == [b"one\n", b"\n", b"two\r\n", b"last"]
+    lines = tables.lines_of(io.BytesIO(b"one\n" + b"x" * 11), "f")
+    assert next(lines) == b"one\n"
+    with pytest.raises(UserError, match="f, line 2: the line has more than 10 bytes"):
+        next(lines)
     message = refused(written(tmp_path, "a,b\n1,2\n" + "3," * 600))
-    assert "line 3: the line has more than 1000 bytes" in message
+    assert "line 3: the line has more than 10 bytes" in message
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_a_text_is_refused_by_its_longest_line(monkeypatch, end):
+    monkeypatch.setattr(tables, "MAX_LINE_LENGTH", 10)
+    tables.refuse_long_lines(b"", "f")
+    tables.refuse_long_lines(end.join([b"x" * 9] * 50), "f")
+    for number in (1, 2, 30, 50):
+        lines = [b"x" * 9] * 50
+        lines[number - 1] = b"x" * 12
+        with pytest.raises(UserError, match=f"f, line {number}: "):
+            tables.refuse_long_lines(end.join(lines), "f")
 
 
 def test_many_columns_without_a_name_are_passed_over_or_named(tmp_path):

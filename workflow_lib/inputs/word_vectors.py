@@ -29,8 +29,14 @@ import numpy as np
 from workflow_lib.core.archives import opened_zip, readable
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.json_text import JsonFault, parsed_json
-from workflow_lib.tabular.long_lines import lines_of
-from workflow_lib.tabular.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
+from workflow_lib.tabular.tables import (
+    FETCH_AGAIN,
+    lines_of,
+    listed,
+    numbers_of,
+    utf8_text,
+    wrong_source,
+)
 
 DIMENSION = 50
 """Length of the word vectors that Djerrab et al. (2018) use. Of an archive of several files that is

@@ -7,6 +7,7 @@ New rows take the place of the test rows: their Gram matrix against the training
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,8 +56,19 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
     """
     size = int(max(partition["sizes"]))
     known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
-    kind = _kind_of(features)
-    lagged_values = _use_of_lagged_values(features, data, kind)
+    kind, lagged_values = "gram" if features["kernel"] == "precomputed" else "rows", "none"
+    if features["scale"] in TEXT_SCALES:
+        kind = "texts"
+    elif features["scale"] == PRODUCTS_SCALE:
+        kind = "products"
+    if "lagged_values" in features:
+        # The option of `features_stage.run`, inferred from the artifact.
+        is_added = False
+        if kind == "texts":
+            is_added = int(features["n_parts"]) == 2
+        elif kind == "rows":
+            is_added = features["inputs"]["train"].shape[1] > data["inputs"].shape[1]
+        lagged_values = "added" if is_added else "separate"
     tree = {"kind": kind, "kernel": features["kernel"], "n_rows": size, "n_weak": n_weak}
     tree["lagged_values"] = lagged_values
     if kind == "texts":
@@ -87,36 +99,25 @@ class SavedInputs:
 
     Attributes
     ----------
-    kind, kernel, lagged_values : str
+    kind, lagged_values : str
     n_rows, n_known : int
         Numbers of labelled training rows, and of labelled and weak rows.
     """
 
     def __init__(self, tree: Mapping) -> None:
         self._tree = tree
-        self.kind, self.kernel, self.lagged_values = (
-            tree["kind"],
-            tree["kernel"],
-            tree["lagged_values"],
-        )
+        self.kind, self.lagged_values = tree["kind"], tree["lagged_values"]
         self.n_rows = int(tree["n_rows"])
         self.n_known = self.n_rows + int(tree["n_weak"])
-        if self._n_stored() != self.n_known or min(self.n_rows, self.n_known - self.n_rows) < 0:
+        if self.kind == "rows":
+            n_stored = len(tree["train"]) + len(tree["weak"])
+        elif self.kind == "texts":
+            n_stored = len(tree["counts"]["indptr"]) - 1
+        else:
+            n_stored = len(tree["position"])
+        if n_stored != self.n_known or min(self.n_rows, self.n_known - self.n_rows) < 0:
             raise ValueError(f"the inputs are not those of {self.n_known} rows.")
         self._known_texts: tuple | None = None
-
-    def _n_stored(self) -> int:
-        """Return the number of rows of which something is stored."""
-        if self.kind == "rows":
-            return len(self._tree["train"]) + len(self._tree["weak"])
-        if self.kind == "texts":
-            return len(self._tree["counts"]["indptr"]) - 1
-        return len(self._tree["position"])
-
-    @property
-    def needs_squared_lengths(self) -> bool:
-        """Whether the inputs of new rows are inner products followed by their squared length."""
-        return self.kind == "products"
 
     def training_rows(self) -> tuple[np.ndarray | csr_array, np.ndarray | None]:
         """Return the inputs (n, q) of the labelled training rows, and their lagged values (n, k).
@@ -162,7 +163,7 @@ class SavedInputs:
             _check_columns(inputs, self._tree["train"].shape[1])
             inputs = np.asarray(inputs, dtype=np.float64)
             return NewRows(self._tree, inputs, lagged_values, items)
-        _check_columns(inputs, self.n_known + self.needs_squared_lengths)
+        _check_columns(inputs, self.n_known + (self.kind == "products"))
         values = np.asarray(inputs, dtype=np.float64)
         against, lengths = values[:, self._tree["position"]], self._tree["squared_lengths"]
         if self.kind == "gram":
@@ -183,15 +184,15 @@ class SavedInputs:
         texts = weights.apply(counts.tocsr())
         products = inner_products(texts, known)
         lengths = np.asarray((texts**2).sum(axis=1)).ravel()
+        n_parts = 1
         if self.lagged_values == "added":
-            preparation = InputPreparation.from_tree(tree["preparation"])
-            values, known_values = (
-                _scaled_lagged(preparation, rows) for rows in (lagged_values, tree["lagged"])
-            )
+            n_parts, preparation = 2, InputPreparation.from_tree(tree["preparation"])
+            both = [preparation.apply(rows) for rows in (lagged_values, tree["lagged"])]
+            # Their inner products are means over the values.
+            values, known_values = (each / np.sqrt(max(each.shape[1], 1)) for each in both)
             products += values @ known_values.T
             lengths = lengths + (values**2).sum(axis=1)
             known_lengths = known_lengths + (known_values**2).sum(axis=1)
-        n_parts = 2 if self.lagged_values == "added" else 1
         return NewProducts(products, lengths, known_lengths, self.n_rows, n_parts, lagged_values)
 
 
@@ -256,36 +257,31 @@ class NewRows:
         return distances_of_test_rows(self._prepared, self._kernel)
 
 
+@dataclass(frozen=True, eq=False)
 class NewProducts:
     """New rows known by their inner products with the training rows, then the weak ones."""
 
-    def __init__(
-        self,
-        products: np.ndarray,
-        squared_lengths: np.ndarray,
-        known_squared_lengths: np.ndarray,
-        n_rows: int,
-        n_parts: int,
-        lagged_values: np.ndarray | None,
-    ) -> None:
-        self._products, self._n_rows, self._n_parts = products, n_rows, n_parts
-        self._lengths, self._known_lengths = squared_lengths, known_squared_lengths
-        self.lagged_values = lagged_values
+    products: np.ndarray
+    lengths: np.ndarray
+    known_lengths: np.ndarray
+    n_rows: int
+    n_parts: int
+    lagged_values: np.ndarray | None
 
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """As `NewRows.test_gram`."""
-        n_columns = self._n_rows + weak_size
+        n_columns = self.n_rows + weak_size
         return gram_from_products(
             # In the memory order of the features stage, which affects rounding.
-            np.ascontiguousarray(self._products[:, :n_columns]),
-            self._lengths,
-            self._known_lengths[:n_columns],
+            np.ascontiguousarray(self.products[:, :n_columns]),
+            self.lengths,
+            self.known_lengths[:n_columns],
             kernel,
-            rbf_gamma(width, self._n_parts),
+            rbf_gamma(width, self.n_parts),
         )
 
     def __len__(self) -> int:
-        return len(self._products)
+        return len(self.products)
 
     def vectors(self, directions: Directions) -> np.ndarray:
         """Return feature vectors (m, k), from inner products with the training rows."""
@@ -294,33 +290,29 @@ class NewProducts:
 
     def distances(self) -> np.ndarray:
         """As `NewRows.distances`."""
-        n = self._n_rows
-        return nearest_by_products(self._products[:, :n], self._lengths, self._known_lengths[:n])
+        n = self.n_rows
+        return nearest_by_products(self.products[:, :n], self.lengths, self.known_lengths[:n])
 
 
+@dataclass(frozen=True, eq=False)
 class NewGram:
     """New rows known by their kernel values with the training rows, then the weak ones."""
 
-    def __init__(
-        self,
-        values: np.ndarray,
-        diagonal: np.ndarray,
-        n_rows: int,
-        lagged_values: np.ndarray | None,
-    ) -> None:
-        self._values, self._diagonal, self._n_rows = values, diagonal, n_rows
-        self.lagged_values = lagged_values
+    values: np.ndarray
+    diagonal: np.ndarray
+    n_rows: int
+    lagged_values: np.ndarray | None
 
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """As `NewRows.test_gram`; the kernel has been applied already."""
-        return self._values[:, : self._n_rows + weak_size]
+        return self.values[:, : self.n_rows + weak_size]
 
     def test_rows(self) -> np.ndarray:
         """As `NewRows.test_rows`: the kernel values with the training rows."""
-        return self._values[:, : self._n_rows]
+        return self.values[:, : self.n_rows]
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self.values)
 
     def vectors(self, directions: Directions) -> np.ndarray:
         """As `NewRows.vectors`."""
@@ -328,30 +320,9 @@ class NewGram:
 
     def distances(self) -> np.ndarray:
         """As `NewRows.distances`."""
-        diagonal = self._diagonal[: self._n_rows]
-        own = np.full(len(self._values), np.median(diagonal))
+        diagonal = self.diagonal[: self.n_rows]
+        own = np.full(len(self.values), np.median(diagonal))
         return nearest_by_products(self.test_rows(), own, diagonal)
-
-
-def _kind_of(features: Mapping) -> str:
-    if features["scale"] in TEXT_SCALES:
-        return "texts"
-    if features["scale"] == PRODUCTS_SCALE:
-        return "products"
-    return "gram" if features["kernel"] == "precomputed" else "rows"
-
-
-def _use_of_lagged_values(features: Mapping, data: Mapping, kind: str) -> str:
-    """Return the option `lagged_values` of `features_stage.run`, inferred from the artifact."""
-    if "lagged_values" not in features:
-        return "none"
-    if kind == "texts":
-        is_added = int(features["n_parts"]) == 2
-    elif kind == "rows":
-        is_added = features["inputs"]["train"].shape[1] > data["inputs"].shape[1]
-    else:
-        is_added = False
-    return "added" if is_added else "separate"
 
 
 def _texts_tree(
@@ -366,12 +337,6 @@ def _texts_tree(
         tree["lagged"] = values
         tree["preparation"] = preparation.tree()
     return tree
-
-
-def _scaled_lagged(preparation: InputPreparation, values: np.ndarray) -> np.ndarray:
-    """Return prepared values whose inner products are means over the values."""
-    prepared = preparation.apply(values)
-    return prepared / np.sqrt(max(prepared.shape[1], 1))
 
 
 def _check_columns(inputs, expected: int) -> None:

@@ -21,8 +21,8 @@ from workflow_lib.models.class_decoding import nearest_scores
 from workflow_lib.solvers.stored.estimator import trusting
 from workflow_lib.table.input_groups import LIMIT
 from workflow_lib.table.saved_inputs import SavedInputs
+from workflow_lib.tabular.delimited_text import DELIMITERS
 from workflow_lib.tabular.table_file import MISSING_VALUES, Table, read_table
-from workflow_lib.tabular.table_surroundings import DELIMITERS
 from workflow_lib.tabular.tables import listed
 from workflow_lib.uncertainty.class_sets import ClassSets
 from workflow_lib.uncertainty.joint_regions import JointRegions, RegionsOfRows
@@ -450,10 +450,7 @@ class SavedModel:
     def columns_used(self, table: Table) -> list[str]:
         """Return the columns of a table that the model uses, in the order of the table.
 
-        Raises
-        ------
-        UserError
-            If columns that it needs are missing.
+        Raises UserError if columns that it needs are missing.
         """
         needed = dict.fromkeys(self._columns_needed(table))
         present = set(table.names)
@@ -485,14 +482,12 @@ class SavedModel:
             found = all_bags(table, self._bag, self._bag_numbers)
             inputs = found.table.matrix(found.pooled)
             return EncodedRows(inputs, found.pooled, None, [], found.notes, items=found.bags)
-        if self._inputs.kind in ("gram", "products"):
-            needed = self._columns_needed(table)
-        elif self._encoding is not None:
+        is_kernel = self._inputs.kind in ("gram", "products")
+        if self._encoding is not None and not is_kernel:
             return with_codes(self._encoding.encode(table), self._encoders)
-        else:
-            needed = self._names["inputs"]
+        needed = self._columns_needed(table)
         values = table.matrix(needed)
-        if self._inputs.kind in ("gram", "products") and np.isnan(values).any():
+        if is_kernel and np.isnan(values).any():
             row, column = np.argwhere(np.isnan(values))[0]
             raise UserError(
                 location=table.where(int(row), needed[column]),
@@ -525,7 +520,7 @@ class SavedModel:
     def _kernel_columns(self, table: Table) -> list[str]:
         """Return the columns of kernel values, in the order of the rows of the dataset."""
         named = self._names.get("known_rows", [])
-        last = [SQUARED_LENGTH] if self._inputs.needs_squared_lengths else []
+        last = [SQUARED_LENGTH] if self._inputs.kind == "products" else []
         n_columns = self._inputs.n_known
         if set(named) & set(table.names):
             return [*named, *last]
@@ -555,7 +550,6 @@ class SavedModel:
         outputs, distances = zip(*blocks)
         predicted = self._within(np.concatenate(outputs))
         novelty = self.novelty_scale.novelty(np.concatenate(distances))
-        classes, class_scores = self._named_classes(predicted)
         lower, upper = self._intervals.ends(predicted, novelty)
         return Predictions(
             self.output_names,
@@ -566,9 +560,7 @@ class SavedModel:
             novelty,
             (novelty > self.novelty_scale.limit) | self._is_blank(encoded),
             self._notes(encoded),
-            classes,
-            class_scores,
-            *self._sets_of(class_scores),
+            *self._classes_of(predicted),
             self.label,
         )
 
@@ -665,27 +657,23 @@ class SavedModel:
             notes[row] = f"{notes[row]}; {note}" if notes[row] else note
         return notes
 
-    def _named_classes(self, outputs: np.ndarray) -> tuple[list[str] | None, np.ndarray | None]:
+    def _classes_of(self, outputs: np.ndarray) -> tuple:
+        """Return ``classes``, ``class_scores``, ``class_probabilities`` and ``class_sets``."""
         if self._classes is None:
-            return None, None
+            return None, None, None, None
         scores, names = self.class_scores(outputs), self._names["classes"]
-        return [names[index] for index in scores.argmax(axis=1)], scores
-
-    def _sets_of(
-        self, scores: np.ndarray | None
-    ) -> tuple[np.ndarray | None, list[list[str]] | None]:
-        """Return the probabilities of the classes, and the names in the set of each row."""
-        if scores is None or self._sets is None:
-            return None, None
-        probabilities = self._sets.probabilities(scores)
-        if not self._sets.has_sets:
-            return probabilities, None
-        names, order = self._names["classes"], np.argsort(-scores, axis=1, kind="stable")
-        sets = [
-            [names[index] for index in ranked if chosen[index]]
-            for ranked, chosen in zip(order, self._sets.members(scores))
-        ]
-        return probabilities, sets
+        classes = [names[index] for index in scores.argmax(axis=1)]
+        if self._sets is None:
+            return classes, scores, None, None
+        sets = None
+        if self._sets.has_sets:
+            sets = [
+                [names[index] for index in ranked if chosen[index]]
+                for ranked, chosen in zip(
+                    np.argsort(-scores, axis=1, kind="stable"), self._sets.members(scores)
+                )
+            ]
+        return classes, scores, self._sets.probabilities(scores), sets
 
 
 @contextmanager

@@ -39,8 +39,7 @@ def arff_table(
     missing : collection of str, default=()
         Cells that are missing besides ``?``.
     """
-    from workflow_lib.tabular.typed_columns import cleaned
-    from workflow_lib.tabular.user_table import Table
+    from workflow_lib.tabular.user_table import Table, cleaned
 
     lines = text.splitlines()
     begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
@@ -80,7 +79,7 @@ def _header(location: str, lines: Sequence[str]) -> tuple[list[str], dict[str, S
     """Return the names of the attributes, and the classes of the nominal ones."""
     from scipy.io.arff import loadarff
 
-    from workflow_lib.tabular.typed_columns import checked_names
+    from workflow_lib.tabular.user_table import checked_names
 
     try:
         if not lines:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.tabular.dates import DAY_FIRST, MONTH_FIRST, date_orders, has_short_year, moment
-
-if TYPE_CHECKING:
-    from workflow_lib.tabular.user_table import Table
-
+from workflow_lib.tabular.user_table import Table
 
 MIN_LABELLED = 10
 """Smallest number of labelled rows: a split needs at least five for testing and for training."""
@@ -47,12 +44,10 @@ def row_kinds(
 
     Parameters
     ----------
-    table : Table
     is_known : bool array (n,)
         Whether the class, or enough of the outputs, of a row are known.
     numbers, texts : sequences of str
         Columns of inputs that are numbers, and of all others.
-    same_group : str or None, default=None
     """
     has_inputs = rows_with_inputs(table, numbers, texts)
     weak = np.zeros_like(is_known)
@@ -104,10 +99,8 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
 
     Parameters
     ----------
-    table : Table
     outputs : array (n, d)
         NaN where missing.
-    kinds : RowKinds
     """
     complete = ~np.isnan(outputs).any(axis=1)
     labelled = np.flatnonzero(kinds.labelled & complete)
@@ -211,8 +204,6 @@ def date_order(table: Table, name: str, order: str | None = None) -> str | None:
 
     Parameters
     ----------
-    table : Table
-    name : str
     order : {"day-first", "month-first"} or None, default=None
         The order that the user gave; None: the one that the dates show.
     """

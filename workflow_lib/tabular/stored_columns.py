@@ -86,10 +86,7 @@ class StoredColumns:
 def open_columns(path: str | Path) -> _Columns:
     """Return the columns of a file that can be read in blocks, of which `columns` takes some.
 
-    Raises
-    ------
-    UserError
-        For a missing or damaged file, or one of another ending than `ENDINGS`.
+    Raises UserError for a missing or damaged file, or one of another ending than `ENDINGS`.
     """
     location, ending = str(path), Path(path).suffix.lower()
     if not Path(path).is_file():
@@ -106,7 +103,11 @@ def open_columns(path: str | Path) -> _Columns:
 
 
 class _Columns:
-    """What is common to the kinds of files."""
+    """What is common to the kinds of files.
+
+    Each has `start_of(row)`, the row at which reading can begin to find another, and
+    `batches(names, start)`, which yields all rows from one at which reading can begin.
+    """
 
     location: str
     n_rows: int
@@ -132,14 +133,6 @@ class _Columns:
                 f"leave out {listed(others)} (by exclude), or write the column as numbers",
             )
         return StoredColumns(self, names)
-
-    def start_of(self, row: int) -> int:
-        """Return the row at which reading can begin to find another."""
-        raise NotImplementedError
-
-    def batches(self, names: Sequence[str], start: int) -> Iterator[np.ndarray]:
-        """Yield all rows from one at which reading can begin."""
-        raise NotImplementedError
 
 
 class _Parquet(_Columns):
@@ -177,9 +170,10 @@ class _Parquet(_Columns):
         size = max(1, BATCH_NUMBERS // max(1, len(names)))
         names = list(names)
         for batch in self._file.iter_batches(size, groups, columns=names, use_threads=False):
-            # The file gives its columns in its own order.
-            columns = [_as_numbers(batch.column(batch.schema.get_field_index(n))) for n in names]
-            yield np.column_stack(columns)
+            # The file gives its columns in its own order; NaN is where a value is missing.
+            found = [batch.column(batch.schema.get_field_index(name)) for name in names]
+            found = [column.cast("float64", safe=False) for column in found]
+            yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in found])
 
 
 class _Hdf5(_Columns):
@@ -218,11 +212,6 @@ class _Hdf5(_Columns):
                 continue
             columns = [self._datasets[name][0][rows] for name in names]
             yield np.column_stack(columns).astype(np.float64)
-
-
-def _as_numbers(column: Any) -> np.ndarray:
-    """Return a column of a batch of Parquet as float64, NaN where it is missing."""
-    return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
 
 
 @contextmanager

@@ -10,14 +10,8 @@ from workflow_lib.tabular import delimited_text
 from workflow_lib.tabular.arff_text import arff_table
 from workflow_lib.tabular.fasta_text import fasta_entries
 from workflow_lib.tabular.tables import SAVE_AS_CSV, checked_text, file_content
-from workflow_lib.tabular.typed_columns import (
-    FROM_MATLAB,
-    MATLAB,
-    cleaned,
-    hdf5_columns,
-    parquet_columns,
-)
-from workflow_lib.tabular.user_table import MISSING_VALUES, Table
+from workflow_lib.tabular.typed_columns import FROM_MATLAB, MATLAB, hdf5_columns, parquet_columns
+from workflow_lib.tabular.user_table import MISSING_VALUES, Table, cleaned
 from workflow_lib.tabular.workbooks import sheet_text
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -68,7 +62,7 @@ def read_table(
 
     ``.csv``, ``.tsv``, ``.txt`` (and each of them with ``.gz``)
         UTF-8 text with a header. Lines around the table are passed over where it is clear which
-        they are (`workflow_lib.tabular.table_surroundings`). Cells are stripped of surrounding
+        they are (`workflow_lib.tabular.delimited_text`). Cells are stripped of surrounding
         space, quoted cells may hold delimiters and line ends, blank lines are skipped, and a
         delimiter at the end of every line is ignored.
     ``.xlsx``, ``.xlsm``
@@ -90,12 +84,11 @@ def read_table(
 
     Parameters
     ----------
-    path : str or path
     missing_values : collection of str, default=MISSING_VALUES
         Cells that count as missing, compared without surrounding space.
     delimiter : str, default=None
         The character between two values of a text file; None: that of
-        `workflow_lib.tabular.table_surroundings.DELIMITERS` by which the header has the most
+        `workflow_lib.tabular.delimited_text.DELIMITERS` by which the header has the most
         names.
     keep_empty : bool, default=False
         Whether rows of a text file whose cells are all empty are kept, for a result for each row;
@@ -103,10 +96,6 @@ def read_table(
         `sheet`.
     sheet : str, default=None
         Name of the sheet of a workbook; None: the first that is neither hidden nor empty.
-
-    Returns
-    -------
-    Table
     """
     location, ending, content = _checked_file(path, ENDINGS)
     if ending in (*PARQUET_ENDINGS, *HDF5_ENDINGS):
@@ -123,22 +112,15 @@ def read_table(
         table.notes[:0] = notes
         return table
     if ending in FASTA_ENDINGS:
-        return _fasta_table(checked_text(content, location), location)
+        lines, headers, sequences = zip(*fasta_entries(checked_text(content, location), location))
+        classes = [header.partition(" ")[0] for header in headers]
+        columns = {"class": classes, "header": headers, "sequence": sequences}
+        # No cell but the class can be missing.
+        arrays = {name: cleaned(values, ()) for name, values in columns.items()}
+        return Table(location, list(arrays), {}, arrays.__getitem__, lines, "line")
     return delimited_text.text_table(
         content, location, missing_values, delimiter, keep_empty, as_it_comes=True
     )
-
-
-def _fasta_table(text: str, location: str) -> Table:
-    """Return a FASTA file as a table, of which no cell but the class can be missing."""
-    lines, headers, sequences = zip(*fasta_entries(text, location))
-    columns = {
-        "class": [header.partition(" ")[0] for header in headers],
-        "header": headers,
-        "sequence": sequences,
-    }
-    arrays = {name: cleaned(values, ()) for name, values in columns.items()}
-    return Table(location, list(arrays), {}, arrays.__getitem__, lines, "line")
 
 
 def read_source(

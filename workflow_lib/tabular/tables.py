@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.items.sparse_inputs import is_sparse, joined_terms, sparse_tree
-from workflow_lib.tabular.long_lines import refuse_long_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +29,10 @@ NO_ROWS, BLANK = "0 rows below the names of the columns", "every line is blank"
 
 FETCH_AGAIN = "fetch the file again, or fix it"
 """Remedy for a source with another content than expected."""
+
+MAX_LINE_LENGTH = 1 << 24
+"""Bytes of a line, a million numbers of sixteen digits: a line is split into its values at once,
+which takes many times its size in memory."""
 
 
 def wrong_source(location: str, found: str, expected: str) -> UserError:
@@ -215,7 +218,7 @@ def checked_text(content: bytes, location: str) -> str:
     """Return the UTF-8 text in `content`, without a byte order mark; `location` is the file.
 
     Raises UserError when it is blank or not UTF-8 text, or holds NUL bytes or a line that is too
-    long (`workflow_lib.tabular.long_lines`).
+    long (`MAX_LINE_LENGTH`).
     """
     position = content.find(b"\0")
     if position >= 0:
@@ -235,6 +238,40 @@ def checked_text(content: bytes, location: str) -> str:
 def _line_at(content: bytes, position: int) -> int:
     before = content[:position].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return before.count(b"\n") + 1
+
+
+def lines_of(file: BinaryIO, location: str) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends.
+
+    Raises UserError naming the first line that is too long.
+    """
+    number = 1
+    while line := file.readline(MAX_LINE_LENGTH + 1):
+        if len(line) > MAX_LINE_LENGTH:
+            raise _too_long(location, number)
+        yield line
+        number += 1
+
+
+def refuse_long_lines(content: bytes, location: str) -> None:
+    """Raise the `UserError` of `lines_of` for a text with a line that is too long."""
+    start, number = 0, 1
+    while len(content) - start > MAX_LINE_LENGTH:
+        window = start, start + MAX_LINE_LENGTH + 1
+        end = max(content.rfind(b"\n", *window), content.rfind(b"\r", *window))
+        number += max(content.count(b"\n", *window), content.count(b"\r", *window))
+        if end < 0:
+            raise _too_long(location, number)
+        start = end + 1
+
+
+def _too_long(location: str, number: int) -> UserError:
+    return UserError(
+        location=f"{location}, line {number}",
+        found=f"the line has more than {MAX_LINE_LENGTH} bytes",
+        expected="shorter lines, one per row",
+        remedy="check whether the file is damaged or not a table in the expected form",
+    )
 
 
 def rows_with_outputs(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -344,7 +381,11 @@ def dataset_tree(
     else:
         n_missing = _check_values(inputs, input_names, location, "input")
         stored = {"inputs": inputs}
-    constant = [name for name, same in zip(output_names, _constant_columns(outputs)) if same]
+    missing = np.isnan(outputs)
+    first = outputs[np.argmin(missing, axis=0), np.arange(outputs.shape[1])]
+    # Equality with the first known value, because the range of huge values can overflow.
+    is_constant = ((outputs == first) | missing).all(axis=0)
+    constant = [name for name, same in zip(output_names, is_constant) if same]
     if constant and not allow_constant_outputs:
         raise UserError(
             location=location,
@@ -397,16 +438,6 @@ def _check_values(values: np.ndarray, names: Sequence[str], location: str, kind:
             remedy=f"leave this column out of the {kind}s",
         )
     return int(missing.sum())
-
-
-def _constant_columns(values: np.ndarray) -> np.ndarray:
-    """Return which columns (d,) have equal known values; each must have a known value."""
-    import numpy as np
-
-    missing = np.isnan(values)
-    first = values[np.argmin(missing, axis=0), np.arange(values.shape[1])]
-    # Equality with the first value, because the range of huge values can overflow.
-    return ((values == first) | missing).all(axis=0)
 
 
 def _check_counts(inputs: csr_array, location: str) -> None:

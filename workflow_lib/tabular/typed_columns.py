@@ -1,16 +1,12 @@
-"""Columns of tables: their names, and their values from Python, Parquet and HDF5."""
+"""The columns of tables in Parquet and HDF5."""
 
-import datetime
 import io
-from collections.abc import Collection, Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 from workflow_lib.core.archives import most_unpacked
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.optional_packages import not_installed
-from workflow_lib.tabular.tables import composed, finite_number, no_table
+from workflow_lib.tabular.user_table import checked_names, text_of
 
 _BYTES_OF_A_CELL = 8
 
@@ -30,135 +26,6 @@ COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
 
 
-def checked_names(location: str, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns of a table, each `composed`; `location` is the table.
-
-    Raises UserError for no column, and naming the positions, counted from 1, of columns whose names
-    are empty, equal or hold NUL characters.
-    """
-    names = [composed(name) for name in names]
-    if not names:
-        raise no_table(location, "no column")
-    first: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if not name:
-            raise no_name(location, position)
-        if "\0" in name:
-            raise UserError(
-                location=f"{location}, column {position}",
-                found="the name holds a NUL character",
-                expected="names of printable characters",
-                remedy="rename the column",
-            )
-        if name in first:
-            raise UserError(
-                location=location,
-                found=f"the columns {first[name]} and {position} are both named '{name}'",
-                expected="a different name for every column",
-                remedy="rename or remove one of the two",
-            )
-        first[name] = position
-    return names
-
-
-def no_name(location: str, position: int) -> UserError:
-    """Return the error for a column without a name at a position, counted from 1."""
-    return UserError(
-        location=f"{location}, column {position}",
-        found="the column has no name",
-        expected="a name for every column in the header",
-        remedy="name the column, or remove it (row numbers that pandas adds are left out by "
-        "to_csv(..., index=False))",
-    )
-
-
-def column_of(values: Sequence[Any], location: str) -> np.ndarray:
-    """Return values of any type as a column: numbers unchanged, all others as stripped texts.
-
-    Returns an array (n,): integers or floats; or objects that are texts, "" where missing, True or
-    False for bool, and dates in the form of ISO 8601.
-
-    Raises UserError naming the row, counted from 1, of a value of another type; `values` that are
-    an error.
-
-    Parameters
-    ----------
-    values : sequence of n values, or array (n, 1)
-        Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
-        and the like where missing.
-    location : str
-        The column, for messages.
-    """
-    if isinstance(values, UserError):
-        raise values
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty((0, 0))
-    if isinstance(values, np.ndarray) and array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise UserError(
-            location=location,
-            found=f"values of {array.ndim} axes, or lists within lists",
-            expected="one number or text per row",
-            remedy="give it as several columns",
-        )
-    if array.dtype.kind in "iuf":
-        return array.copy()
-    if array.dtype.kind == "M":
-        unit = "D" if (array == array.astype("datetime64[D]"))[~np.isnat(array)].all() else "us"
-        texts = np.where(np.isnat(array), "", np.datetime_as_string(array, unit=unit)).tolist()
-    else:
-        texts = [_text_of(value, f"{location}, row {row}") for row, value in enumerate(array, 1)]
-    return np.array(texts, dtype=object)
-
-
-def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
-    """Return the `composed` texts (n,), an array of objects, "" for those in `missing`."""
-    marks = set(map(composed, missing))
-    return np.array(["" if text in marks else text for text in map(composed, texts)], dtype=object)
-
-
-def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
-    """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
-    values = column.astype(np.float64)
-    marks = [number for mark in missing if (number := finite_number(mark)) is not None]
-    values[np.isin(values, marks)] = np.nan
-    return values
-
-
-def _text_of(value: Any, location: str) -> str:
-    value = value.item() if isinstance(value, np.generic) else value
-    fault = f"a value of the type {type(value).__name__}"
-    if isinstance(value, bytes):
-        try:
-            value = value.decode()
-        except UnicodeDecodeError:
-            fault = "bytes that are not UTF-8 text"
-    if isinstance(value, str):
-        if "\0" not in value:
-            return value.strip()
-        fault = "a text with a NUL character"
-    # pandas marks missing values by objects of its own types.
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return ""
-    if isinstance(value, (bool, int, float)):
-        return repr(value) if value == value else ""
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    if hasattr(value, "as_tuple"):
-        # decimal.Decimal, which Parquet may hold.
-        return str(value)
-    raise UserError(
-        location=location,
-        found=fault,
-        expected="a number, a text, a date, or nothing",
-        remedy="leave the column out (in `snakemake new` by exclude), or write it as numbers or "
-        "texts",
-    )
-
-
 def parquet_columns(content: bytes, location: str) -> tuple[dict[str, Any], list[str]]:
     """Return the columns of a Parquet file, without row numbers that pandas added.
 
@@ -168,7 +35,7 @@ def parquet_columns(content: bytes, location: str) -> tuple[dict[str, Any], list
     """
     try:
         import pyarrow
-        from pyarrow import parquet
+        from pyarrow import parquet, types
     except ImportError as error:
         raise not_installed("pyarrow", location, error, "save the table as .csv") from error
     try:
@@ -180,12 +47,16 @@ def parquet_columns(content: bytes, location: str) -> tuple[dict[str, Any], list
         stored = file.read()
         names = [name for name in stored.column_names if not name.startswith("__index_level_")]
         checked_names(location, names)
-        columns = {name: _parquet_values(stored.column(name)) for name in names}
+        columns: dict[str, Any] = {}
+        for name in names:
+            column = stored.column(name)
+            plain = types.is_integer(column.type) or types.is_floating(column.type)
+            is_array = plain and not column.null_count
+            columns[name] = column.to_numpy() if is_array else column.to_pylist()
         # pandas writes the dictionary of a category of numbers as numbers.
         noted = (stored.schema.pandas_metadata or {}).get("columns", ())
         categories = {item.get("name") for item in noted if item.get("pandas_type") == CATEGORICAL}
-        is_dictionary = pyarrow.types.is_dictionary
-        categories |= {name for name in names if is_dictionary(stored.column(name).type)}
+        categories |= {name for name in names if types.is_dictionary(stored.column(name).type)}
         return columns, [name for name in names if name in categories]
     except (
         pyarrow.ArrowException,
@@ -201,14 +72,6 @@ def parquet_columns(content: bytes, location: str) -> tuple[dict[str, Any], list
             expected="a Parquet file",
             remedy="write the file again",
         ) from error
-
-
-def _parquet_values(column: Any) -> Any:
-    """Return numbers as an array where none is missing, and all others as a list."""
-    import pyarrow
-
-    plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
-    return column.to_numpy() if plain and not column.null_count else column.to_pylist()
 
 
 def hdf5_columns(content: bytes, location: str) -> tuple[dict[str, Any], list[str]]:
@@ -265,7 +128,7 @@ def _hdf5_columns(file: Any, location: str, most: int) -> tuple[dict[str, Any], 
         if len(file) == 1 and item.ndim == 2 and item.dtype.kind in "biuf":
             stated = item.attrs.get(COLUMNS_ATTRIBUTE, ())
             if len(stated) == item.shape[1]:
-                names = checked_names(location, [_text_of(column, location) for column in stated])
+                names = checked_names(location, [text_of(column, location) for column in stated])
                 return dict(zip(names, item[()].T)), []
             if 1 not in item.shape:
                 raise ValueError(f"'{name}' has {item.shape[1]} columns with {len(stated)} names")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import fnmatch
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +21,6 @@ from workflow_lib.tabular.tables import (
     listed,
     no_table,
 )
-from workflow_lib.tabular.typed_columns import checked_names, cleaned, column_of, without_marks
 from workflow_lib.tabular.written_numbers import NumberFormat, formats_of, is_limit, shown_number
 
 
@@ -393,3 +393,133 @@ def _are_typed(values: Sequence[Any]) -> bool:
     if any(isinstance(v, (float, Decimal)) and v == v and v % 1 for v in values):
         return True
     return not any(isinstance(value, (str, bytes)) for value in values)
+
+
+def checked_names(location: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, each `composed`; `location` is the table.
+
+    Raises UserError for no column, and naming the positions, counted from 1, of columns whose names
+    are empty, equal or hold NUL characters.
+    """
+    names = [composed(name) for name in names]
+    if not names:
+        raise no_table(location, "no column")
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise no_name(location, position)
+        if "\0" in name:
+            raise UserError(
+                location=f"{location}, column {position}",
+                found="the name holds a NUL character",
+                expected="names of printable characters",
+                remedy="rename the column",
+            )
+        if name in first:
+            raise UserError(
+                location=location,
+                found=f"the columns {first[name]} and {position} are both named '{name}'",
+                expected="a different name for every column",
+                remedy="rename or remove one of the two",
+            )
+        first[name] = position
+    return names
+
+
+def no_name(location: str, position: int) -> UserError:
+    """Return the error for a column without a name at a position, counted from 1."""
+    return UserError(
+        location=f"{location}, column {position}",
+        found="the column has no name",
+        expected="a name for every column in the header",
+        remedy="name the column, or remove it (row numbers that pandas adds are left out by "
+        "to_csv(..., index=False))",
+    )
+
+
+def column_of(values: Sequence[Any], location: str) -> np.ndarray:
+    """Return values of any type as a column: numbers unchanged, all others as stripped texts.
+
+    Returns an array (n,): integers or floats; or objects that are texts, "" where missing, True or
+    False for bool, and dates in the form of ISO 8601.
+
+    Raises UserError naming the row, counted from 1, of a value of another type; `values` that are
+    an error.
+
+    Parameters
+    ----------
+    values : sequence of n values, or array (n, 1)
+        Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
+        and the like where missing.
+    location : str
+        The column, for messages.
+    """
+    if isinstance(values, UserError):
+        raise values
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty((0, 0))
+    if isinstance(values, np.ndarray) and array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise UserError(
+            location=location,
+            found=f"values of {array.ndim} axes, or lists within lists",
+            expected="one number or text per row",
+            remedy="give it as several columns",
+        )
+    if array.dtype.kind in "iuf":
+        return array.copy()
+    if array.dtype.kind == "M":
+        unit = "D" if (array == array.astype("datetime64[D]"))[~np.isnat(array)].all() else "us"
+        texts = np.where(np.isnat(array), "", np.datetime_as_string(array, unit=unit)).tolist()
+    else:
+        texts = [text_of(value, f"{location}, row {row}") for row, value in enumerate(array, 1)]
+    return np.array(texts, dtype=object)
+
+
+def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
+    """Return the `composed` texts (n,), an array of objects, "" for those in `missing`."""
+    marks = set(map(composed, missing))
+    return np.array(["" if text in marks else text for text in map(composed, texts)], dtype=object)
+
+
+def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
+    """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
+    values = column.astype(np.float64)
+    marks = [number for mark in missing if (number := finite_number(mark)) is not None]
+    values[np.isin(values, marks)] = np.nan
+    return values
+
+
+def text_of(value: Any, location: str) -> str:
+    """Return a cell as text, as of `column_of`."""
+    value = value.item() if isinstance(value, np.generic) else value
+    fault = f"a value of the type {type(value).__name__}"
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            fault = "bytes that are not UTF-8 text"
+    if isinstance(value, str):
+        if "\0" not in value:
+            return value.strip()
+        fault = "a text with a NUL character"
+    # pandas marks missing values by objects of its own types.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    if isinstance(value, (bool, int, float)):
+        return repr(value) if value == value else ""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if hasattr(value, "as_tuple"):
+        # decimal.Decimal, which Parquet may hold.
+        return str(value)
+    raise UserError(
+        location=location,
+        found=fault,
+        expected="a number, a text, a date, or nothing",
+        remedy="leave the column out (in `snakemake new` by exclude), or write it as numbers or "
+        "texts",
+    )

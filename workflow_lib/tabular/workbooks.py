@@ -102,7 +102,10 @@ def write_workbook(path: str | Path, columns: Mapping[str, Sequence]) -> None:
     sheet = book.create_sheet("predictions")
 
     def cell(value: Any) -> Any:
-        number = _plain_number(value) if isinstance(value, str) else value
+        number = value
+        if isinstance(value, str):
+            # Not of codes such as 007.
+            number = finite_number(value) if _NUMBER.fullmatch(value) else None
         if number is not None or value == "":
             return number
         found = openpyxl.cell.WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", value))
@@ -131,11 +134,6 @@ def _openpyxl(location: str, instead: str) -> Any:
     except ImportError as error:
         raise not_installed("openpyxl", location, error, instead) from error
     return openpyxl
-
-
-def _plain_number(text: str) -> float | None:
-    """Return the number of a text that a spreadsheet shows as it is; None for codes such as 007."""
-    return finite_number(text) if _NUMBER.fullmatch(text) else None
 
 
 def _chosen(

@@ -33,8 +33,14 @@ from workflow_lib.core.archive_members import matching_members, path_from_patter
 from workflow_lib.core.archives import begins_as_zip, opened_zip, printable_name, readable
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.settings import Settings
-from workflow_lib.tabular.long_lines import lines_of
-from workflow_lib.tabular.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
+from workflow_lib.tabular.tables import (
+    FETCH_AGAIN,
+    lines_of,
+    listed,
+    numbers_of,
+    utf8_text,
+    wrong_source,
+)
 
 if TYPE_CHECKING:
     import numpy as np
