@@ -55,13 +55,18 @@ def answer_sentences(board: Leaderboard, split: str = "random") -> list[str]:
 
     `split` is the kind of split of the experiment.
     """
+    # The sentence of tied methods states those that equal a winner that is the reference. Equal
+    # numbers of right classes are often due to chance.
+    is_stated = board.n_splits > 1 and board.winner is board.reference
+    is_stated = is_stated or QUANTITIES[board.metric].is_accuracy
+    equal = [each for each in board.equivalences if each.by_theory or not is_stated]
     found = [
         headline(board),
         _range_sentence(board) if states_range(split) else "",
         _tied_sentence(board),
         _worse_than_mean_sentence(board),
         _reference_sentence(board),
-        *(_equivalence_sentence(equivalence) for equivalence in _unstated_equivalences(board)),
+        *map(_equivalence_sentence, equal),
         *(_rows_sentence(board, used) for used in board.rows_used),
         _learning_sentence(board),
         error_parts_sentence(board.error_parts, board.metric) if board.error_parts else "",
@@ -255,11 +260,8 @@ def _value(board: Leaderboard, row: Row) -> str:
 
 def _basis(board: Leaderboard) -> str:
     """Return what an error was measured on, as ``10 splits, 160 training rows``."""
-    return f"{count_of(board.n_splits, 'split')}, {_size(board, board.training_size)}"
-
-
-def _size(board: Leaderboard, size: int) -> str:
-    return QUANTITIES[board.metric].size_in_words(size)
+    size = QUANTITIES[board.metric].size_in_words(board.training_size)
+    return f"{count_of(board.n_splits, 'split')}, {size}"
 
 
 def _amount(board: Leaderboard, comparison: Difference) -> str:
@@ -374,19 +376,6 @@ def _reference_sentence(board: Leaderboard) -> str:
     return f"{text}{doubt} ({format_p_value(comparison.p_corrected)})."
 
 
-def _unstated_equivalences(board: Leaderboard) -> list[Equivalence]:
-    """Return the equivalences that the sentence of tied methods does not state already.
-
-    Of accuracies none: equal numbers of right classes are often due to chance.
-    """
-    if QUANTITIES[board.metric].is_accuracy:
-        return []
-    is_stated = board.n_splits > 1 and board.winner is board.reference
-    return [
-        comparison for comparison in board.equivalences if comparison.by_theory or not is_stated
-    ]
-
-
 def _equivalence_sentence(equivalence: Equivalence) -> str:
     """Return where a method is the reference method by theory, by measurement or both."""
     largest = f"{equivalence.largest_relative_difference:.1g}"
@@ -407,8 +396,7 @@ def _equivalence_sentence(equivalence: Equivalence) -> str:
         )
     return (
         f"{equivalence.label} and {equivalence.other_label} are equal up to rounding in every "
-        "split "
-        f"(largest relative difference: {largest})."
+        f"split (largest relative difference: {largest})."
     )
 
 
@@ -421,7 +409,7 @@ def _learning_sentence(board: Leaderboard) -> str:
     learning, measured = board.learning, QUANTITIES[board.metric]
     comparison = learning.difference
     change = comparison.difference if measured.higher_is_better else comparison.relative
-    steps = f"From {learning.from_size} to {_size(board, board.training_size)}"
+    steps = f"From {learning.from_size} to {measured.size_in_words(board.training_size)}"
     whose = f"the {ERROR_NAMES[board.metric]} of {learning.row.label}"
     if comparison.outcome == "equal":
         return f"{steps} {whose} did not change: more rows of the same kind would hardly help."

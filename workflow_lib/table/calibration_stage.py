@@ -107,17 +107,18 @@ def run(
     third of the rows. A split has the ``certainty`` (n_test,), the highest probability of a class
     by a calibration on other rows. There are no ``sets`` where the predictions give no such scores.
 
+    Raises UserError if the answer names no method of `predictions`, or it has no predictions at
+    that size.
+
     Parameters
     ----------
     answer : path
         JSON with ``winner`` and ``training_size``, the number of training rows (of classes too);
         with ``weak_size`` and ``components`` where the method was scored with several of these.
-    dataset : path
     splits, features : sequences of paths
         Artifacts of the numbered splits, in the same order.
     predictions : mapping of method name to sequence of paths
         In the same order. Only those of the winner are read.
-    output : path
     level : float
         Share of new outputs that the intervals should hold, between 0 and 1.
     seed : int
@@ -126,11 +127,6 @@ def run(
     table : path or None, default=None
         Where the errors of each output or class are written as CSV
         (`workflow_lib.protocol.output_errors`); None for nowhere.
-
-    Raises
-    ------
-    UserError
-        If the answer names no method of `predictions`, or it has no predictions at that size.
     """
     chosen = _read_answer(answer)
     method = chosen["winner"]

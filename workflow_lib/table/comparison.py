@@ -117,7 +117,11 @@ def compare(
         finished = run.finished()
         if finished is None:
             raise
-        notes.append(_interrupted(run, finished))
+        n_splits, n_methods = len(run.splits()), len(run.in_order())
+        notes.append(
+            f"The comparison was interrupted: it has {len(finished.splits())} of {n_splits} splits "
+            f"and {len(finished.in_order())} of {n_methods} methods."
+        )
         run = finished
         run.compare()
     return Answer(run, notes, folder)
@@ -179,7 +183,7 @@ class Answer:
     def model(self) -> SavedModel:
         from workflow_lib.table.saved_model import load_model
 
-        trusted = self._run.stages.saved_model(self._step)["trusted"]
+        trusted = self._run.stages.saved_model(self._run.step())["trusted"]
         return load_model(self._model_file, trusted=trusted)
 
     def predict(self, rows: Any, joint: bool = False) -> pandas.DataFrame:
@@ -286,10 +290,6 @@ class Answer:
         return f"<p>{escape(self.headline)}</p>{''.join(pictures)}{board}"
 
     @property
-    def _step(self) -> Any:
-        return self._run.step()
-
-    @property
     def _model_file(self) -> Path:
         file = self._run.file(f"results/{self._run.name}/model.h5")
         if not file.exists():
@@ -365,10 +365,8 @@ class Answer:
 def proposed(request: Mapping[str, Any], settings: Path) -> Proposal:
     """Write the settings of a table to a folder, and return what they propose.
 
-    Raises
-    ------
-    UserError
-        As of `workflow_lib.table.new_table.write_settings`; faults of keys name the argument.
+    Raises UserError as of `workflow_lib.table.new_table.write_settings`; faults of keys name the
+    argument.
     """
     # Imported here, because they take longer to load than all else.
     from workflow_lib.table.new_table import write_settings
@@ -421,15 +419,6 @@ def _file_of(table: Any, folder: Path) -> str:
     path = folder / FRAME
     table.to_csv(path, index=False)
     return str(path)
-
-
-def _interrupted(run: TableRun, finished: TableRun) -> str:
-    """Return the note on a comparison that was interrupted."""
-    n_splits, n_methods = len(run.splits()), len(run.in_order())
-    return (
-        f"The comparison was interrupted: it has {len(finished.splits())} of {n_splits} splits and "
-        f"{len(finished.in_order())} of {n_methods} methods."
-    )
 
 
 def _show_progress(step: Progress, seconds: float) -> None:

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +35,7 @@ from workflow_lib.table.leaks import (
 )
 from workflow_lib.table.replicates import Column, find_replicates, names_samples
 from workflow_lib.tabular.row_roles import RowKinds, codes_of, row_kinds, rows_with_inputs
-
-if TYPE_CHECKING:
-    from workflow_lib.tabular.table_file import Table
+from workflow_lib.tabular.user_table import Table
 
 INPUT_LISTS = ("numbers", "categories", "strings")
 """Options that list columns of inputs."""
@@ -93,9 +91,11 @@ def data_profile(
 ) -> dict[str, Any]:
     """Return facts about a table as values that JSON can hold.
 
+    Raises UserError when an option names a column that does not exist, or an output is not a
+    number.
+
     Parameters
     ----------
-    table : Table
     options : mapping
         The roles of the columns, as in the options of the reader ``table``; patterns are allowed.
     kinds : mapping or None, default=None
@@ -123,11 +123,6 @@ def data_profile(
         ``rows_partly_labelled``, and ``incomplete_rows``: whether these are used;
         ``n_test`` and ``training_sizes`` of random splits of the labelled rows; for classes
         ``classes``: the number of rows of each.
-
-    Raises
-    ------
-    UserError
-        When an option names a column that does not exist, or an output is not a number.
     """
     columns = resolved(table, options)
     numbers = _rows_by_kind(table, columns)

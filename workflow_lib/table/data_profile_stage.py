@@ -34,6 +34,8 @@ MAX_FULL_OUTPUTS = 20
 def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, seed: int) -> None:
     """Write the facts about a table as JSON.
 
+    Raises UserError when the table cannot be read.
+
     Parameters
     ----------
     dataset : Path
@@ -45,12 +47,6 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     output : Path
         The JSON file: what `data_profile` returns; ``mixture`` (see `outputs_mixture`), null for
         classes; and of bags ``bag_rows``, the number of their rows.
-    seed : int
-
-    Raises
-    ------
-    UserError
-        When the table cannot be read.
     """
     missing = options.get("missing_values") or MISSING_VALUES
     table = read_table(file, missing, options.get("delimiter"), sheet=options.get("sheet"))
@@ -110,7 +106,10 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
                 # Outputs with few distinct rows have fewer components, as expected.
                 warnings.simplefilter("ignore")
                 model.fit(rows)
-            criterion = _criterion(model, n_rows, dimension)
+            free = dimension * (dimension + 1) // 2 if shape == "full" else 1
+            n_parameters = model.n_components_ * (1 + dimension + free) - 1
+            log_likelihood = n_rows * float(model.log_likelihoods_[-1])
+            criterion = -2.0 * log_likelihood + n_parameters * math.log(n_rows)
             criteria[shape].append(criterion)
             if best is None or criterion < best[0]:
                 best = criterion, model
@@ -124,11 +123,3 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
         "sizes": sorted(members.tolist(), reverse=True),
         "n_rows": n_rows,
     }
-
-
-def _criterion(model: GaussianMixtureModel, n_rows: int, dimension: int) -> float:
-    shape = dimension * (dimension + 1) // 2 if model.covariance_type == "full" else 1
-    count = model.n_components_
-    n_parameters = count - 1 + count * (dimension + shape)
-    log_likelihood = n_rows * float(model.log_likelihoods_[-1])
-    return -2.0 * log_likelihood + n_parameters * math.log(n_rows)

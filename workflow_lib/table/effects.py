@@ -9,7 +9,6 @@ order of one of the columns, so that no row gets a combination of them that does
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -36,16 +35,9 @@ MAX_ROWS = 50
 class Scale:
     """The values of a group of columns for which predictions are made.
 
-    Attributes
-    ----------
-    column : str
-        The column of the group that orders the values.
-    values : array (v,)
-        Of this column; of a category 0, 1, ...
-    labels : tuple of str
-        The levels of a category; none of a number.
-    rows : int array (v,)
-        The rows that have these values.
+    ``column`` is the column of the group that orders the values, ``values`` (v,) are those of this
+    column, 0, 1, ... of a category, whose levels are the ``labels``, and ``rows`` (v,) those that
+    have these values.
     """
 
     column: str
@@ -63,15 +55,8 @@ def scale_of(
 ) -> Scale | None:
     """Return the values of a group in some rows; None where they have no order and no levels.
 
-    Parameters
-    ----------
-    group : InputGroup
-    positions : mapping
-        As `workflow_lib.table.saved_model.SavedModel.positions`.
-    numbers : set of str
-        The columns of numbers.
-    levels : mapping from the names of categories to their levels
-    rows : EncodedRows
+    `positions`, `numbers` and `levels` of the categories are as those of
+    `workflow_lib.table.saved_model.SavedModel`.
     """
     of_group = [name for name in group.columns if name in numbers]
     if of_group:
@@ -107,25 +92,6 @@ def curves(
         exchanged(rows, rows_at(donors, np.full(n_rows, donor)), group) for donor in scale.rows
     ]
     return np.stack(np.split(predict(stacked(parts)), len(parts)), axis=1)
-
-
-def effect_tree(
-    group: InputGroup, scale: Scale, output: str, means: np.ndarray, single_rows: np.ndarray
-) -> dict:
-    """Return what is stored of the effect of a group on an output.
-
-    `means` (s, v) are the partial dependences in s splits, and `single_rows` (n, v) the curves of
-    the test rows of the first one, none of classes.
-    """
-    return {
-        "input": group.name,
-        "column": scale.column,
-        "output": output,
-        "values": scale.values,
-        "labels": json.dumps(scale.labels, ensure_ascii=False),
-        "means": means,
-        "single_rows": single_rows,
-    }
 
 
 def _columns(rows: EncodedRows, positions: tuple[Sequence[int], Sequence[int]]) -> np.ndarray:

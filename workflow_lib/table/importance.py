@@ -50,16 +50,8 @@ def permuted_errors(
 ) -> np.ndarray:
     """Return the errors (g, n_repeats, k) when each group of columns is permuted between rows.
 
-    Parameters
-    ----------
-    predict : callable
-    rows : EncodedRows
-        The m rows, none of which the method learned from.
-    errors : callable
-    groups : sequence of g InputGroup
-    n_repeats : int
-    seed : int
-        Each group has the same permutations, so that groups are compared on the same draws.
+    `predict` did not learn from any of the m `rows`. Each of the g groups has the same
+    permutations, so that groups are compared on the same draws.
     """
     n_rows = rows.inputs.shape[0]
     generator = np.random.default_rng(seed)
@@ -117,7 +109,6 @@ def importance_tree(
     plain, permuted : arrays (s, k) and (s, g, k)
         Errors in s splits, and with each of g groups permuted, the mean over permutations; of all
         k outputs, the first of which is their mean where there are several. NaN is left out.
-    grouping : Grouping
     outputs : sequence of k str
     n_train, n_test : int
         Rows of each split.

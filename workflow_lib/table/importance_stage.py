@@ -21,7 +21,7 @@ from workflow_lib.data.table_encoding import EncodedRows
 from workflow_lib.measures.metrics import training_mean_errors
 from workflow_lib.protocol.importance_table import ALL_OUTPUTS, COLUMNS, importance_frame
 from workflow_lib.solvers.stored.estimator import trusting
-from workflow_lib.table.effects import MAX_EFFECTS, MAX_ROWS, curves, effect_tree, scale_of
+from workflow_lib.table.effects import MAX_EFFECTS, MAX_ROWS, curves, scale_of
 from workflow_lib.table.importance import (
     MAY_BE_UNKNOWN,
     Errors,
@@ -74,7 +74,6 @@ def run(
     ----------
     answer : path
         As for `workflow_lib.table.saved_model_stage.run`.
-    dataset : path
     splits, features : sequences of paths
         Artifacts of the numbered splits, in the same order.
     methods : sequence of mappings
@@ -192,13 +191,24 @@ def _split_of(
 def _measure(
     open_split: Callable[[Source], tuple[_Split | None, str]],
     source: Callable[[], Source],
+    groups: Sequence[InputGroup],
+    n_repeats: int,
+    n_rows: int,
     seed: int,
     opened: _Split | None = None,
-    **plan,
 ) -> tuple[_Split | None, str, tuple]:
-    """Return the winner of a split, or why there is none, and the errors of `_measured`."""
+    """Return the winner of a split, or why there is none, and its errors: those (k,) of the test
+    rows, and those (g, k) with each group permuted."""
     split, reason = (opened, "") if opened else open_split(source())
-    return split, reason, () if split is None else _measured(split, seed=seed, **plan)
+    if split is None:
+        return split, reason, ()
+    test = split.test
+    if len(test) > n_rows:
+        chosen = np.random.default_rng(derive_seed(seed, "rows")).permutation(len(test))[:n_rows]
+        test = test[np.sort(chosen)]
+    rows, errors, predict = split.rows(test), _errors(split, test), split.model.predicted_outputs
+    permuted = permuted_errors(predict, rows, errors, groups, n_repeats, seed)
+    return split, reason, (errors(predict(rows)), permuted.mean(axis=1))
 
 
 def _all_of(measures: Sequence[Callable], n_jobs: int, in_copies: bool) -> list[tuple]:
@@ -218,19 +228,6 @@ def _without_split(measure: Callable) -> tuple:
     return None, *measure()[1:]
 
 
-def _measured(
-    split: _Split, groups: Sequence[InputGroup], n_repeats: int, n_rows: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the errors (k,) of a split, and those (g, k) with each group permuted."""
-    test = split.test
-    if len(test) > n_rows:
-        chosen = np.random.default_rng(derive_seed(seed, "rows")).permutation(len(test))[:n_rows]
-        test = test[np.sort(chosen)]
-    rows, errors, predict = split.rows(test), _errors(split, test), split.model.predicted_outputs
-    permuted = permuted_errors(predict, rows, errors, groups, n_repeats, seed)
-    return errors(predict(rows)), permuted.mean(axis=1)
-
-
 def _effects(
     splits: Sequence[_Split],
     groups: Sequence[InputGroup],
@@ -240,7 +237,9 @@ def _effects(
     """Return the effects of the most important groups, each on the output that it matters to most.
 
     `increase` (g, k) are the means over the splits of the increase of the errors. Of classes it is
-    the share of the rows for which the class that changes most is predicted.
+    the share of the rows for which the class that changes most is predicted. Stored are the partial
+    dependences in the s splits, ``means`` (s, v), and the curves of the test rows of the first one,
+    ``single_rows`` (n, v), none of classes.
     """
     model, effects = splits[0].model, {}
     names = model.explained_names
@@ -261,9 +260,15 @@ def _effects(
         else:
             output = int(np.nanargmax(increase[index, 1:]))
         rows = found[0][:, :, output]
-        rows = rows[:0] if splits[0].source.of_classes else rows
-        effect = effect_tree(group, scale, names[output], means[:, :, output], rows)
-        effects[str(len(effects))] = effect
+        effects[str(len(effects))] = {
+            "input": group.name,
+            "column": scale.column,
+            "output": names[output],
+            "values": scale.values,
+            "labels": json.dumps(scale.labels, ensure_ascii=False),
+            "means": means[:, :, output],
+            "single_rows": rows[:0] if splits[0].source.of_classes else rows,
+        }
         if len(effects) == MAX_EFFECTS:
             break
     return effects

@@ -42,13 +42,8 @@ MIN_SPLITS = 3
 class TableRun:
     """The stages of the experiment on one table, whose artifacts lie in a folder.
 
-    Attributes
-    ----------
-    settings : Configuration
-    name : str
-        Of the experiment and of its dataset.
-    folder : Path
-        Holds ``results/`` and ``logs/``, as the folder of the workflow does.
+    ``name`` is that of the experiment and of its dataset. The ``folder`` holds ``results/`` and
+    ``logs/``, as that of the workflow does.
     """
 
     settings: Configuration
@@ -108,13 +103,8 @@ class TableRun:
     def learn(self, split: str, methods: list[str] | None = None, n_jobs: int = 1) -> None:
         """Fit methods on a split and predict its test rows.
 
-        Parameters
-        ----------
-        split : str
-        methods : list of str or None
-            None for all of the experiment.
-        n_jobs : int, default=1
-            Processes, each of which fits one method at a time, stacks after all others.
+        `methods` are all of the experiment where they are None, and each of `n_jobs` processes fits
+        one method at a time, stacks after all others.
         """
         from sklearn.utils.parallel import Parallel, delayed
 
@@ -166,7 +156,7 @@ class TableRun:
             evaluation.run_timings(
                 splits=common["splits"],
                 predictions=common["predictions"],
-                seconds=evaluation.by_method(common["predictions"], self._prefixed(seconds)),
+                seconds=evaluation.by_method(common["predictions"], stages.prefixed(seconds)),
                 output=self.file(f"results/timings/{self.name}.csv"),
                 experiment=self.name,
                 dataset_name=self.settings.experiments[self.name].dataset,
@@ -181,7 +171,7 @@ class TableRun:
                 **stages.leaderboard(step),
             )
             answer = self.file(results("answer.json"))
-            features = self._prefixed(stages.files_of_splits(step, stages.feature_file))
+            features = stages.prefixed(stages.files_of_splits(step, stages.feature_file))
             calibration_stage.run(
                 answer=answer,
                 features=features,
@@ -284,12 +274,11 @@ class TableRun:
         from workflow_lib.protocol import evaluation
 
         stages, step = self.stages, self.step()
-        methods = self.methods()
         files = stages.files_of_methods(step, stages.prediction_file)
         return {
             "dataset": self.dataset_file,
-            "splits": self._prefixed(stages.files_of_splits(step, stages.split_file)),
-            "predictions": evaluation.by_method(methods, self._prefixed(files)),
+            "splits": stages.prefixed(stages.files_of_splits(step, stages.split_file)),
+            "predictions": evaluation.by_method(self.methods(), stages.prefixed(files)),
         }
 
     @property
@@ -304,15 +293,16 @@ class TableRun:
         found = self.file(path)
         return None if found.exists() else found
 
-    def _prefixed(self, paths: list[str]) -> list[str]:
-        return self.stages.prefixed(paths)
-
     def _files(self, paths: Any) -> Any:
         """Return where artifacts lie, one or several; None for none."""
         return self.stages.prefixed(paths) if paths else None
 
-    def _log(self, name: str):
-        return _printed_to(self.file(f"logs/{name}.log"))
+    @contextmanager
+    def _log(self, name: str) -> Iterator[None]:
+        """Append what is printed in a block to a file, warnings included."""
+        path = self.file(f"logs/{name}.log")
+        with path.open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+            yield
 
     def _prepare(self, split: str, methods: list[str]) -> None:
         """Split the rows, prepare the inputs and fit the models of outputs of these methods."""
@@ -399,16 +389,15 @@ class TableRun:
         from workflow_lib.protocol import embedding
 
         stages = self.stages
-        if path := stages.embedding_file(step):
-            form = stages.embedding_name(step.method)
-            if target := self._missing(path):
-                embedding.run(
-                    dataset=self.dataset_file,
-                    split=self.file(stages.split_file(step)),
-                    models=self.file(stages.embedding_model_file(step)),
-                    output=target,
-                    **stages.embeddings(self.step(form=form)),
-                )
+        path = stages.embedding_file(step)
+        if path and (target := self._missing(path)):
+            embedding.run(
+                dataset=self.dataset_file,
+                split=self.file(stages.split_file(step)),
+                models=self.file(stages.embedding_model_file(step)),
+                output=target,
+                **stages.embeddings(self.step(form=stages.embedding_name(step.method))),
+            )
 
     def _score_inputs(self, step: SimpleNamespace) -> None:
         """Write the scores of the inputs under a model of them, where a method has such."""
@@ -438,15 +427,8 @@ class TableRun:
 
 
 class Progress(NamedTuple):
-    """How far a run is.
-
-    Attributes
-    ----------
-    done : float
-        The share of its expected seconds.
-    errors : dict from str to float
-        The mean errors of the quick methods, once `FIRST_SPLITS` splits have them.
-    """
+    """How far a run is: ``done``, the share of its expected seconds, and ``errors``, the mean ones
+    of the quick methods, once `FIRST_SPLITS` splits have them."""
 
     done: float
     errors: dict[str, float]
@@ -455,24 +437,17 @@ class Progress(NamedTuple):
 def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[Progress]:
     """Run all stages of a table up to the saved model, the quick methods before the others.
 
-    Parameters
-    ----------
-    table : TableRun
-    n_jobs : int, default=1
-        Processes; each handles one split at a time, with one thread of the linear algebra, as the
-        jobs of the workflow do.
-
-    Yields
-    ------
-    Progress
-        After each step: reading, the quick methods of each split, the others, the comparison and
-        the saved model.
+    Each of `n_jobs` processes handles one split at a time, with one thread of the linear algebra,
+    as the jobs of the workflow do. The progress is yielded after each step: reading, the quick
+    methods of each split, the others, the comparison and the saved model.
     """
     from sklearn.utils.parallel import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
     splits, methods = table.splits(), table.in_order()
-    quick, others = quick_and_other(methods)
+    limit = QUICK * expected_seconds(methods)
+    quick = [name for name in methods if name != STACK and expected_seconds([name]) <= limit]
+    others = [name for name in methods if name not in quick]
     seconds = [SECONDS_OF_SPLIT + expected_seconds(names) for names in (quick, others)]
     once = SECONDS_OF_SPLIT + expected_seconds(methods) / 2
     total, done, errors = sum(seconds) * len(splits) + 3 * once, once, {}
@@ -494,13 +469,6 @@ def run_table(table: TableRun, n_jobs: int = 1) -> Iterator[Progress]:
         yield Progress(1.0, errors)
 
 
-def quick_and_other(methods: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the methods that take at most `QUICK` of the time of all, and the others."""
-    limit = QUICK * expected_seconds(methods)
-    quick = [name for name in methods if name != STACK and expected_seconds([name]) <= limit]
-    return quick, [name for name in methods if name not in quick]
-
-
 def expected_seconds(methods: Sequence[str]) -> float:
     """Return the expected CPU seconds of methods on a split of a table of usual size."""
     return split_seconds(methods, USUAL_SIZES, USUAL_INPUTS)
@@ -520,10 +488,3 @@ def _learn_method(table: TableRun, split: str, method: str) -> None:
 
     with threadpool_limits(1), table._log(f"split-{split}"):
         table._learn_method(table.step(split=split, method=method))
-
-
-@contextmanager
-def _printed_to(path: Path) -> Iterator[None]:
-    """Append what is printed in a block to a file, warnings included."""
-    with path.open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
-        yield

@@ -36,14 +36,9 @@ _STEP = 0.05
 class InputGroup:
     """Columns of a table that are exchanged together.
 
-    Attributes
-    ----------
-    columns : tuple of str
-    inputs, lagged : int arrays
-        The positions of all that was encoded from them, in the `inputs` and the `lagged_values` of
-        `workflow_lib.data.table_encoding.EncodedRows`.
-    is_window : bool
-        Whether they are consecutive channels, as of a spectrum.
+    ``inputs`` and ``lagged`` are the positions of all that was encoded from them, in the `inputs`
+    and the `lagged_values` of `workflow_lib.data.table_encoding.EncodedRows`; ``is_window`` says
+    whether they are consecutive channels, as of a spectrum.
     """
 
     columns: tuple[str, ...]
@@ -77,13 +72,8 @@ class InputGroup:
 class Grouping:
     """The groups of all columns, in the order of their first columns.
 
-    Attributes
-    ----------
-    groups : list of InputGroup
-    limit : float
-        Any two columns of a group that is no window correlate at least so strongly.
-    window_limit : float
-        Neighbours that were joined to a window correlate at least so strongly on average.
+    Any two columns of a group that is no window correlate at least as strongly as ``limit``;
+    neighbours that were joined to a window as ``window_limit`` on average.
     """
 
     groups: list[InputGroup]

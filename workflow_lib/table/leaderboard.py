@@ -58,14 +58,8 @@ from workflow_lib.table.leaderboard_records import (
     Row,
 )
 
-_OUTCOMES = {
-    "lower": "better",
-    "higher": "worse",
-    "equal": "equal",
-    "open": "open",
-    "untested": "untested",
-}
-"""Outcome of a comparison of errors -> what the JSON calls it."""
+_OUTCOMES = {"lower": "better", "higher": "worse"}
+"""Outcome of a comparison of errors -> what the JSON calls it, where that is something else."""
 
 Errors = Mapping[int, float]
 """Split -> error; lower is better."""
@@ -385,7 +379,7 @@ def _shown(comparison: Difference | None, metric: str) -> dict | None:
         return None
     measured = QUANTITIES[metric]
     return asdict(comparison) | {
-        "outcome": _OUTCOMES[comparison.outcome],
+        "outcome": _OUTCOMES.get(comparison.outcome, comparison.outcome),
         "difference": measured.shown_difference(comparison.difference),
         # A difference of scores is not stated relative to a score.
         "relative": math.nan if measured.higher_is_better else comparison.relative,

@@ -36,14 +36,9 @@ _COLUMNS_AT_ONCE = 256
 class Leak(NamedTuple):
     """A column that determines an output.
 
-    Attributes
-    ----------
-    column, output : str
-    kind : {"equal", "correlation", "rank correlation", "levels"}
-        ``equal``: it is the output itself in some unit; ``levels``: rows with the same value of the
-        column always have the same output.
-    strength : float
-        The correlation, or for ``levels`` the share of explained variance.
+    Its ``kind`` is ``equal``: it is the output itself in some unit; ``correlation``; ``rank
+    correlation``; or ``levels``: rows with the same value of the column always have the same
+    output. ``strength`` is the correlation, or for ``levels`` the share of explained variance.
     """
 
     column: str
@@ -124,15 +119,9 @@ def level_leaks(
 ) -> list[Leak]:
     """Return the columns whose value determines an output: equal within each level.
 
-    Parameters
-    ----------
-    levels : mapping from name to array (n,)
-        Columns of values that can be equal, such as texts or codes of classes.
-    outputs : array (n, d)
-        NaN where missing.
-    output_names : sequence of d str
-
-    Columns with fewer than `MIN_ROWS_PER_LEVEL` rows per level are skipped.
+    `levels` (n,) are columns of values that can be equal, such as texts or codes of classes, and
+    `outputs` (n, d) are NaN where missing. Columns with fewer than `MIN_ROWS_PER_LEVEL` rows per
+    level are skipped.
     """
     import pandas
 

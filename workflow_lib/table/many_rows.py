@@ -63,11 +63,8 @@ class TableColumns(NamedTuple):
         """Return the columns that a request names: ``outputs``, and ``inputs`` or all but
         ``exclude``. Names may be patterns.
 
-        Raises
-        ------
-        UserError
-            For columns that are not there or hold no numbers, and for a table that cannot be read
-            in blocks.
+        Raises UserError for columns that are not there or hold no numbers, and for a table that
+        cannot be read in blocks.
         """
         table = open_columns(data)
         names = list(table.kinds)
@@ -95,15 +92,8 @@ class TableColumns(NamedTuple):
 def plan(data: str | Path, request: Mapping[str, Any], output: Path, seed: int) -> None:
     """Write the plan of a fit.
 
-    Parameters
-    ----------
-    data : path
-        Parquet or HDF5.
-    request : mapping
-        ``outputs``, and as far as they are given ``inputs``, ``exclude``, ``components`` (of the
-        mixture of OFER) and ``landmarks``.
-    output : path
-    seed : int
+    `data` is a Parquet or HDF5 file. A request has ``outputs``, and as far as they are given
+    ``inputs``, ``exclude``, ``components`` (of the mixture of OFER) and ``landmarks``.
     """
     made, columns = _new_plan(data, request, seed)
     print(
@@ -171,15 +161,8 @@ def model(
 ) -> None:
     """Write the saved model, and a summary of its choice and its errors as JSON.
 
-    Parameters
-    ----------
-    plan, solutions : paths
-    errors : sequence of paths
-        Of all blocks; none where outputs are regressed without a mixture.
-    data, request
-        As of `plan`.
-    title : str
-    output, summary : paths
+    `errors` are those of all blocks; none where outputs are regressed without a mixture. `data` and
+    `request` are as of `plan`.
     """
     parts = [read_artifact(path, "row_errors")["errors"] for path in errors]
     fit = _plan_of(plan), _solutions_of(solutions), reduce(np.add, parts) if parts else None

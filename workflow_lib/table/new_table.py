@@ -30,19 +30,12 @@ def write_settings(request: Mapping[str, Any], config_folder: Path) -> Proposal:
 
     Existing files are never changed, and both files are written or none.
 
-    Parameters
-    ----------
-    request : mapping
-        Typed values by key (see `workflow_lib.table.table_request.REQUEST_KEYS`): at least
-        ``name``, ``data``, and ``outputs`` or ``classes``.
-    config_folder : Path
-        The folder ``config`` with ``datasets/``, ``experiments/``, ``methods/`` and ``models/``.
+    `request` has typed values by key (`workflow_lib.table.table_request.REQUEST_KEYS`): at least
+    ``name``, ``data``, and ``outputs`` or ``classes``; `config_folder` is the folder ``config``
+    with ``datasets/``, ``experiments/``, ``methods/`` and ``models/``.
 
-    Raises
-    ------
-    UserError
-        When a file of this name exists, and for everything in the request or the table that
-        prevents an experiment.
+    Raises UserError when a file of this name exists, and for everything in the request or the table
+    that prevents an experiment.
     """
     # Imported here, because pydantic takes longer to load than all else.
     from workflow_lib.run.named_settings import TABLES
@@ -105,10 +98,7 @@ def _check_name_is_free(folders: Sequence[Path], targets: Sequence[Path], name: 
 def _check_written(config_folder: Path, name: str) -> None:
     """Check the files of a table as a run does.
 
-    Raises
-    ------
-    UserError
-        For what a run would refuse of them.
+    Raises UserError for what a run would refuse of them.
     """
     # Imported here, because pydantic takes longer to load than all else.
     from workflow_lib.run.capabilities import check_experiment

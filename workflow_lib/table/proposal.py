@@ -13,44 +13,17 @@ from workflow_lib.table.data_profile import TEST_SHARE
 class Proposal:
     """The decisions about a table.
 
-    Attributes
-    ----------
-    name : str
-        Name of the dataset, of the experiment and of their files.
-    request : dict
-        The checked request.
-    reader : str
-        ``table``, or ``bag_table`` for bags of rows.
-    options : dict
-        Options of the reader; columns in lists, in the order of the file.
-    columns : list of str
-        All columns of the table.
-    kinds : dict
-        The `ColumnKind` of each column.
-    levels : dict
-        The levels of each category.
-    facts : dict
-        The result of `data_profile`.
-    task, split, metric : str
-        As in the configuration of datasets and experiments.
-    inputs : dict
-        ``scale``, ``kernel`` and ``lagged_values`` of the inputs.
-    outputs_scale : str
-    test_size : int or float
-    n_splits, splits_per_job : int
-    minutes : float
-        Approximate duration of `answer`.
-    training_sizes, weak_sizes, unpaired_sizes : list of int
-    methods : list of (str, str)
-        Names and summaries of the methods.
-    methods_left_out : list of (str, str)
-        Names of methods that are left out, and why.
-    left_out : list of (str, str)
-        Columns that are not inputs, and why.
-    notes : list of str
-        Decisions that the user might take differently.
-    warnings : list of str
-        Probable mistakes in the table.
+    ``name`` is that of the dataset, of the experiment and of their files, ``request`` the checked
+    request, ``reader`` ``table``, or ``bag_table`` for bags of rows, and ``options`` are those of
+    the reader: columns in lists, in the order of the file. ``columns`` are all columns of the
+    table, with the `ColumnKind` of each in ``kinds``, ``levels`` those of each category, and
+    ``facts`` the result of `data_profile`. ``task``, ``split``, ``metric`` and the sizes are as in
+    the configuration of datasets and experiments, ``inputs`` the ``scale``, ``kernel`` and
+    ``lagged_values`` of the inputs, and ``minutes`` the approximate duration of `answer`.
+
+    ``methods`` are names and summaries, ``methods_left_out`` names and reasons, and ``left_out``
+    the columns that are not inputs, and why. ``notes`` are decisions that the user might take
+    differently, ``warnings`` probable mistakes in the table.
     """
 
     name: str

@@ -19,7 +19,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from workflow_lib.table.proposal import Proposal
-from workflow_lib.table.proposed_methods import asked_questions, selecting_methods
+from workflow_lib.table.proposed_methods import METHODS, NOT_SELECTING, QUESTIONS
 from workflow_lib.table.proposed_ranges import in_words
 from workflow_lib.table.run_costs import CORES
 from workflow_lib.tabular.tables import listed
@@ -34,6 +34,9 @@ MANY_COLUMNS = 50
 """Number of columns of a kind above which patterns are written, if a few match exactly these."""
 
 MAX_PATTERNS = 12
+
+MAX_CURVES = 4
+"""Methods in a figure of validation curves."""
 
 MAX_COORDINATES = 12
 """Largest number of outputs for which a figure of coordinates shows every method."""
@@ -76,19 +79,24 @@ def dataset_text(proposal: Proposal) -> str:
 
 def experiment_text(proposal: Proposal) -> str:
     """Return the text of ``config/tables/experiments/NAME.yaml``."""
+    names = [name for name, _ in proposal.methods]
+    selecting = {*METHODS[proposal.task]} - {*NOT_SELECTING}
     return _rendered(
         "experiment.yaml",
         proposal,
         duration=_minutes(proposal),
         cores=CORES,
         most_coordinates=MAX_COORDINATES,
-        questions=asked_questions([name for name, _ in proposal.methods]),
-        selecting=selecting_methods(proposal.task, [name for name, _ in proposal.methods]),
+        questions=[each for each in QUESTIONS if {*each[1:]} <= {*names}],
+        selecting=[name for name in names if name in selecting][:MAX_CURVES],
     )
 
 
 def _rendered(template: str, proposal: Proposal, **values: Any) -> str:
-    values["n_unused"] = _n_unused(proposal)
+    kinds = ["rows_empty"] if "bag" in proposal.options else ["rows_unlabelled", "rows_empty"]
+    kinds += [] if proposal.unpaired_sizes else ["rows_unpaired"]
+    # The number of rows that no method uses.
+    values["n_unused"] = sum(proposal.facts[kind] for kind in kinds)
     return _environment().get_template(template).render(vars(proposal) | values)
 
 
@@ -124,13 +132,6 @@ def _known(proposal: Proposal) -> str:
     task = tasks()[proposal.task]
     what = task.known_of_complete_row if drops else task.known_of_row
     return f"inputs and {what}" if proposal.facts["rows_unpaired"] else what
-
-
-def _n_unused(proposal: Proposal) -> int:
-    """Return the number of rows that no method uses."""
-    kinds = ["rows_empty"] if "bag" in proposal.options else ["rows_unlabelled", "rows_empty"]
-    kinds += [] if proposal.unpaired_sizes else ["rows_unpaired"]
-    return sum(proposal.facts[kind] for kind in kinds)
 
 
 def summary_lines(proposal: Proposal, with_commands: bool = True) -> list[str]:
@@ -273,8 +274,8 @@ def _left_out(proposal: Proposal) -> list[tuple[str, str]]:
     return [(name, reason) for name, reason in proposal.left_out if name != row_name]
 
 
-def _some(names: Sequence[str], most: int = 6) -> str:
-    return _cut([f"'{_short(name, MAX_NAME_LENGTH)}'" for name in names], most)
+def _some(names: Sequence[str]) -> str:
+    return _cut([f"'{_short(name, MAX_NAME_LENGTH)}'" for name in names], 6)
 
 
 def _cut(items: Sequence[str], most: int) -> str:

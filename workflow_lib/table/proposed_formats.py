@@ -40,13 +40,8 @@ def proposed_formats(
     decimal mark decides that the user gave, or that all other columns share: of these a warning
     says so. A column that stays open is not read, and `column_kinds` warns of it.
 
-    Parameters
-    ----------
-    table : Table
-    others : collection of str
-        Columns that are no numbers: groups, classes, categories.
-    decimal : {".", ","} or None, default=None
-        The decimal mark, as the user gave it.
+    `others` are columns that are no numbers: groups, classes, categories; `decimal` is the decimal
+    mark, as the user gave it.
     """
     skipped = {*others, *table.typed, *table.categories, *table.unreadable}
     texts: dict[str, list[str]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,12 +35,10 @@ from workflow_lib.inputs.spectra import (
 )
 from workflow_lib.table.data_profile import INPUT_COLUMNS, INPUT_LISTS
 from workflow_lib.table.leaks import Leak
+from workflow_lib.table.proposal import Proposal
 from workflow_lib.table.table_request import RequestedColumns, wrong_key
 from workflow_lib.tabular.tables import MISSING_VALUES, listed_names
-
-if TYPE_CHECKING:
-    from workflow_lib.table.proposal import Proposal
-    from workflow_lib.tabular.table_file import Table
+from workflow_lib.tabular.user_table import Table
 
 INDICATOR_SHARE, MIN_KNOWN = 0.05, 5
 """Smallest share and number of rows in which a value must be missing for an indicator, and in which
@@ -119,14 +117,6 @@ def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns)
         proposal.options["encode"] = {
             name: requested.encode[name] for name in candidates if name in requested.encode
         }
-
-
-def keep_encoders_of_inputs(options: dict[str, Any]) -> None:
-    """Remove the encoders of columns that are no inputs any more."""
-    names = {*options.get("categories", ()), *options.get("strings", ())}
-    encoders = {name: of for name, of in options.pop("encode", {}).items() if name in names}
-    if encoders:
-        options["encode"] = encoders
 
 
 def choose_row_name(proposal: Proposal, table: Table, candidates: Sequence[str]) -> None:

@@ -72,10 +72,6 @@ NOT_REQUESTED = "as requested"
 NOT_SELECTING = ("ofer-stack", "ofer-density", "m-mean")
 """Of the usual methods those without the errors of a grid, or with those of others."""
 
-MAX_CURVES = 4
-"""Methods in a figure of validation curves."""
-
-
 QUESTIONS = (
     ("Are Fisher vectors better than pooled rows?", "fv-svm", "m-svm"),
     ("Does training the mixture with the classifier help?", "fv-network", "fv-svm"),
@@ -85,17 +81,6 @@ QUESTIONS = (
     ("Does training the mixture on pseudo-classes help?", "fv-network-pseudo", "fv-self-training"),
 )
 """Questions about bags of rows that the report answers, each with two methods."""
-
-
-def asked_questions(methods: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the questions that two of `methods` answer, with these."""
-    return [each for each in QUESTIONS if {*each[1:]} <= {*methods}]
-
-
-def selecting_methods(task: str, methods: Sequence[str]) -> list[str]:
-    """Return the first usual ones of `methods` that select by the errors of a grid."""
-    usual = [name for name in METHODS[task] if name not in NOT_SELECTING]
-    return [name for name in methods if name in usual][:MAX_CURVES]
 
 
 def runnable_methods(
@@ -240,18 +225,11 @@ def chosen_methods(
 ) -> tuple[list[str], list[str]]:
     """Return the requested methods, and the usual methods that are not wanted.
 
-    Parameters
-    ----------
-    requested : sequence of str
-        Either the names of all methods to run, or names with ``-`` before them, which are left out
-        of the usual methods; empty for all usual methods.
-    usual, known : sequences of str
-        The usual methods of the task, and all existing methods.
+    `requested` are either the names of all methods to run, or names with ``-`` before them, which
+    are left out of the usual methods; empty for all usual methods. `usual` are those of the task,
+    and `known` all existing methods.
 
-    Raises
-    ------
-    UserError
-        For a name that no method has, and for names with and without ``-`` together.
+    Raises UserError for a name that no method has, and for names with and without ``-`` together.
     """
     unwanted = [name[1:].strip() for name in requested if name.startswith("-")]
     wanted = [name for name in requested if not name.startswith("-")]

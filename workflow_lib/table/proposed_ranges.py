@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from workflow_lib.tabular.table_file import Table
+from workflow_lib.tabular.user_table import Table
 
 MIN_ROWS = 30
 """Smallest number of known values for a bound."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.data.table_encoding import N_BITS, STRING_COLUMNS
 from workflow_lib.table.data_profile import MIN_FOLD_ROWS, TEST_SHARE, n_test_rows, training_sizes
+from workflow_lib.table.proposal import Proposal
 from workflow_lib.table.run_costs import (
     CORES,
     MAX_MINUTES,
@@ -30,11 +31,8 @@ from workflow_lib.tabular.row_roles import (
 )
 from workflow_lib.tabular.table_file import read_table
 from workflow_lib.tabular.tables import MISSING_VALUES, listed_names
+from workflow_lib.tabular.user_table import Table
 from workflow_lib.tasks.found import tasks
-
-if TYPE_CHECKING:
-    from workflow_lib.table.proposal import Proposal
-    from workflow_lib.tabular.table_file import Table
 
 EARLIER_SHARE = 0.8
 """Largest share of the earlier rows that are training rows in a chronological split: with all of
@@ -55,10 +53,7 @@ MIN_SPLITS = 3
 def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: np.ndarray) -> None:
     """Fill in the splits, the test rows and the sizes; `labelled` and `weak` are masks of the rows.
 
-    Raises
-    ------
-    UserError
-        Where the rows, groups, times or classes leave too few training or test rows.
+    Raises UserError where the rows, groups, times or classes leave too few training or test rows.
     """
     options, n_labelled = proposal.options, int(labelled.sum())
     proposal.n_splits = next(
@@ -116,10 +111,8 @@ def choose_unpaired_sizes(
 ) -> None:
     """Fill in the number of outputs without inputs; none for classes.
 
-    Raises
-    ------
-    UserError
-        Where these rows are copies of labelled rows, or have no time in a chronological split.
+    Raises UserError where these rows are copies of labelled rows, or have no time in a
+    chronological split.
     """
     n_unpaired = proposal.facts["rows_unpaired"]
     if not n_unpaired or not tasks()[proposal.task].learns_from_outputs_alone:
@@ -185,17 +178,11 @@ def pool_size(
 ) -> int:
     """Return the smallest number of labelled rows that a split leaves for training.
 
-    Parameters
-    ----------
-    n_labelled : int
-    groups : array (n_labelled,) or None, default=None
-        Group of each row: whole groups are test rows, with no more rows than needed unless every
-        group is larger; then it is the smallest group.
-    times : array (n_labelled,) or None, default=None
-        Time of each row: the latest rows are test rows, and rows of the same time as any of them
-        are not training rows.
-    classes : array (n_labelled,) or None, default=None
-        With `groups`, the class of each row (`workflow_lib.tabular.row_roles.most_test_rows`).
+    By the `groups` (n_labelled,) of the rows, whole groups are test rows, with no more rows than
+    needed unless every group is larger; then it is the smallest group. With the `classes`
+    (n_labelled,) of the rows, too, see `workflow_lib.tabular.row_roles.most_test_rows`. By `times`
+    (n_labelled,) the latest rows are test rows, and rows of the same time as any of them are not
+    training rows.
     """
     n_test = n_test_rows(n_labelled)
     if groups is not None and classes is not None:

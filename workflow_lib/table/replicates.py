@@ -75,7 +75,6 @@ def find_replicates(
     inputs : array (n, q)
         The inputs that are numbers, NaN where missing.
     columns : mapping from name to Column
-    is_class : bool, default=False
 
     Returns
     -------
@@ -204,11 +203,6 @@ def names_samples(codes: np.ndarray, samples: np.ndarray, fewest: int = MIN_SAMP
     return bool(_purity(samples, codes) >= PURE and has_companion.mean() >= 0.8)
 
 
-def names_of_rows(column: Column) -> bool:
-    """Return whether a column holds a different text in every row."""
-    return column.values.dtype.kind == "O" and len(np.unique(column.codes)) == len(column.codes)
-
-
 def _determines_by_no_chance(column: Column, samples: np.ndarray, may_be_words: bool) -> bool:
     """Return whether the levels of a column determine outputs of few values (or the class).
 
@@ -236,7 +230,8 @@ def _beginnings(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns of names of rows without the ends of their texts, where some agree."""
     found = {}
     for name, column in columns.items():
-        for ending in _ENDINGS if names_of_rows(column) else ():
+        n_codes = len(np.unique(column.codes)) if column.values.dtype.kind == "O" else 0
+        for ending in _ENDINGS if n_codes == len(column.codes) else ():
             texts = [ending.sub("", text) for text in column.values]
             if all(texts) and len(set(texts)) < len(texts):
                 codes = np.unique(np.array(texts), return_inverse=True)[1]

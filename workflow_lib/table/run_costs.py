@@ -18,16 +18,9 @@ class Cost(NamedTuple):
 
     With q inputs, they are the sum over the training sizes n of
     ``fixed + by_inputs * q * sqrt(n) + by_rows * (n / 100)^2 + each_row * n``
-    ``+ by_cells * q * (n + FEW_ROWS)``.
-
-    Attributes
-    ----------
-    jobs : int
-        Jobs of the same splits, each of which starts Python and loads the libraries.
-    fixed, by_inputs, by_rows, by_cells, each_row : float
-    models : str
-        The generative model of its inputs in `MODEL_COSTS`, which serves all methods that name it;
-        "" for none.
+    ``+ by_cells * q * (n + FEW_ROWS)``. There are ``jobs`` of the same splits, each of which starts
+    Python and loads the libraries. ``models`` is the generative model of its inputs in
+    `MODEL_COSTS`, which serves all methods that name it; "" for none.
     """
 
     jobs: int
@@ -137,14 +130,8 @@ is used: near its end a run has fewer jobs than cores."""
 def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -> float:
     """Return the approximate CPU seconds of a split, without those of starting its jobs.
 
-    Parameters
-    ----------
-    methods : sequence of str
-    sizes : sequence of int
-        Training sizes, in rows.
-    n_inputs : int
-        Number of inputs that encode the columns of the table; of sequences, and of bags of rows,
-        their length.
+    `sizes` are training sizes, in rows, and `n_inputs` the number of inputs that encode the columns
+    of the table; of sequences, and of bags of rows, their length.
     """
     return sum(
         cost.fixed

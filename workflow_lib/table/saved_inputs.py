@@ -90,18 +90,9 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
 
 
 class SavedInputs:
-    """The inputs of a saved model.
+    """The inputs of a saved model, from the tree of `saved_inputs_tree`.
 
-    Parameters
-    ----------
-    tree : mapping
-        As from `saved_inputs_tree`.
-
-    Attributes
-    ----------
-    kind, lagged_values : str
-    n_rows, n_known : int
-        Numbers of labelled training rows, and of labelled and weak rows.
+    There are `n_rows` labelled training rows, and `n_known` labelled and weak rows.
     """
 
     def __init__(self, tree: Mapping) -> None:
@@ -137,6 +128,9 @@ class SavedInputs:
     ) -> NewRows | NewProducts | NewGram:
         """Return new rows against the training rows.
 
+        Raises ValueError if the number of columns is not that of the training rows, or lagged
+        values are missing.
+
         Parameters
         ----------
         inputs : array or sparse matrix (m, q)
@@ -147,11 +141,6 @@ class SavedInputs:
             Values known before the outputs, for models that use them.
         items : list of m items or None, default=None
             Those that are not in `inputs`, such as bags of rows of numbers, for their methods.
-
-        Raises
-        ------
-        ValueError
-            If the number of columns is not that of the training rows, or lagged values are missing.
         """
         if self.lagged_values != "none" and lagged_values is None:
             raise ValueError("this model needs the lagged values of new rows.")

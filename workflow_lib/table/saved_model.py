@@ -539,12 +539,9 @@ class SavedModel:
     def predict_inputs(self, encoded: EncodedRows) -> Predictions:
         """Return the predictions for encoded rows.
 
-        Parameters
-        ----------
-        encoded : EncodedRows
-            With ``inputs`` (m, q), dense or sparse, NaN where missing; ``lagged_values`` (m, k) or
-            None; the names of their columns; a note for each row; and ``items`` that are not in
-            ``inputs``, such as bags.
+        They have ``inputs`` (m, q), dense or sparse, NaN where missing; ``lagged_values`` (m, k) or
+        None; the names of their columns; a note for each row; and ``items`` that are not in
+        ``inputs``, such as bags.
         """
         blocks = [(self._method.predict(rows), rows.distances()) for rows in self._blocks(encoded)]
         outputs, distances = zip(*blocks)

@@ -20,7 +20,7 @@ from workflow_lib.data.table_encoding import EncodedRows
 from workflow_lib.fitting.fit_data import STREAMED, FitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted import ArraysOfFit
-from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.inputs.encoded_columns import EncodedColumns
 from workflow_lib.items.group_names import SELECTED, components_group, fold_group, size_group
 from workflow_lib.items.kinds.base import item_kinds, items_of, kind_of
@@ -72,6 +72,9 @@ def run(
     (`workflow_lib.methods.contract.saving.why_not_saved`). Before anything is written, the model
     must reproduce the predictions of the method for test rows of the split.
 
+    Raises UserError if the winner cannot be saved, or the model does not reproduce the predictions
+    of its method.
+
     Parameters
     ----------
     answer : path
@@ -88,7 +91,6 @@ def run(
         ``predictions``; and ``form``, ``covariance_block``, ``preimage``, ``start``, ``members``,
         ``decoder``, ``weak_outputs``, ``estimator``, ``seed`` and ``predicts_scores`` (whether it
         predicts scores of the classes), where it has them.
-    output : path
     title : str
         Title of the dataset.
     options : mapping or None, default=None
@@ -100,12 +102,6 @@ def run(
         (`workflow_lib.table.saved_model.load_model`).
     importance : path or None, default=None
         The "importance" artifact, which the model then holds, too.
-
-    Raises
-    ------
-    UserError
-        If the winner cannot be saved, or the model does not reproduce the predictions of its
-        method.
     """
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     source = Source(dataset, split, features, methods, answered)
@@ -130,7 +126,10 @@ def run(
     if answered.get("mean") is not None:
         tree["score"] = float(answered["mean"])
     tree |= _calibrated(calibration, name, source)
-    tree |= _warning(answered)
+    # The user who predicts new rows may not have read the report.
+    is_doubtful = answered.get("beats_mean") is False or answered.get("leak")
+    if is_doubtful and answered.get("sentences"):
+        tree["warning"] = str(answered["sentences"][0])
     if importance is not None:
         tree["importance"] = read_artifact(importance, "importance")
     with trusting(trusted):
@@ -148,9 +147,9 @@ def run(
             "same snakemake command again",
         )
     inputs = [answer, dataset, split, features, calibration, importance]
-    for stored in _kept_methods(name, saved):
-        kinds = ("regression", "predictions")
-        inputs += [methods[stored][kind] for kind in kinds]
+    members = [part["fitted"].get("members", {}) for part in saved["parts"].values()]
+    for stored in (name, *(member for named in members for member in named)):
+        inputs += [methods[stored][kind] for kind in ("regression", "predictions")]
         artifacts = methods[stored]["artifacts"]
         inputs += [artifacts.get(kind) for kind in ("models", "alignments")]
     write_artifact(
@@ -206,18 +205,9 @@ ItemName = Callable[[Mapping], str]
 class Source:
     """The artifacts of a split, and the trees of the methods made from them.
 
-    Parameters
-    ----------
-    dataset, split, features : paths
-    methods, answered : mappings
-        As for `run`.
-    is_final : bool, default=True
-        Whether it is the split in which every labelled row trains, or a numbered one.
-
-    Attributes
-    ----------
-    n_unpaired : int
-        The largest number of outputs without inputs that a method of these trees learned from.
+    Parameters are those of `run`, and whether it is the split in which every labelled row trains,
+    or a numbered one. `n_unpaired` is the largest number of outputs without inputs that a method of
+    these trees learned from.
     """
 
     def __init__(
@@ -238,12 +228,6 @@ class Source:
         self.of_classes = answered.get("metric") == "accuracy"
         self.size = int(max(self.partition["sizes"]))
         self.train = self.partition["train"][: self.size]
-
-    @property
-    def prepared(self) -> PreparedInputs:
-        """The inputs of all training rows."""
-        folds = self.partition["folds"][size_group(self.size)]
-        return prepared_inputs(self.features, folds, self.size)
 
     @property
     def encoders(self) -> dict:
@@ -375,12 +359,6 @@ def _largest_weak_size(tree: Mapping) -> int:
     return max([*sizes, *map(_largest_weak_size, members)])
 
 
-def _kept_methods(name: str, tree: Mapping) -> list[str]:
-    """Return the name of a method, and those of its members."""
-    members = [part["fitted"].get("members", {}) for part in tree["parts"].values()]
-    return [name, *(member for named in members for member in named)]
-
-
 def _class_decoder(method: Mapping) -> str:
     return SCORES if method.get("predicts_scores") else method.get("decoder") or "euclidean"
 
@@ -423,7 +401,9 @@ def software_versions() -> dict[str, str]:
 def _calibrated(calibration: Path | None, name: str, source: Source) -> dict:
     """Return the intervals, or the sets of classes, and the scale of novelty."""
     seed = derive_seed(int(source.methods[name].get("seed") or 0), "novelty")
-    distances = distances_of_training_rows(source.prepared, source.features["kernel"], seed)
+    folds = source.partition["folds"][size_group(source.size)]
+    prepared = prepared_inputs(source.features, folds, source.size)
+    distances = distances_of_training_rows(prepared, source.features["kernel"], seed)
     scale = NoveltyScale.fit(distances)
     novelty = {"unit": scale.unit, "limit": scale.limit}
     n_predicted = _n_predicted(source, name)
@@ -460,17 +440,6 @@ def _measured(calibrated: Mapping, name: str, entry: str) -> dict[str, float]:
     values = np.ravel(calibrated.get(name, np.empty(0)))
     known = values[~np.isnan(values)]
     return {entry: float(known.mean())} if len(known) else {}
-
-
-def _warning(answered: Mapping) -> dict[str, str]:
-    """Return the headline of the answer if no method beats the training mean, or rows leak.
-
-    The user who predicts new rows may not have read the report.
-    """
-    is_doubtful = answered.get("beats_mean") is False or answered.get("leak")
-    if is_doubtful and answered.get("sentences"):
-        return {"warning": str(answered["sentences"][0])}
-    return {}
 
 
 def _n_predicted(source: Source, name: str) -> int:

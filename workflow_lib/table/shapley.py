@@ -49,13 +49,11 @@ def shapley_values(
 
     Parameters
     ----------
-    predict : callable
     rows, background : EncodedRows
         Of m and of n rows.
     groups : sequence of g InputGroup
     n_background : int
         Background rows that are drawn, unless the method is additive.
-    seed : int
     """
     generator = np.random.default_rng(seed)
     n_rows, n_known = rows.inputs.shape[0], background.inputs.shape[0]

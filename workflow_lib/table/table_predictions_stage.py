@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,11 @@ import numpy as np
 from workflow_lib.core.result_cells import rows_as_csv
 from workflow_lib.core.whole_files import write_text
 from workflow_lib.table.saved_model import Predictions, SavedModel, with_distinct_names
+from workflow_lib.table.terminal_summary import headline_lines
 from workflow_lib.tabular.column_lists import columns_of_list
 from workflow_lib.tabular.table_file import Table
 from workflow_lib.tabular.tables import listed
 from workflow_lib.tabular.workbooks import WORKBOOK_ENDING, write_workbook
-
-WIDTH = 98
-"""Characters of a line on the terminal."""
 
 MAX_DECIMALS, DECIMALS_OF_SHARES = 12, 4
 """Decimals of an output with one value alone; of probabilities and novelties."""
@@ -38,18 +35,15 @@ def run(
     One line per row, or per bag of rows, in the order of `rows`. Its columns: the name of the row,
     if the table that the model was made from had such a column and `rows` has it too; ``line``, the
     line of the file in which the row begins (for binary files the number of the row, counted from
-    1); the columns to `keep`; for each output its value, named as the output, with ``NAME lower``
-    and ``NAME upper`` if intervals are calibrated (empty if there were too few rows for an
-    interval), and ``NAME joint lower`` and ``NAME joint upper``, the sides of a box for all
-    outputs, with `joint`; or ``class``, with its ``probability`` and the ``set`` if sets of classes
-    are calibrated, classes joined by ``|``, the most probable first; ``novelty``, the distance to
-    the nearest training row in units of a typical distance among these; ``unlike_training``,
-    ``yes`` where the novelty exceeds the limit; ``note``, the missing and unknown values;
-    ``method``, the method that predicts. Outputs keep their names; another column whose name is
-    taken has an addition, such as ``NAME lower (of the interval)`` or ``note (of the row)``.
+    1); the columns to `keep`; and those of `workflow_lib.table.saved_model.Predictions.columns`,
+    ``yes`` or ``no`` in ``unlike_training``, and empty where there were too few rows for an
+    interval.
 
     Outputs and the ends of their intervals are rounded to a thousandth of a usual interval, or less
     (`rounded`).
+
+    Raises UserError if a file cannot be read, columns are missing, or the model has no joint
+    regions.
 
     Parameters
     ----------
@@ -62,15 +56,9 @@ def run(
     trusted : sequence of str, default=()
         Classes that the configuration names
         (`workflow_lib.table.saved_model.load_model`).
-    joint : bool, default=False
     keep : str or sequence of str, default=()
         Names or patterns of columns of `rows`, in a text separated by commas; of bags those of
         their first rows.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read, columns are missing, or the model has no joint regions.
     """
     predictor = SavedModel.load(model, trusted)
     table = predictor.as_table(Path(rows))
@@ -160,12 +148,8 @@ def closing_lines(
             "missing or unknown value"
         )
     if predictor.warning:
-        lines += textwrap.wrap(
-            f"WARNING: {predictor.warning} These predictions may be of little use.",
-            WIDTH,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        text = f"WARNING: {predictor.warning} These predictions may be of little use."
+        lines += headline_lines(text)
     return lines
 
 

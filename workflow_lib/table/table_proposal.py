@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from workflow_lib.table.proposed_inputs import (
     choose_inputs,
     choose_row_name,
     choose_spectra,
-    keep_encoders_of_inputs,
     treat_leaks,
     treat_missing,
 )
@@ -64,10 +63,8 @@ from workflow_lib.table.table_request import (
     wrong_key,
 )
 from workflow_lib.tabular.row_roles import check_labelled, date_order
+from workflow_lib.tabular.user_table import Table
 from workflow_lib.tasks.found import tasks
-
-if TYPE_CHECKING:
-    from workflow_lib.tabular.table_file import Table
 
 COMPLETE_SHARE = 0.8
 """Smallest share of labelled rows with all outputs for the others to be dropped."""
@@ -83,23 +80,11 @@ MIN_STEPS = 3
 def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Proposal:
     """Return the proposal for a table.
 
-    Parameters
-    ----------
-    request : mapping
-        See `workflow_lib.table.table_request`.
-    table : Table
-    config_folder : Path
-        The folder that holds ``methods/`` and ``models/``: only methods that can run are proposed.
+    Only methods that can run are proposed: of ``methods/`` and ``models/`` in `config_folder`. The
+    request is that of `workflow_lib.table.table_request`.
 
-    Returns
-    -------
-    Proposal
-
-    Raises
-    ------
-    UserError
-        For a request that contradicts itself or the table, outputs that are not numbers or are
-        constant, too few labelled rows, and no column left for the inputs.
+    Raises UserError for a request that contradicts itself or the table, outputs that are not
+    numbers or are constant, too few labelled rows, and no column left for the inputs.
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
@@ -214,7 +199,10 @@ def _with_inputs_chosen(
     treat_leaks(proposal, leaks, replicates)
     check_inputs(proposal, rows)
     choose_spectra(proposal, rows, labelled | weak, request.get("spectra"))
-    keep_encoders_of_inputs(options)
+    # Some columns are no inputs any more.
+    names = {*options.get("categories", ()), *options.get("strings", ())}
+    encoders = {name: of for name, of in options.pop("encode", {}).items() if name in names}
+    options |= {"encode": encoders} if encoders else {}
     return proposal, (leaks, replicates)
 
 

@@ -21,7 +21,7 @@ from workflow_lib.tabular.tables import MISSING_VALUES
 from workflow_lib.tabular.written_numbers import DECIMAL_MARKS
 
 if TYPE_CHECKING:
-    from workflow_lib.tabular.table_file import Table
+    from workflow_lib.tabular.user_table import Table
 
 COMMAND = "snakemake new"
 """The location of the keys of a request, for messages."""
@@ -123,18 +123,10 @@ _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 class RequestedColumns(NamedTuple):
     """The columns that a request names.
 
-    Attributes
-    ----------
-    outputs, categories, exclude, bags : list of str
-        In the order of the table.
-    inputs : list of str or None
-        None for all columns without another role.
-    insisted : set of str
-        Columns of ``inputs`` that were named in full, not by a pattern.
-    single : dict
-        For each of `COLUMNS` the name of the column, or None.
-    encode : dict
-        For columns of names the requested encoder.
+    Lists are in the order of the table; ``inputs`` is None for all columns without another role,
+    and ``insisted`` holds those of them that were named in full, not by a pattern. ``single`` has
+    for each of `COLUMNS` the name of the column, or None, and ``encode`` for columns of names the
+    requested encoder.
     """
 
     outputs: list[str]
@@ -154,11 +146,8 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     ``methods``, ``missing`` and ``not_missing`` lists of texts, and ``encode`` a mapping from names
     or patterns to encoders.
 
-    Raises
-    ------
-    UserError
-        For a key that does not exist (with the most similar key), an invalid name, missing keys, or
-        two keys that exclude each other.
+    Raises UserError for a key that does not exist (with the most similar key), an invalid name,
+    missing keys, or two keys that exclude each other.
     """
     for key in request:
         if key not in REQUEST_KEYS:
@@ -278,11 +267,8 @@ def _check_name(name: str) -> None:
 def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColumns:
     """Return the columns that a checked request names.
 
-    Raises
-    ------
-    UserError
-        For a column that does not exist, a pattern that matches none, and a column with two roles.
-        A pattern of ``inputs`` or ``exclude`` may match columns with another role.
+    Raises UserError for a column that does not exist, a pattern that matches none, and a column
+    with two roles. A pattern of ``inputs`` or ``exclude`` may match columns with another role.
     """
     single = {
         key: table.named(as_named(request[key], table.names), key) if key in request else None

@@ -33,6 +33,6 @@ def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]
     ]
 
 
-def headline_lines(headline: str) -> list[str]:
-    """Return the headline of an answer, in lines of a terminal."""
-    return textwrap.wrap(headline, WIDTH, break_long_words=False, break_on_hyphens=False)
+def headline_lines(text: str) -> list[str]:
+    """Return the headline of an answer, or another text, in lines of a terminal."""
+    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)

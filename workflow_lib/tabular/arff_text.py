@@ -27,17 +27,11 @@ def arff_table(
     SciPy reads the header. It would read the rows too, but without the lines in its messages, and
     it accepts rows that are too long.
 
+    `text` is the whole file, with dense rows of numeric and nominal attributes; cells are missing
+    that are ``?`` or in `missing`.
+
     Raises UserError for a header that cannot be read, and naming the line of a sparse row or one of
     another number of values.
-
-    Parameters
-    ----------
-    text : str
-        The whole file; dense rows of numeric and nominal attributes.
-    location : str
-        The file, for messages.
-    missing : collection of str, default=()
-        Cells that are missing besides ``?``.
     """
     from workflow_lib.tabular.user_table import Table, cleaned
 

@@ -42,12 +42,8 @@ def row_kinds(
 ) -> RowKinds:
     """Return the kinds of the rows of a table.
 
-    Parameters
-    ----------
-    is_known : bool array (n,)
-        Whether the class, or enough of the outputs, of a row are known.
-    numbers, texts : sequences of str
-        Columns of inputs that are numbers, and of all others.
+    `is_known` (n,) says whether the class, or enough of the outputs, of a row are known; `numbers`
+    and `texts` are the columns of inputs that are numbers, and all others.
     """
     has_inputs = rows_with_inputs(table, numbers, texts)
     weak = np.zeros_like(is_known)
@@ -85,7 +81,7 @@ def check_labelled(table: Table, n_labelled: int, what: str, n_unpaired: int = 0
 
 
 def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
-    """Refuse outputs without inputs that are copies of labelled rows.
+    """Refuse outputs (n, d), NaN where missing, without inputs that copy those of labelled rows.
 
     A method that learns from such rows knows the outputs of test rows. Outputs that take few values
     repeat one another by chance. The share of labelled rows whose outputs, all of them known, are
@@ -96,11 +92,6 @@ def check_unpaired(table: Table, outputs: np.ndarray, kinds: RowKinds) -> None:
     rows are left out of every split.
 
     Raises UserError with the number of rows, and the lines of some of them.
-
-    Parameters
-    ----------
-    outputs : array (n, d)
-        NaN where missing.
     """
     complete = ~np.isnan(outputs).any(axis=1)
     labelled = np.flatnonzero(kinds.labelled & complete)
@@ -200,12 +191,9 @@ def most_test_rows(counts: np.ndarray, n_test: int) -> int:
 def date_order(table: Table, name: str, order: str | None = None) -> str | None:
     """Return the order of day and month in the dates of a column; None where they need none.
 
-    Raises UserError where no order is given and the dates show none, or both.
+    `order` is the one that the user gave; None: the one that the dates show.
 
-    Parameters
-    ----------
-    order : {"day-first", "month-first"} or None, default=None
-        The order that the user gave; None: the one that the dates show.
+    Raises UserError where no order is given and the dates show none, or both.
     """
     if table.is_numeric(name):
         return None

@@ -26,14 +26,8 @@ class StoredColumns:
     """Columns of a file, as an array (n, q) of which only the requested rows are in memory.
 
     A slice of the rows, or sorted row numbers, give an array (b, q) of float64, NaN where a value
-    is missing. Slices one after the other read the file once.
-
-    Attributes
-    ----------
-    names : list of q str
-    location : str
-        The file, for messages.
-    shape : tuple of int
+    is missing. Slices one after the other read the file once. `names` are those of the columns, and
+    `location` is the file, for messages.
     """
 
     are_stored = True

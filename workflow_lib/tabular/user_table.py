@@ -297,16 +297,12 @@ class Table:
     def matching(self, patterns: Sequence[str], option: str = "") -> list[str]:
         """Return the names of the columns that match `patterns`, in the order of the file.
 
-        Raises UserError when a pattern matches no column, naming the most similar name.
+        Each pattern is the name of a column (which may hold ``*``, ``?`` and brackets), or
+        otherwise a pattern in which ``*`` matches any text, ``?`` any character and ``[ab]`` any of
+        those in the brackets. Upper and lower case differ. `option` is the option with these
+        patterns, for messages.
 
-        Parameters
-        ----------
-        patterns : sequence of str
-            Each is the name of a column (which may hold ``*``, ``?`` and brackets), or otherwise a
-            pattern in which ``*`` matches any text, ``?`` any character and ``[ab]`` any of those
-            in the brackets. Upper and lower case differ.
-        option : str, default=""
-            The option with these patterns, for messages.
+        Raises UserError when a pattern matches no column, naming the most similar name.
         """
         chosen: set[str] = set()
         for pattern in map(composed, patterns):
@@ -443,16 +439,11 @@ def column_of(values: Sequence[Any], location: str) -> np.ndarray:
     Returns an array (n,): integers or floats; or objects that are texts, "" where missing, True or
     False for bool, and dates in the form of ISO 8601.
 
+    The n `values`, or an array (n, 1), are numbers; or a mixture of texts, bytes, bool, dates,
+    decimal numbers and numbers; None, NaN and the like where missing.
+
     Raises UserError naming the row, counted from 1, of a value of another type; `values` that are
     an error.
-
-    Parameters
-    ----------
-    values : sequence of n values, or array (n, 1)
-        Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
-        and the like where missing.
-    location : str
-        The column, for messages.
     """
     if isinstance(values, UserError):
         raise values

@@ -38,19 +38,11 @@ def sheet_text(
     Of formulas the stored value is taken. Dates are written in the form of ISO 8601. Rows above the
     first filled cell stay, and columns left of it are left out.
 
+    Without the name of a `sheet` it is the first that is neither hidden nor empty, and with
+    `or_first` also where no sheet has this name.
+
     Raises UserError when openpyxl is not installed, the file is damaged or would become too large,
     there is no such sheet, or all are empty.
-
-    Parameters
-    ----------
-    content : bytes
-        The workbook.
-    location : str
-        The file, for messages.
-    sheet : str or None, default=None
-        Name of the sheet; None: the first that is neither hidden nor empty.
-    or_first : bool, default=False
-        Whether the first is read where no sheet has this name.
     """
     openpyxl = _openpyxl(location, "save the table as CSV UTF-8")
     try:
@@ -79,14 +71,9 @@ def write_workbook(path: str | Path, columns: Mapping[str, Sequence]) -> None:
     Texts that are plain numbers become numbers, and all other texts stay texts, also those that
     begin as formulas do.
 
-    Raises UserError when openpyxl is not installed, or a sheet has fewer rows than the columns.
+    `path` ends in ``.xlsx``; empty texts are empty cells.
 
-    Parameters
-    ----------
-    path : path
-        It ends in ``.xlsx``.
-    columns : mapping of str to sequences of equal lengths
-        Of numbers and texts; empty texts are empty cells.
+    Raises UserError when openpyxl is not installed, or a sheet has fewer rows than the columns.
     """
     n_rows = max(map(len, columns.values()), default=0)
     if n_rows >= MAX_ROWS:

@@ -43,17 +43,8 @@ _NOT_DETECTED = re.compile(
 
 
 class NumberFormat(NamedTuple):
-    """How the numbers of a column are written.
-
-    Attributes
-    ----------
-    thousands : str
-        The mark between thousands; "" without one.
-    decimal : str
-        The decimal mark.
-    prefix, suffix : str
-        A currency or a unit before and after the numbers, which a cell may lack.
-    """
+    """How the numbers of a column are written: the mark between thousands, "" without one, the
+    decimal mark, and a currency or a unit before and after the numbers, which a cell may lack."""
 
     thousands: str = ""
     decimal: str = "."

@@ -58,15 +58,8 @@ class ClassSets:
         the rank of the limit is a whole number, and costs classes where rows are few. Otherwise,
         and where many rows are equally certain, there are fewer groups.
 
-        Parameters
-        ----------
-        scores : array (m, K)
-            Of the classes; higher is better.
-        classes : int array (m,)
-            The true classes.
-        rows : int array (m,)
-            Numbers of the rows, of which each counts once.
-        level : float
+        Of the `scores` (m, K) of the classes higher is better; `classes` (m,) are the true ones,
+        and `rows` (m,) the numbers of the rows, of which each counts once.
         """
         weights = row_weights(rows)
         calibration = Calibration.fit(scores, classes, weights)

@@ -87,12 +87,8 @@ def levels_that_hold(residuals: np.ndarray, weights: np.ndarray, tested: np.ndar
     the level. So the share of rows below each level is the coverage of intervals of all levels at
     once. NaN where the output of the tested row is missing, or there is no residual.
 
-    Parameters
-    ----------
-    residuals, weights : arrays (m, d) and (m,)
-        As of `half_widths`.
-    tested : array (t, d)
-        Residuals of rows that are to be tested, NaN where an output is missing.
+    `residuals` (m, d) and `weights` (m,) are as of `half_widths`, and `tested` (t, d) the residuals
+    of rows that are to be tested, NaN where an output is missing.
     """
     levels = np.full(tested.shape, np.nan)
     for output, column in enumerate(np.abs(residuals).T):
@@ -167,14 +163,9 @@ def coverage_by_thirds(held: np.ndarray, by: np.ndarray, rows: np.ndarray) -> np
 
     Returns an array (d, 3): NaN where nothing was evaluated.
 
-    Parameters
-    ----------
-    held : array (m, d)
-        As of `held_by_other_rows`, of all splits.
-    by : array (m,) or (m, d)
-        Values that order the rows, the same for all outputs or for each.
-    rows : int array (m,)
-        Numbers of the rows, of which each counts once.
+    `held` (m, d) is as of `held_by_other_rows`, of all splits. The values `by` (m,) or (m, d), the
+    same for all outputs or for each, order the rows, whose numbers are `rows` (m,): each counts
+    once.
     """
     shares = np.full((held.shape[1], 3), np.nan)
     for output, column in enumerate(held.T):

@@ -214,16 +214,11 @@ class RegionsOfRows:
         return self._regions.log_sides(self._predicted, self._novelty)
 
     def contain(self, outputs: np.ndarray, form: str = "box") -> np.ndarray:
-        """Return for each row 1 where its region holds its outputs, 0 where not: floats (m,).
+        """Return for each row 1 where its region holds its `outputs` (m, d), 0 where not: (m,).
 
-        NaN where an output is NaN, or there is no region.
+        The `form` is ``box`` or ``ellipsoid``. NaN where an output is NaN, or there is no region.
 
-        Raises ValueError if `form` is none of these, or the outputs have another shape.
-
-        Parameters
-        ----------
-        outputs : array (m, d)
-        form : {"box", "ellipsoid"}, default="box"
+        Raises ValueError if `form` is neither, or the outputs have another shape.
         """
         if form not in FORMS:
             raise ValueError(f"form must be one of {', '.join(FORMS)}; found {form!r}.")

@@ -96,7 +96,7 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
     own = np.arange(n_rows)
     if n_rows > MAX_LEFT_OUT:
         own = np.sort(np.random.default_rng(seed).choice(n_rows, MAX_LEFT_OUT, replace=False))
-    if _is_known_by_products(inputs):
+    if isinstance(inputs, PreparedTexts) or inputs.is_gram:
         products, lengths = _training_products(inputs)
         # Those of training rows as if they were new.
         unknown = np.full(len(own), np.median(lengths))
@@ -113,7 +113,7 @@ def distances_of_test_rows(inputs: PreparedInputs, kernel: str) -> np.ndarray:
 
     Parameters as in `distances_of_training_rows`.
     """
-    if _is_known_by_products(inputs):
+    if isinstance(inputs, PreparedTexts) or inputs.is_gram:
         _, lengths = _training_products(inputs)
         products = inputs.test_gram("linear", None)
         if isinstance(inputs, PreparedTexts):
@@ -135,15 +135,9 @@ def nearest_by_rows(
 
     Returns an array (n,): exactly 0 for equal rows.
 
-    Parameters
-    ----------
-    X, Z : arrays
-        Prepared rows of numbers.
-    kernel : str
-        ``tanimoto``: 1 - similarity; the Euclidean distance for all others.
-    left_out : int array (n,) or None, default=None
-        For each row of `X` the number of the row of `Z` that is ignored, because it is the same
-        row.
+    Prepared rows of numbers have the Euclidean distance, with the kernel ``tanimoto`` 1 -
+    similarity. `left_out` (n,) is for each row of `X` the number of the row of `Z` that is ignored,
+    because it is the same row.
     """
     distances = np.empty(len(X))
     centre = Z.mean(axis=0)
@@ -195,14 +189,8 @@ def nearest_by_products(
     Returns an array (n,): sqrt(x'x + z'z - 2 x'z); 0 where that is a rounding error, below a
     millionth of the lengths.
 
-    Parameters
-    ----------
-    products : array (n, m)
-        x_i'z_j, or values of a kernel.
-    squared_lengths, column_squared_lengths : arrays (n,) and (m,)
-        x_i'x_i and z_j'z_j.
-    left_out : int array (n,) or None, default=None
-        As in `nearest_by_rows`.
+    The products x_i'z_j (n, m) may be values of a kernel; `squared_lengths` (n,) are x_i'x_i and
+    `column_squared_lengths` (m,) z_j'z_j. `left_out` is as in `nearest_by_rows`.
     """
     sums = squared_lengths[:, None] + column_squared_lengths
     squared = sums - 2.0 * products
@@ -210,10 +198,6 @@ def nearest_by_products(
     if left_out is not None:
         squared[np.arange(len(squared)), left_out] = np.inf
     return np.sqrt(squared.min(axis=1))
-
-
-def _is_known_by_products(inputs: PreparedInputs) -> bool:
-    return isinstance(inputs, PreparedTexts) or inputs.is_gram
 
 
 def _training_products(inputs: PreparedInputs) -> tuple[np.ndarray, np.ndarray]:

@@ -13,12 +13,8 @@ import numpy as np
 class OutputRanges:
     """The values that each of d outputs can take.
 
-    Attributes
-    ----------
-    least, largest : arrays (d,)
-        -inf and inf where there is no such bound.
-    whole : bool array (d,)
-        Whether the output is a whole number.
+    ``least`` and ``largest`` (d,) are -inf and inf where there is no such bound; ``whole`` (d,)
+    says whether the output is a whole number.
     """
 
     least: np.ndarray
@@ -72,11 +68,8 @@ class OutputRanges:
         prediction where it lies beyond, are its ends; where no whole number lies in it, it is
         extended to the one nearest to the prediction.
 
-        Parameters
-        ----------
-        predicted : array (m, d)
-        half_widths : array (m, d) or (d,)
-            Infinite where there is no interval: its ends are infinite whatever the range.
+        Where there is no interval, half-widths (m, d) or (d,) are infinite, and so are its ends,
+        whatever the range.
         """
         predicted = self.within(predicted)
         lower, upper = predicted - half_widths, predicted + half_widths

@@ -70,14 +70,9 @@ NOT_ALWAYS_FINITE = ("factors",)
 class HeldOutRows:
     """Concatenated test rows of several splits.
 
-    Attributes
-    ----------
-    predicted, truth : arrays (m, d)
-        `truth` is NaN where an output is missing.
-    novelty : array (m,)
-    rows : int array (m,)
-        Numbers of the rows in the dataset: a row that several splits tested occurs several times,
-        and counts once.
+    ``predicted`` and ``truth`` are arrays (m, d), the latter NaN where an output is missing, and
+    ``novelty`` (m,). ``rows`` (m,) are the numbers of the rows in the dataset: a row that several
+    splits tested occurs several times, and counts once.
     """
 
     predicted: np.ndarray
@@ -109,18 +104,12 @@ class RelativeResiduals:
 class RowIntervals:
     """Fitted intervals of d outputs.
 
-    Attributes
-    ----------
-    level : float
-        Share of new outputs that the intervals should hold.
-    factors : array (d,)
-        Half-widths where the spread is 1: conformal quantiles of the scores, in the units of the
-        outputs; infinite where there are too few rows.
-    coefficients : array (d, 4)
-        Of the logarithm of the spread; zeros where all rows have one width, the factor.
-    knots, scores : arrays (d + 1, k)
-        Values and their normal scores, of the predictions of each output and of the novelty.
-    ranges : OutputRanges
+    ``level`` is the share of new outputs that the intervals should hold. ``factors`` (d,) are the
+    half-widths where the spread is 1: conformal quantiles of the scores, in the units of the
+    outputs; infinite where there are too few rows. ``coefficients`` (d, 4) are those of the
+    logarithm of the spread; zeros where all rows have one width, the factor. ``knots`` and
+    ``scores`` (d + 1, k) are values and their normal scores, of the predictions of each output and
+    of the novelty.
     """
 
     level: float
@@ -196,13 +185,7 @@ class RowIntervals:
         return self.coefficients.any(axis=1)
 
     def half_widths(self, predicted: np.ndarray, novelty: np.ndarray) -> np.ndarray:
-        """Return the half-widths (m, d) of rows, before they are clipped.
-
-        Parameters
-        ----------
-        predicted : array (m, d)
-        novelty : array (m,)
-        """
+        """Return the unclipped half-widths (m, d) of rows with a novelty (m,)."""
         return self.factors * self.spreads(predicted, novelty)
 
     def spreads(self, predicted: np.ndarray, novelty: np.ndarray) -> np.ndarray:
@@ -330,15 +313,9 @@ def _coefficients(
 ) -> np.ndarray:
     """Return the coefficients (k, p) that minimise the penalised likelihood, by Newton's method.
 
-    Parameters
-    ----------
-    X : array (k, m, p)
-    sizes, W : arrays (k, m)
-        Absolute residuals in units of their mean, and weights, 0 where unknown.
-    rows : int array
-        Positions of the residuals that are used.
-    penalty : float
-    start : array (k, p)
+    Of features `X` (k, m, p), absolute residuals `sizes` (k, m) in units of their mean and weights
+    `W` (k, m), 0 where unknown, those at the positions `rows` are used. It begins at `start` (k,
+    p).
     """
     X, sizes, W = X[:, rows], sizes[:, rows], W[:, rows]
     # A tiny penalty of the constant keeps the equations solvable without any residual.
