@@ -22,7 +22,7 @@ from workflow_lib.data.table_encoding import EncodedRows
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.methods.contract.saving import why_not_saved
 from workflow_lib.protocol import alignments, output_predictions
-from workflow_lib.table import saved_model_stage, table_predictions_stage
+from workflow_lib.table import table_predictions_stage
 from workflow_lib.table.saved_model import SavedModel, load_model
 from workflow_lib.uncertainty.joint_regions import JointRegions
 from workflow_lib.uncertainty.output_ranges import OutputRanges
@@ -34,6 +34,22 @@ ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
 
 def table_final(tmp_path, **options):
     return Final(tmp_path, table_dataset(small_table(), **ROLES), **options)
+
+
+@pytest.fixture
+def final(tmp_path):
+    """Return a split of a small table with a ridge."""
+    made = table_final(tmp_path)
+    made.ridge("ridge", kind=None)
+    return made
+
+
+@pytest.fixture
+def of_mean(tmp_path):
+    """Return a split of a small table with the training mean."""
+    made = table_final(tmp_path)
+    made.of_outputs("mean", "training_mean")
+    return made
 
 
 RIDGES = {
@@ -214,8 +230,10 @@ def test_methods_of_classes_are_repeated_bit_by_bit(tmp_path, capsys, name, n_cl
     assert "predictions of saved reproduced exactly" in capsys.readouterr().out
     # The named class is the class that was scored.
     found = final.saved("saved").predict(small_table())
+    test = final.split["test"]
+    np.testing.assert_allclose(found.outputs[test], final.stored("saved"), rtol=0, atol=1e-10)
     (item,) = read_artifact(final.methods["saved"]["predictions"], "predictions").values()
-    named = [found.classes[row] for row in final.split["test"]]
+    named = [found.classes[row] for row in test]
     assert named == [CLASS_NAMES[label] for label in item["classes"]]
 
 
@@ -301,22 +319,20 @@ def test_other_kernels_repeat_their_predictions(tmp_path, kernel):
         np.testing.assert_allclose(found.outputs, final.predictions(name), rtol=0, atol=1e-12)
 
 
-def test_a_stack_repeats_its_predictions_and_keeps_members_with_a_weight_only(tmp_path):
-    final = table_final(tmp_path)
-    final.of_outputs("mean", "training_mean")
-    final.ridge("ridge", kind=None)
-    final.ridge("mixture", combine="average", counts=[2, 3])
-    final.forest("forest")
+def test_a_stack_repeats_its_predictions_and_keeps_members_with_a_weight_only(of_mean):
+    of_mean.ridge("ridge", kind=None)
+    of_mean.ridge("mixture", combine="average", counts=[2, 3])
+    of_mean.forest("forest")
     # Of members that predict the same the earlier has the weight of both.
-    final.ridge("again", kind=None)
+    of_mean.ridge("again", kind=None)
     names = ["mean", "ridge", "mixture", "forest", "again"]
-    final.stack("stack", names)
-    found = final.saved("stack").predict(small_table())
-    np.testing.assert_allclose(found.outputs, final.predictions("stack"), rtol=0, atol=1e-12)
-    (item,) = read_artifact(final.methods["stack"]["regression"], "regression").values()
+    of_mean.stack("stack", names)
+    found = of_mean.saved("stack").predict(small_table())
+    np.testing.assert_allclose(found.outputs, of_mean.predictions("stack"), rtol=0, atol=1e-12)
+    (item,) = read_artifact(of_mean.methods["stack"]["regression"], "regression").values()
     weights = dict(zip(names, item["member_weights"], strict=True))
     assert not weights["again"].any()
-    stored = stored_fit(final)
+    stored = stored_fit(of_mean)
     assert_same_tree(stored["weights"], {k: v for k, v in weights.items() if v.any()})
     assert stored["members"].keys() == stored["weights"].keys()
 
@@ -495,23 +511,6 @@ def test_classes_are_predicted_from_their_scores(tmp_path):
 CLASSIFIERS = ("support_vector_machine", "perceptron", "random_forest_classifier")
 
 
-@each_case(("regressor", "kernel"), in_turn([*CLASSIFIERS, *CLASSIFIERS], ["rbf", "linear"]))
-def test_classifiers_repeat_their_predictions(tmp_path, regressor, kernel):
-    n_classes = 6
-    final, labels = class_final(tmp_path, n_classes, kernel=kernel)
-    final.classifier("chosen", regressor)
-    model = final.saved("chosen")
-    assert model.method == "chosen"
-    found = model.predict(small_table())
-    np.testing.assert_allclose(found.class_scores, final.predictions("chosen"), rtol=0, atol=1e-12)
-    assert found.output_names == list(CLASS_NAMES[:n_classes])
-    (item,) = read_artifact(final.methods["chosen"]["predictions"], "predictions").values()
-    classes = np.empty(N_ROWS, dtype=int)
-    classes[final.split["test"]] = item["classes"]
-    assert found.classes == [CLASS_NAMES[label] for label in classes]
-    assert (classes == labels).mean() > 0.8
-
-
 @pytest.mark.parametrize("regressor", CLASSIFIERS)
 def test_a_saved_classifier_predicts_without_scikit_learn(tmp_path, regressor):
     final, _ = class_final(tmp_path)
@@ -594,22 +593,20 @@ def test_a_row_without_known_inputs_is_unlike_the_training_rows(tmp_path, indica
     assert found.is_novel.tolist() == [True, False, False]
 
 
-def test_notes_of_the_answer_on_the_predictions_are_kept_with_the_model(tmp_path):
-    final = table_final(tmp_path)
-    final.of_outputs("mean", "training_mean")
-    calibration = final.calibration("mean", [1.0, 1.0])
+def test_notes_of_the_answer_on_the_predictions_are_kept_with_the_model(of_mean):
+    calibration = of_mean.calibration("mean", [1.0, 1.0])
     tree = dict(read_artifact(calibration, "calibration"))
     tree["coverage"] = np.array([[0.9, 0.8], [0.7, np.nan]])
     write_artifact(calibration, tree, "calibration", allow_nan=("coverage",))
-    assert final.saved("mean", calibration=calibration).coverage == pytest.approx(0.8)
-    assert final.saved("mean").warning is None
+    assert of_mean.saved("mean", calibration=calibration).coverage == pytest.approx(0.8)
+    assert of_mean.saved("mean").warning is None
     answered = {"beats_mean": False, "sentences": ["No method beats it.", "More."]}
-    assert saved_model_stage._warning(answered) == {"warning": "No method beats it."}
+    assert of_mean.saved("mean", **answered).warning == "No method beats it."
+    leaks = {"beats_mean": True, "leak": "Rows leak.", "sentences": ["Use it."]}
+    assert of_mean.saved("mean", **leaks).warning == "Use it."
 
 
-def test_a_winner_that_cannot_be_saved_is_refused(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_a_winner_that_cannot_be_saved_is_refused(final):
     final.ridge("odd", counts=[2])
     final.stack("stack", ["ridge", "odd"])
     final.methods["odd"]["estimator"] = "crystal.Ball"
@@ -620,16 +617,12 @@ def test_a_winner_that_cannot_be_saved_is_refused(tmp_path):
     assert not final.path("model").exists()
 
 
-def test_intervals_of_another_method_are_refused(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_intervals_of_another_method_are_refused(final):
     with pytest.raises(UserError, match="intervals of the method other"):
         final.saved("ridge", calibration=final.calibration("other", [1.0, 2.0]))
 
 
-def test_intervals_and_novelty_are_those_of_the_calibration(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_intervals_and_novelty_are_those_of_the_calibration(final):
     calibration = final.calibration("ridge", [0.5, np.inf], level=0.8, novelty_limit=3.0)
     model = final.saved("ridge", calibration=calibration)
     assert model.level == 0.8
@@ -644,9 +637,7 @@ def test_intervals_and_novelty_are_those_of_the_calibration(tmp_path):
     assert (np.delete(found.novelty, 4) == 0).all()
 
 
-def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_intervals_follow_the_row_and_end_at_the_range(final, tmp_path):
     generator = np.random.default_rng(0)
     predicted = 4.0 * generator.normal(size=(80, 2))
     noise = generator.normal(size=(80, 2)) * np.exp(0.2 * predicted)
@@ -697,9 +688,7 @@ def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
         final.saved("ridge").predict(columns, joint=True)
 
 
-def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_distance(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_distance(final):
     model, new = final.saved("ridge"), small_table(seed=3, n_rows=6)
     new["dose, mg"] = [0.0] * 6
     raw = final.dataset["inputs"]
@@ -716,18 +705,14 @@ def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_distance
     np.testing.assert_allclose(model.predict(new).novelty, expected)
 
 
-def test_the_order_of_columns_and_other_columns_do_not_matter(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_the_order_of_columns_and_other_columns_do_not_matter(final):
     model, columns = final.saved("ridge"), small_table()
     shuffled = {name: columns[name] for name in ("colour", "weight", "dose, mg")}
     shuffled["remark"] = ["?"] * N_ROWS
     np.testing.assert_array_equal(model.predict(shuffled).outputs, model.predict(columns).outputs)
 
 
-def test_missing_columns_are_named_with_the_nearest_one(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_missing_columns_are_named_with_the_nearest_one(final):
     model, columns = final.saved("ridge"), small_table()
     columns["dose mg"] = columns.pop("dose, mg")
     del columns["colour"]
@@ -738,9 +723,7 @@ def test_missing_columns_are_named_with_the_nearest_one(tmp_path):
     assert "'dose mg' is 'dose, mg'" in message
 
 
-def test_what_is_missing_or_was_never_seen_is_noted(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_what_is_missing_or_was_never_seen_is_noted(final):
     model, columns = final.saved("ridge"), small_table(n_rows=3)
     columns |= {"dose, mg": [None, 0.2, None], "colour": ["red", "mauve", "mauve"]}
     notes = model.predict(columns).notes
@@ -749,9 +732,7 @@ def test_what_is_missing_or_was_never_seen_is_noted(tmp_path):
     assert "'mauve' was never seen" in notes[2] and notes[2].endswith("training mean: dose, mg")
 
 
-def test_a_missing_number_is_taken_as_the_training_mean(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_a_missing_number_is_taken_as_the_training_mean(final):
     model, columns = final.saved("ridge"), small_table(n_rows=4)
     mean = float(np.nanmean(final.dataset["inputs"][:, 0]))
     found, expected = (
@@ -803,33 +784,27 @@ def test_the_same_artifacts_give_the_same_bytes(tmp_path):
     assert final.path("model").read_bytes() == first
 
 
-def test_a_damaged_model_is_refused(tmp_path):
-    final = table_final(tmp_path)
-    final.of_outputs("mean", "training_mean")
-    final.saved("mean")
-    content = bytearray(final.path("model").read_bytes())
-    mean = stored_fit(final)["mean"].tobytes()
+def test_a_damaged_model_is_refused(of_mean):
+    of_mean.saved("mean")
+    content = bytearray(of_mean.path("model").read_bytes())
+    mean = stored_fit(of_mean)["mean"].tobytes()
     content[content.index(mean)] ^= 1
-    final.path("model").write_bytes(content)
+    of_mean.path("model").write_bytes(content)
     with pytest.raises(UserError, match="do not match their digest"):
-        load_model(final.path("model"))
+        load_model(of_mean.path("model"))
     with pytest.raises(UserError, match="'dataset' artifact"):
-        SavedModel.load(final.path("dataset"))
+        SavedModel.load(of_mean.path("dataset"))
 
 
-def test_a_model_of_an_earlier_version_is_refused(tmp_path):
-    final = table_final(tmp_path)
-    final.of_outputs("mean", "training_mean")
-    final.saved("mean")
-    with h5py.File(final.path("model"), "r+") as file:
+def test_a_model_of_an_earlier_version_is_refused(of_mean):
+    of_mean.saved("mean")
+    with h5py.File(of_mean.path("model"), "r+") as file:
         file.attrs["schema_version"] = 1
     with pytest.raises(UserError, match="another version.*--forceall"):
-        load_model(final.path("model"))
+        load_model(of_mean.path("model"))
 
 
-def test_a_model_that_does_not_repeat_its_method_is_not_written(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_a_model_that_does_not_repeat_its_method_is_not_written(final):
     path = final.methods["ridge"]["predictions"]
     stored = read_artifact(path, "predictions")
     (item,) = stored.values()
@@ -840,10 +815,8 @@ def test_a_model_that_does_not_repeat_its_method_is_not_written(tmp_path):
     assert not final.path("model").exists()
 
 
-def test_what_the_model_was_made_from_is_reported(tmp_path):
-    final = table_final(tmp_path)
-    final.of_outputs("mean", "training_mean")
-    model = final.saved("mean")
+def test_what_the_model_was_made_from_is_reported(of_mean):
+    model = of_mean.saved("mean")
     assert (model.title, model.method, model.training_size) == ("A small table", "mean", N_ROWS)
     assert (model.metric, model.score, model.output_names) == ("arrmse", 0.5, ["y1", "y2"])
     assert {"python", "numpy", "h5py"} <= model.versions.keys()
@@ -881,9 +854,7 @@ def test_the_item_is_that_of_the_answer_with_all_weak_rows(tmp_path, answered, i
     np.testing.assert_array_equal(kept["dual_coefficients"], dual)
 
 
-def test_a_frame_is_a_table(tmp_path):
-    final = table_final(tmp_path)
-    final.ridge("ridge", kind=None)
+def test_a_frame_is_a_table(final):
     model, columns = final.saved("ridge"), small_table()
     found, expected = model.predict(pandas.DataFrame(columns)), model.predict(columns)
     np.testing.assert_array_equal(found.outputs, expected.outputs)

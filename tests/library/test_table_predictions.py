@@ -103,24 +103,12 @@ def test_rows_keep_their_order_and_their_names(final, tmp_path, capsys):
     assert "columns that are not inputs, ignored: y1, y2, remark" in printed
 
 
-def test_notes_say_what_was_missing(final, tmp_path):
-    columns = small_table(n_rows=2) | {"dose, mg": ["", 1.0], "colour": ["red", "mauve"]}
-    notes = predicted(final, tmp_path, columns).strings("note")
-    assert "dose, mg" in notes[0] and "'mauve' was never seen" in notes[1]
-
-
 def test_marks_of_missing_values_are_those_of_the_training_table(final, tmp_path):
     columns = small_table(n_rows=2)
     marked, empty = (
         predicted(final, tmp_path, columns | {"dose, mg": [mark, 1.0]}) for mark in ("-99", "")
     )
     np.testing.assert_array_equal(marked.numbers("y1"), empty.numbers("y1"))
-
-
-def test_every_line_names_the_method(final, tmp_path):
-    table = predicted(final, tmp_path, small_table(n_rows=2))
-    assert table.names[-1] == "method"
-    assert table.strings("method").tolist() == ["RIDGE", "RIDGE"]
 
 
 def test_a_frame_holds_what_the_table_does(final, tmp_path):
@@ -135,7 +123,9 @@ def test_a_frame_holds_what_the_table_does(final, tmp_path):
     assert frame["unlike_training"].map({True: "yes", False: "no"}).tolist() == (
         table.strings("unlike_training").tolist()
     )
-    assert frame["method"].tolist() == ["RIDGE"] * 5
+    for name in ("note", "method"):
+        assert frame[name].tolist() == table.strings(name).tolist()
+    assert any(frame["note"]) and frame["method"].tolist() == ["RIDGE"] * 5
 
 
 def test_what_cannot_be_read_is_reported_and_nothing_is_written(final, tmp_path):
@@ -163,7 +153,9 @@ def test_a_spreadsheet_with_semicolons_is_read(final, tmp_path):
     np.testing.assert_array_equal(read_table(output).numbers("y1"), expected.numbers("y1"))
 
 
-def test_classes_replace_values(tmp_path):
+@pytest.fixture
+def of_classes(tmp_path):
+    """Return a method of classes, the columns of its table and their labels."""
     columns = small_table()
     labels = (np.array(columns["weight"]) > 0).astype(int)
     dataset = table_dataset(columns, **ROLES)
@@ -172,6 +164,11 @@ def test_classes_replace_values(tmp_path):
     dataset["names"]["classes"] = json.dumps(["ant", "bee"])
     final = Final(tmp_path, dataset, metric="accuracy")
     final.class_ridge("ridge")
+    return final, columns, labels
+
+
+def test_classes_replace_values(of_classes, tmp_path):
+    final, columns, labels = of_classes
     final.saved("ridge")
     table = predicted(final, tmp_path, columns)
     assert table.names == ["line", "class", "novelty", "unlike_training", "note", "method"]
@@ -183,16 +180,9 @@ def test_classes_replace_values(tmp_path):
     ("limit", "decoder"), [(0.6, "scores"), (np.inf, "scores"), (0.6, "cosine")]
 )
 def test_classes_have_probabilities_and_sets_where_their_scores_were_calibrated(
-    tmp_path, limit, decoder
+    of_classes, tmp_path, limit, decoder
 ):
-    columns = small_table()
-    labels = (np.array(columns["weight"]) > 0).astype(int)
-    dataset = table_dataset(columns, **ROLES)
-    vectors = np.eye(2)
-    dataset |= {"outputs": vectors[labels], "classes": {"labels": labels, "vectors": vectors}}
-    dataset["names"]["classes"] = json.dumps(["ant", "bee"])
-    final = Final(tmp_path, dataset, metric="accuracy")
-    final.class_ridge("ridge")
+    final, columns, _ = of_classes
     sets = {"level": 0.9, "inverse_temperature": 3.0, "decoder": decoder}
     sets |= {"limits": np.array([limit]), "cuts": np.empty(0), "of_logarithms": False}
     measured = {"set_coverage": np.array([0.8, 0.9]), "set_size": np.array([1.0, 2.0])}

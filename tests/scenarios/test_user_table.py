@@ -5,7 +5,6 @@ import html
 import json
 import re
 import shutil
-import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -118,28 +117,15 @@ def fresh(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def write_bad_tables(folder: Path) -> None:
     lines = blend().splitlines(keepends=True)
     (folder / "empty.csv").write_bytes(b"")
-    (folder / "header.csv").write_text(lines[0])
-    (folder / "twice.csv").write_text("heat,heat,strength\n1,2,3\n4,5,6\n")
     (folder / "short.csv").write_text("".join(lines[:4]))
-    (folder / "blank.csv").write_text("heat,strength\n" + "".join(f"{row},\n" for row in range(30)))
-    (folder / "text.parquet").write_text(blend())
-    (folder / "latin.csv").write_bytes("höhe,strength\n1,2\n".encode("latin-1"))
     (folder / "notes.doc").write_text(blend())
     (folder / "wide.csv").write_text(wide(10_000))
-    with zipfile.ZipFile(folder / "book.csv", "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
 
 
 REFUSED_TABLES = {
     "empty": ("empty.csv", "strength", ["empty.csv: the file is empty", "a header"]),
-    "header": ("header.csv", "strength", ["header.csv: 0 rows below the names", "one row"]),
-    "twice": ("twice.csv", "strength", ["twice.csv, line 1", "both named 'heat'", "rename"]),
     "absent": (f"{NAME}.csv", "strenght", ["no column 'strenght'", "weight", "'strength'"]),
     "short": ("short.csv", "strength", ["short.csv: 3 of 3 rows", "at least 10", "add rows"]),
-    "blank": ("blank.csv", "strength", ["blank.csv, column 'strength'", "no value in any row"]),
-    "book": ("book.csv", "strength", ["book.csv", "a workbook of a spreadsheet", "CSV UTF-8"]),
-    "binary": ("text.parquet", "strength", ["text.parquet", "is text", "a Parquet file"]),
-    "latin": ("latin.csv", "strength", ["latin.csv, line 1", "not UTF-8", "save the file again"]),
     "missing": ("blond.csv", "strength", ["blond.csv: there is no such file", "'blend.csv'"]),
     "ending": ("notes.doc", "strength", ["notes.doc: the ending '.doc'", ".csv, .tsv"]),
 }
@@ -151,14 +137,6 @@ REFUSED_REQUESTS = {
     "taken": (
         {"name": "clusters", **BLEND},
         ["config/datasets/clusters.yaml exists already", "choose another name"],
-    ),
-    "forgotten": (
-        {"name": "forgotten", "data": f"{NAME}.csv"},
-        ["neither outputs nor classes is given", "add outputs="],
-    ),
-    "unknown": (
-        {"name": "unknown", "data": f"{NAME}.csv", "output": "strength"},
-        ["key output: there is no such key", "write 'outputs'"],
     ),
     "nothing": ({}, ["snakemake new: a new table without its settings", "data=FILE"]),
 }
@@ -262,10 +240,6 @@ MISTAKES = {
     "wrong brackets": (
         edit_dataset("outputs: [", "outputs: [["),
         [f"{DATASET}, line ", "brackets"],
-    ),
-    "wrong column": (
-        edit_dataset("[strength, weight]", "[strength, wait]"),
-        ["blend.csv, option outputs", "no column 'wait'", "one of the columns"],
     ),
 }
 """By what a user did between `new` and `answer`: how, and words of the message."""
@@ -397,7 +371,6 @@ def test_a_browser_shows_the_report_without_errors(answered, tmp_path):
 
 REFUSED_ROWS = {
     "lacking": (["heat", "1"], ["lacking.csv, columns: 1 of 2 inputs are missing: colour"]),
-    "without": (["heat,colour"], ["without.csv: 0 rows below the names", "at least one row"]),
     "wordy": (["heat,colour", "2,red", "hot,red"], ["wordy.csv, line 3, column 'heat'", "'hot'"]),
 }
 """By the name of the file with new rows: its lines, and words of the message."""
