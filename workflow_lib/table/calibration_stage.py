@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +139,7 @@ def run(
     size = chosen["training_size"]
     data = read_artifact(dataset, "dataset")
     tree: dict = {}
-    tested = []
+    vectors_of_splits = []
     paths = zip(splits, features, predictions[method], strict=True)
     for number, (split_path, features_path, predictions_path) in enumerate(paths):
         partition = read_artifact(split_path, "split")
@@ -148,11 +147,11 @@ def run(
         name = item_name(items, size, chosen, partition, predictions_path)
         inputs = read_artifact(features_path, "features")
         scale, novelty = _novelty(inputs, partition, size, derive_seed(seed, "novelty", number))
-        split = _TestedSplit.of(data, partition, size, items[name])
-        tested.append(split)
-        tree[f"split-{number}"] = split.tree() | {"novelty": novelty, "novelty_limit": scale.limit}
+        of_novelty = {"novelty": novelty, "novelty_limit": scale.limit}
+        tree[f"split-{number}"] = _tested(data, partition, size, items[name]) | of_novelty
+        vectors_of_splits.append(items[name]["outputs"])
     parts = list(tree.values())
-    rows = [split.rows for split in tested]
+    rows = [part["rows"] for part in parts]
     tree |= {
         "level": float(level),
         "method": method,
@@ -161,16 +160,12 @@ def run(
         "rows_needed": rows_needed(level),
         "novelty_limit": float(np.median([part["novelty_limit"] for part in parts])),
     }
-    seeds = [derive_seed(seed, "coverage", number) for number in range(len(tested))]
-    pooled = HeldOutRows(
-        np.concatenate([split.predicted for split in tested]),
-        np.concatenate([split.truth for split in tested]),
-        np.concatenate([part["novelty"] for part in parts]),
-        np.concatenate(rows),
-    )
+    seeds = [derive_seed(seed, "coverage", number) for number in range(len(parts))]
+    names = ("predicted", "truth", "novelty", "rows")
+    pooled = HeldOutRows(*(np.concatenate([part[key] for part in parts]) for key in names))
     _add_intervals(tree, pooled, rows, OutputRanges.of_dataset(data), seed, seeds)
     if "classes" in data:
-        _add_sets(tree, tested, rows, data["classes"].get("vectors"), seeds)
+        _add_sets(tree, parts, vectors_of_splits, data["classes"].get("vectors"), seeds)
     _print_summary(tree)
     sources = [answer, dataset, *splits, *features, *predictions[method]]
     write_artifact(
@@ -181,47 +176,26 @@ def run(
         write_text(table, frame_as_csv(output_errors(parts, json.loads(names))))
 
 
-@dataclass(frozen=True)
-class _TestedSplit:
-    """The test rows of one split, with their predicted and true outputs or classes."""
-
-    rows: np.ndarray
-    predicted: np.ndarray
-    truth: np.ndarray
-    training_outputs: np.ndarray
-    classes: dict[str, np.ndarray]
-    predicted_vectors: np.ndarray
-
-    @classmethod
-    def of(cls, data: Mapping, partition: Mapping, size: int, item: Mapping) -> _TestedSplit:
-        rows = partition["test"]
-        if "classes" in data:
-            no_outputs = np.empty((len(rows), 0))
-            classes = {
-                "true_classes": data["classes"]["labels"][rows],
-                "predicted_classes": item["classes"],
-            }
-            no_training_outputs = np.empty((size, 0))
-            return cls(rows, no_outputs, no_outputs, no_training_outputs, classes, item["outputs"])
+def _tested(data: Mapping, partition: Mapping, size: int, item: Mapping) -> dict:
+    """Return the test rows of one split, with their predicted and true outputs or classes."""
+    rows, tree = partition["test"], {}
+    if "classes" in data:
+        predicted = truth = np.empty((len(rows), 0))
+        errors = reference = np.empty(0)
+        labels = data["classes"]["labels"][rows]
+        tree = {"true_classes": labels, "predicted_classes": item["classes"]}
+    else:
         outputs = data["outputs"]
-        training_outputs = outputs[partition["train"][:size]]
-        predicted = OutputRanges.of_dataset(data).within(item["outputs"])
-        return cls(rows, predicted, outputs[rows], training_outputs, {}, predicted)
-
-    def tree(self) -> dict:
-        """Return the group of this split."""
-        if self.classes:
-            errors = reference = np.empty(0)
-        else:
-            errors = np.nansum((self.truth - self.predicted) ** 2, axis=0)
-            reference = training_mean_errors(self.truth, self.training_outputs)
-        return self.classes | {
-            "rows": self.rows,
-            "predicted": self.predicted,
-            "truth": self.truth,
-            "errors": errors,
-            "reference": reference,
-        }
+        predicted, truth = OutputRanges.of_dataset(data).within(item["outputs"]), outputs[rows]
+        errors = np.nansum((truth - predicted) ** 2, axis=0)
+        reference = training_mean_errors(truth, outputs[partition["train"][:size]])
+    return tree | {
+        "rows": rows,
+        "predicted": predicted,
+        "truth": truth,
+        "errors": errors,
+        "reference": reference,
+    }
 
 
 def _add_intervals(
@@ -298,16 +272,17 @@ def _joint_part(
 
 def _add_sets(
     tree: dict,
-    tested: Sequence[_TestedSplit],
-    rows: Sequence[np.ndarray],
+    parts: Sequence[Mapping],
+    vectors_of_splits: Sequence[np.ndarray],
     vectors: np.ndarray | None,
     seeds: Sequence[int],
 ) -> None:
     """Add the sets of classes for use, and the coverage and size of sets from other rows."""
-    predicted = np.concatenate([split.predicted_vectors for split in tested])
-    predicted_classes = np.concatenate([split.classes["predicted_classes"] for split in tested])
-    truth = np.concatenate([split.classes["true_classes"] for split in tested])
-    numbers, level = np.concatenate(rows), tree["level"]
+    names = ("predicted_classes", "true_classes", "rows")
+    predicted_classes, truth, numbers = (
+        np.concatenate([part[name] for part in parts]) for name in names
+    )
+    predicted, level = np.concatenate(vectors_of_splits), tree["level"]
     decoder, scores = _class_scores(predicted, predicted_classes, vectors)
     if decoder is None:
         print("no probabilities of classes: the predictions of this method give no scores")
@@ -322,7 +297,7 @@ def _add_sets(
         certain = certain if len(calibrating) else np.full(len(evaluated), np.nan)
         return np.column_stack([is_held, np.where(np.isnan(is_held), np.nan, sizes), certain])
 
-    by_split = held_by_other_rows(rows, held, seeds)
+    by_split = held_by_other_rows([part["rows"] for part in parts], held, seeds)
     for number, of_split in enumerate(by_split):
         tree[f"split-{number}"]["certainty"] = of_split[:, 2]
     measured = np.array([_mean_of_known(of_split) for of_split in by_split])
