@@ -91,38 +91,26 @@ def data_profile(
 ) -> dict[str, Any]:
     """Return facts about a table as values that JSON can hold.
 
+    `options` are the roles of the columns, as in the options of the reader ``table``; patterns are
+    allowed. `kinds`, `leaks` and `replicates` are the results of `column_kinds`, `leaks_of` and
+    `replicates_of`, if known.
+
     Raises UserError when an option names a column that does not exist, or an output is not a
     number.
 
-    Parameters
-    ----------
-    options : mapping
-        The roles of the columns, as in the options of the reader ``table``; patterns are allowed.
-    kinds : mapping or None, default=None
-        Result of `column_kinds`, if known.
-    leaks : sequence of Leak or None, default=None
-        Result of `leaks_of`, if known.
-    replicates : dict or None, default=None
-        Result of `replicates_of`, if known.
-
-    Returns
-    -------
-    dict
-        All but ``rows`` and the numbers of rows of each kind are facts about the rows with inputs:
-        ``file``, ``rows``, ``columns``; ``kinds``: the names of the columns of each kind;
-        ``missing``: the share of missing cells of the columns with some; ``constant``, ``empty``,
-        ``row_names``: such columns; ``duplicate_rows``: rows that repeat an earlier row in every
-        column; ``contradictions``: labelled rows with the same inputs as another labelled row but
-        other outputs; ``leaks``: see `workflow_lib.table.leaks` (with ``used``: whether
-        the column is an input); ``replicates``: see `replicates_of`, empty without any;
-        ``row_order``: outputs by which the rows seem sorted;
-        ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30 outputs;
-        ``outputs``: number of known values, mean, deviation, least and largest value of each;
-        ``rows_labelled``, ``rows_weak``, ``rows_unpaired`` (outputs and no input),
-        ``rows_unlabelled`` (inputs and no output), ``rows_empty`` (neither),
-        ``rows_partly_labelled``, and ``incomplete_rows``: whether these are used;
-        ``n_test`` and ``training_sizes`` of random splits of the labelled rows; for classes
-        ``classes``: the number of rows of each.
+    All but ``rows`` and the numbers of rows of each kind are facts about the rows with inputs:
+    ``file``, ``rows``, ``columns``; ``kinds``: the names of the columns of each kind; ``missing``:
+    the share of missing cells of the columns with some; ``constant``, ``empty``, ``row_names``:
+    such columns; ``duplicate_rows``: rows that repeat an earlier row in every column;
+    ``contradictions``: labelled rows with the same inputs as another labelled row but other
+    outputs; ``leaks``: see `workflow_lib.table.leaks` (with ``used``: whether the column is an
+    input); ``replicates``: see `replicates_of`, empty without any; ``row_order``: outputs by which
+    the rows seem sorted; ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30
+    outputs; ``outputs``: number of known values, mean, deviation, least and largest value of each;
+    ``rows_labelled``, ``rows_weak``, ``rows_unpaired`` (outputs and no input), ``rows_unlabelled``
+    (inputs and no output), ``rows_empty`` (neither), ``rows_partly_labelled``, and
+    ``incomplete_rows``: whether these are used; ``n_test`` and ``training_sizes`` of random splits
+    of the labelled rows; for classes ``classes``: the number of rows of each.
     """
     columns = resolved(table, options)
     numbers = _rows_by_kind(table, columns)

@@ -70,12 +70,9 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
     The mixture with the lowest Bayesian information criterion, BIC = -2 log L + p log n (Schwarz
     1978) with p free parameters, is reported. It describes the data; no method uses it.
 
-    Returns
-    -------
-    dict or None
-        ``n_components``, ``covariance_type``, ``bic`` (by covariance type, a list over 1, 2, ...
-        components), ``sizes`` (rows of each component, largest first) and ``n_rows``; None with
-        fewer complete rows than two components need, or where no output varies.
+    The dict has ``n_components``, ``covariance_type``, ``bic`` (by covariance type, a list over 1,
+    2, ... components), ``sizes`` (rows of each component, largest first) and ``n_rows``; None with
+    fewer complete rows than two components need, or where no output varies.
     """
     complete = outputs[~np.isnan(outputs).any(axis=1)]
     if len(complete) < 2 * MIN_ROWS_PER_COMPONENT:

@@ -104,14 +104,9 @@ def importance_tree(
     """Return what is stored of the importance, which
     `workflow_lib.protocol.importance_table.importance_frame` reads.
 
-    Parameters
-    ----------
-    plain, permuted : arrays (s, k) and (s, g, k)
-        Errors in s splits, and with each of g groups permuted, the mean over permutations; of all
-        k outputs, the first of which is their mean where there are several. NaN is left out.
-    outputs : sequence of k str
-    n_train, n_test : int
-        Rows of each split.
+    `plain` (s, k) and `permuted` (s, g, k) are errors in s splits, and with each of g groups
+    permuted, the mean over permutations; of all k `outputs`, the first of which is their mean where
+    there are several. NaN is left out. `n_train` and `n_test` are the rows of each split.
     """
     p_values = np.full(permuted.shape[1:], np.nan)
     for group, output in np.ndindex(p_values.shape):

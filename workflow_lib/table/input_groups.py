@@ -104,15 +104,9 @@ def correlated_groups(
     columns of a group are less similar than the limit. Words and substructures are compared with
     nothing.
 
-    Parameters
-    ----------
-    columns : sequence of InputGroup
-        Of one column each (`column_groups`).
-    rows : EncodedRows
-        Of n rows; missing values are replaced by the mean rank.
-    limit : float, default=LIMIT
-        Above 1 every column is a group of its own. It is lowered where MOST_WINDOWS of a run or,
-        in steps of 0.05, MOST_GROUPS would be exceeded.
+    `columns` are groups of one column each (`column_groups`); of the n `rows`, missing values are
+    replaced by the mean rank. With a `limit` above 1 every column is a group of its own. It is
+    lowered where MOST_WINDOWS of a run or, in steps of 0.05, MOST_GROUPS would be exceeded.
     """
     if limit > 1:
         return Grouping(list(columns), limit, limit)

@@ -68,22 +68,14 @@ def find_replicates(
 ) -> tuple[dict[str, Any], np.ndarray] | None:
     """Return the rows that share all outputs beyond chance, and the sample (n,) of each row.
 
-    Parameters
-    ----------
-    outputs : array (n, d)
-        NaN where missing; or, with `is_class`, codes of classes (n, 1).
-    inputs : array (n, q)
-        The inputs that are numbers, NaN where missing.
-    columns : mapping from name to Column
+    `outputs` (n, d) are NaN where missing; or, with `is_class`, codes of classes (n, 1). `inputs`
+    (n, q) are those that are numbers, NaN where missing.
 
-    Returns
-    -------
-    tuple or None
-        ``rows`` and ``samples``: numbers of rows that share all outputs with others, and of their
-        samples; ``columns``: those that keep the rows of a sample together, the best first;
-        ``beginning``: without such a column the one whose texts begin with the sample, or "";
-        ``is_of_column``: whether outputs take few values, so that only the column tells samples
-        apart. None where rows share outputs by chance, or nothing tells the samples apart.
+    The facts are ``rows`` and ``samples``: numbers of rows that share all outputs with others, and
+    of their samples; ``columns``: those that keep the rows of a sample together, the best first;
+    ``beginning``: without such a column the one whose texts begin with the sample, or "";
+    ``is_of_column``: whether outputs take few values, so that only the column tells samples apart.
+    None where rows share outputs by chance, or nothing tells the samples apart.
     """
     samples = equal_outputs(outputs)
     n_rows, sizes = len(samples), np.bincount(samples)

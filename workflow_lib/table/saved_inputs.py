@@ -32,12 +32,9 @@ UNKNOWN_INPUTS = ("train", "weak", "lagged")
 def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_weak: int) -> dict:
     """Return what is kept of the inputs of the largest training size, as a tree for an artifact.
 
-    Parameters
-    ----------
-    data, partition, features : mappings
-        Trees of the artifacts "dataset", "split" and "features".
-    n_weak : int
-        Weak rows that some method of the model learned from: the first of the weak pool.
+    `data`, `partition` and `features` are the trees of the artifacts "dataset", "split" and
+    "features", and `n_weak` the weak rows that some method of the model learned from: the first of
+    the weak pool.
 
     Returns
     -------

@@ -47,13 +47,7 @@ def shapley_values(
     Mitchell et al., Journal of Machine Learning Research 23, 2022). The values of a row always sum
     to its prediction minus the mean prediction.
 
-    Parameters
-    ----------
-    rows, background : EncodedRows
-        Of m and of n rows.
-    groups : sequence of g InputGroup
-    n_background : int
-        Background rows that are drawn, unless the method is additive.
+    There are m `rows`, n of `background`, and g `groups`.
     """
     generator = np.random.default_rng(seed)
     n_rows, n_known = rows.inputs.shape[0], background.inputs.shape[0]

@@ -277,17 +277,9 @@ def without_surroundings(
     and lines after an empty line at the end that have fewer cells. R writes a header without a name
     for the names of the rows: an empty one is put before it.
 
-    Parameters
-    ----------
-    content : bytes
-        UTF-8 text.
-    delimiter : str or None
-        None: that of `DELIMITERS`, or a space, by which the table has the most columns, where the
-        first line is not its header; otherwise `usual`.
-    usual : str
-        The delimiter by which the first line has the most cells.
-    missing : collection of str
-        Cells that are missing.
+    The text is UTF-8, and `usual` the delimiter by which its first line has the most cells. A
+    `delimiter` that is None is that of `DELIMITERS`, or a space, by which the table has the most
+    columns, where the first line is not its header; otherwise `usual`.
     """
     notes: list[str] = []
     if separator := _SEPARATOR.match(content):

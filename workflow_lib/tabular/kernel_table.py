@@ -31,19 +31,14 @@ def read_kernel_table(
     set to zero, which changes the values of all rows and does not depend on outputs) and
     ``largest_change`` of a value.
 
+    The file holds a square table of numbers, of any kind that
+    `workflow_lib.tabular.table_file.read_table` reads; the header of a text file is optional. Each
+    of `n_rows` rows has a row and a column here, in the same order; the values of the rows `kept`
+    (n,), counted from 0, are returned.
+
     Raises UserError for a table of another size, values that are missing or not numbers, values
     that differ by more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED
     times the largest.
-
-    Parameters
-    ----------
-    path : path
-        File of a square table of numbers, of any kind that
-        `workflow_lib.tabular.table_file.read_table` reads; the header of a text file is optional.
-    n_rows : int
-        Rows of the table, each with a row and a column here, in the same order.
-    kept : int array (n,)
-        The rows whose values are returned, counted from 0.
     """
     matrix = symmetric(path, _square(path, n_rows))[np.ix_(kept, kept)]
     return without_negative_eigenvalues(path, np.ascontiguousarray(matrix), CLIPPED)

@@ -101,22 +101,14 @@ class Table:
     ) -> Table:
         """Return the table with the columns `mapping`, from name to values.
 
+        `mapping` is for example a dictionary of lists, or a pandas DataFrame. Values are numbers,
+        texts, dates, bool, or None, NaN and the like where missing; or a `UserError` that says why
+        they cannot be read. `location` is the name of the table in messages, `missing_values` are
+        texts that mark a missing value, and `categories` columns that are known to be such.
+
         Raises UserError for no column, columns of different length, no row, and names that are
         empty or repeated. Columns of more than one axis, or with values of any other type, are
         `unreadable`; it is an error if all columns are.
-
-        Parameters
-        ----------
-        mapping : mapping from str to sequence
-            For example a dictionary of lists, or a pandas DataFrame. Values are numbers, texts,
-            dates, bool, or None, NaN and the like where missing; or a `UserError` that says why
-            they cannot be read.
-        location : str
-            Name of the table in messages.
-        missing_values : collection of str, default=MISSING_VALUES
-            Texts that mark a missing value.
-        categories : collection of str, default=()
-            Columns that are known to be categories.
         """
         names = checked_names(location, [str(name) for name in mapping])
         by_name, unreadable = {}, {}
@@ -172,15 +164,12 @@ class Table:
     def with_formats(self, formats: Mapping[str, str]) -> Table:
         """Return the table that reads the numbers of some columns as they are written there.
 
-        Raises UserError for an example that is not the number 1234.5.
+        `formats` say how the number 1234.5 is written in a column, such as ``1.234,5 mg``
+        (`workflow_lib.tabular.written_numbers`). Columns that the table does not have are ignored.
+        A column whose values are all usual numbers, but not all in this format, is read as usual,
+        and so are values that are no texts (of a DataFrame, for example).
 
-        Parameters
-        ----------
-        formats : mapping from str to str
-            How the number 1234.5 is written in a column, such as ``1.234,5 mg``
-            (`workflow_lib.tabular.written_numbers`). Columns that the table does not have are
-            ignored. A column whose values are all usual numbers, but not all in this format, is
-            read as usual, and so are values that are no texts (of a DataFrame, for example).
+        Raises UserError for an example that is not the number 1234.5.
         """
         read = {}
         for name, example in formats.items():

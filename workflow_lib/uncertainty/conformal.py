@@ -129,16 +129,10 @@ def held_by_other_rows(
 
     Returns a list of arrays (n_test, d): as `held` returns them.
 
-    Parameters
-    ----------
-    rows : sequence of int arrays (n_test,)
-        Numbers of the test rows of each split.
-    held : function of two int arrays
-        Takes positions in the concatenated rows of all splits: of those that calibrate, and of the
-        t rows to evaluate. Returns an array (t, d): 1 where a row lies in its interval, 0 where
-        not, NaN where it has no interval or no output.
-    seeds : sequence of int
-        Seed the halves of each split.
+    `rows` are the numbers (n_test,) of the test rows of each split, and `seeds` those of the halves
+    of each. `held` takes positions in the concatenated rows of all splits: of those that calibrate,
+    and of the t rows to evaluate. It returns an array (t, d): 1 where a row lies in its interval, 0
+    where not, NaN where it has no interval or no output.
     """
     pooled = np.concatenate(rows)
     sizes = [len(split_rows) for split_rows in rows]

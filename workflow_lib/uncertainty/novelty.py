@@ -73,22 +73,13 @@ class NoveltyScale:
 
 
 def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -> np.ndarray:
-    """Return the distances of training rows, each to the nearest other row.
+    """Return the distances (min(n, MAX_LEFT_OUT),) of training rows to the nearest other row.
+
+    Rows are prepared as for the refit, from all training rows. Weak rows are ignored. `kernel` is
+    that of the "features" artifact, and `seed` that of the sample of `MAX_LEFT_OUT` rows, where
+    there are more.
 
     Raises ValueError if there are fewer than two training rows.
-
-    Parameters
-    ----------
-    inputs : PreparedInputs
-        Rows are prepared as for the refit, from all training rows. Weak rows are ignored.
-    kernel : {"rbf", "linear", "tanimoto", "precomputed"}
-        The kernel of the "features" artifact.
-    seed : int
-        Seeds the sample of `MAX_LEFT_OUT` rows, where there are more.
-
-    Returns
-    -------
-    array (min(n, MAX_LEFT_OUT),)
     """
     n_rows = len(inputs.folds)
     if n_rows < 2:
@@ -109,10 +100,7 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
 
 
 def distances_of_test_rows(inputs: PreparedInputs, kernel: str) -> np.ndarray:
-    """Return the distances (n_test,) of the test rows to their nearest training rows.
-
-    Parameters as in `distances_of_training_rows`.
-    """
+    """Return the distances (n_test,) of the test rows to their nearest training rows."""
     if isinstance(inputs, PreparedTexts) or inputs.is_gram:
         _, lengths = _training_products(inputs)
         products = inputs.test_gram("linear", None)
