@@ -258,6 +258,19 @@ class Final:
         fields = method_modules()[regressor].settings
         self._run(name, regressor, **{key: settings[key] for key in fields})
 
+    def machine_of_features(self, name: str, transformer: str, grid: dict) -> None:
+        """Add a support vector machine on features that a transformer learns without labels."""
+        learner = {"transformer": transformer, "settings": {}, "grid": grid, "unlabelled": False}
+        self._run(
+            name,
+            "support_vector_machine",
+            kernel="linear",
+            kernels=["linear", "rbf"],
+            grid={"width": [0.5], "cost": [1, 10]},
+            one_example={},
+            feature_learner=learner | {"seed": 0, "method_file": f"config/methods/{name}.yaml"},
+        )
+
     def stack(self, name: str, members: list[str], weak_members: Sequence[str] = ()) -> None:
         self._run(
             name,

@@ -10,7 +10,7 @@ import pytest
 
 from workflow_lib import UserError, compare, load_model
 from workflow_lib.core.artifacts import read_artifact
-from workflow_lib.protocol.importance_table import COLUMNS, importance_frame
+from workflow_lib.protocol.importance_table import COLUMNS
 from workflow_lib.table import importance_stage
 from workflow_lib.table.command_line import main
 
@@ -166,11 +166,6 @@ def test_one_input_column_has_no_importance(tmp_path):
     answer.report(tmp_path / "page.html")
     assert "Which inputs matter" not in (tmp_path / "page.html").read_text()
     assert answer._importance_file.with_suffix(".csv").read_text().count("\n") == 1
-
-
-def test_a_model_without_importance_says_so():
-    with pytest.raises(UserError, match="was not measured"):
-        importance_frame({"reason": "it was not measured when the model was made"}, "model.h5")
 
 
 def test_copies_of_the_process_measure_the_same(monkeypatch, tmp_path):

@@ -133,18 +133,11 @@ def test_all_sections_are_valid_and_reachable(tmp_path):
             in section.html
         )
         parse(section.html)
-    identifiers = re.findall(r'\bid="([^"]+)"', "".join(section.html for section in sections))
+    html = "".join(section.html for section in sections)
+    identifiers = re.findall(r'\bid="([^"]+)"', html)
     assert len(identifiers) == len(set(identifiers))
-
-
-def test_every_table_has_a_caption_scoped_heads_and_equal_rows(tmp_path):
-    sections = answer_part(
-        write_answer(tmp_path),
-        "assay",
-        data_profile=write_data_profile(tmp_path),
-        calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
-    )
-    tables = re.findall(r"<table.*?</table>", "".join(s.html for s in sections), flags=re.DOTALL)
+    # Every table has a caption, heads with a scope, and rows of equal length.
+    tables = re.findall(r"<table.*?</table>", html, flags=re.DOTALL)
     assert len(tables) == 6
     for table in tables:
         assert table.count("<caption>") == 1

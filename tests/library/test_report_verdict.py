@@ -1,6 +1,7 @@
 """The sentences agree with the numbers and claim no more."""
 
 import pandas as pd
+import pytest
 from report_samples import METHODS, base_error, better_error, noisy_error, worse_error, write_scores
 
 from workflow_lib.page.assembly import comparison_rows
@@ -44,10 +45,26 @@ def test_a_ceiling_is_never_the_best(tmp_path):
     assert "Lowest mean aRRMSE: full labels" in verdict(scores, methods=methods).best
 
 
-def test_a_method_that_is_worse(tmp_path):
-    result = verdict_of(tmp_path, with_ofer(worse_error))
-    assert result.judgements == ["OFER-GMM against m-KRR is worse at n = 20 and 50."]
-    assert "Lowest mean aRRMSE: m-KRR at n = 20" in result.best
+def better_then_worse(size, split):
+    return (better_error if size == 20 else worse_error)(size, split)
+
+
+@pytest.mark.parametrize(
+    ("error", "judgement", "best"),
+    [
+        (worse_error, "is worse at n = 20 and 50.", ["Lowest mean aRRMSE: m-KRR at n = 20"]),
+        (noisy_error, "is not distinguishable at n = 20 and 50.", []),
+        (
+            better_then_worse,
+            "is better at n = 20; is worse at n = 50.",
+            ["OFER-GMM at n = 20", "m-KRR at n = 50"],
+        ),
+    ],
+)
+def test_a_method_is_judged_at_each_size(tmp_path, error, judgement, best):
+    result = verdict_of(tmp_path, with_ofer(error))
+    assert result.judgements == [f"OFER-GMM against m-KRR {judgement}"]
+    assert all(words in result.best for words in best)
 
 
 def test_a_method_that_is_equal(tmp_path):
@@ -100,20 +117,6 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
     assert (found.best, found.judgements) == (without.best, without.judgements)
     assert found.equalities == without.equalities
     pd.testing.assert_frame_equal(found.comparisons, without.comparisons)
-
-
-def test_a_method_that_is_not_distinguishable(tmp_path):
-    result = verdict_of(tmp_path, with_ofer(noisy_error))
-    assert result.judgements == ["OFER-GMM against m-KRR is not distinguishable at n = 20 and 50."]
-
-
-def test_outcomes_that_change_with_the_size(tmp_path):
-    result = verdict_of(
-        tmp_path, with_ofer(lambda n, s: better_error(n, s) if n == 20 else worse_error(n, s))
-    )
-    assert result.judgements == ["OFER-GMM against m-KRR is better at n = 20; is worse at n = 50."]
-    assert "OFER-GMM at n = 20" in result.best
-    assert "m-KRR at n = 50" in result.best
 
 
 def test_one_split_is_not_tested(tmp_path):

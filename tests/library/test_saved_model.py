@@ -1,6 +1,5 @@
 """A saved model predicts what the workflow predicted, from the same rows given as a table."""
 
-import csv
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from each_case import each_case, in_turn
 from paper_folders import paper_modules
 from saved_model_samples import N_ROWS, Final, small_table, table_dataset
+from small_assay import write_table
 from small_pipeline import assert_same_tree
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
@@ -868,11 +868,7 @@ def test_a_table_goes_through_all_stages_to_a_model(tmp_path):
     columns["y2"][9] = ""
     columns["batch"][20] = ""
     columns["dose, mg"] = ["" if value is None else value for value in columns["dose, mg"]]
-    path = tmp_path / "small.csv"
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    path = write_table(tmp_path / "small.csv", columns)
     options = Options(file=str(path), outputs=("y*",), same_group="batch", **ROLES)
     final = Final(tmp_path, read(options, [], 0), kind="all", n_weak=3)
     assert len(final.split["train"]) == 44 and len(final.split["weak"]) == 3

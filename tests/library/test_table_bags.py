@@ -135,25 +135,10 @@ def test_contradictory_requests_are_refused(tmp_path, change, message):
     assert message in refusal(run, request | change, tmp_path)
 
 
-def learn_words(final, transformer, grid):
-    """Run the method `words`, with features that are learned in every fold."""
-    learner = {"settings": {}, "grid": grid, "unlabelled": False, "seed": 0}
-    learner |= {"transformer": f"workflow_lib.inputs.{transformer}"}
-    final._run(
-        "words",
-        "support_vector_machine",
-        kernel="linear",
-        kernels=["linear", "rbf"],
-        grid={"width": [0.5], "cost": [1, 10]},
-        one_example={},
-        feature_learner=learner | {"method_file": "config/methods/words.yaml"},
-    )
-
-
 def test_saved_methods_repeat_their_predictions_for_bags(tmp_path):
     tree = read(written(tmp_path))
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
-    learn_words(final, "bag_shares.WordHistogram", {})
+    final.machine_of_features("words", "workflow_lib.inputs.bag_shares.WordHistogram", {})
     model = final.saved("words")
     found = model.predict({name: counts for name, counts in zip(WORDS, bags().T)})
     np.testing.assert_allclose(found.class_scores, final.predictions("words"), atol=1e-12)

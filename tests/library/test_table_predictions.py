@@ -1,6 +1,5 @@
 """The table of predictions holds those of the model, one line per row."""
 
-import csv
 import json
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from each_case import each_case
 from saved_model_samples import Final, small_table, table_dataset
 from scipy.special import softmax
+from small_assay import write_table
 
 from workflow_lib import load_model
 from workflow_lib.core.errors import UserError
@@ -30,18 +30,10 @@ def final(tmp_path_factory):
     return final
 
 
-def written(path, columns):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    return path
-
-
 def predicted(final, folder, columns, name="new.csv"):
     """Run the stage; return the table that it writes."""
     output = folder / "predictions" / f"{name}.csv"
-    table_predictions_stage.run(final.path("model"), written(folder / name, columns), output)
+    table_predictions_stage.run(final.path("model"), write_table(folder / name, columns), output)
     return read_table(output)
 
 
@@ -68,7 +60,7 @@ def test_numbers_have_the_digits_that_their_intervals_justify(final, tmp_path):
 def test_columns_of_the_rows_are_kept(final, tmp_path):
     names = {"name": ["b", "a"], "plot, a": ["007", "1.5"], "remark": ["=1+1", ""]}
     columns = small_table(n_rows=2) | names
-    rows = written(tmp_path / "new.csv", columns)
+    rows = write_table(tmp_path / "new.csv", columns)
     output = tmp_path / "new.xlsx"
     table_predictions_stage.run(final.path("model"), rows, output, keep="plot, a,rem*,y1")
     table = read_table(output)

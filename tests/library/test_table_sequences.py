@@ -7,7 +7,6 @@ import pytest
 from reader_samples import excluded, refusal
 from saved_model_samples import Final
 from small_assay import config_with_methods
-from test_table_bags import learn_words
 
 from workflow_lib.data.reading import read_dataset
 from workflow_lib.data.table_encoding import TableEncoding
@@ -155,7 +154,8 @@ def test_saved_methods_repeat_their_predictions_for_sequences(tmp_path):
     tree = read(written(tmp_path))
     final = Final(tmp_path, tree, scale="none", kernel="linear", metric="accuracy")
     final.estimator("bayes", "workflow_lib.solvers.position_naive_bayes.PositionNaiveBayes")
-    learn_words(final, "word_shares.WordShares", {"word_length": [1, 2]})
+    shares = "workflow_lib.inputs.word_shares.WordShares"
+    final.machine_of_features("words", shares, {"word_length": [1, 2]})
     for name in final.methods:
         model = final.saved(name)
         found = model.predict({"dna": [text.lower() for text in sequences()]})
