@@ -127,7 +127,7 @@ def test_contributions_of_a_linear_method_are_exact(answers):
 
 def test_effects_follow_the_values_of_the_inputs(answers):
     answer = answers("numbers")[1]
-    effects = read_artifact(answer._importance_file, "importance")["effects"]
+    effects = read_artifact(answer._run.result("importance.h5"), "importance")["effects"]
     by_input = {effect["input"]: effect for effect in effects.values()}
     means = {name: effect["means"].mean(axis=0) for name, effect in by_input.items()}
     assert (np.diff(means["a and twin"]) > 0).all() and (np.diff(means["b"]) > 0).all()
@@ -165,7 +165,7 @@ def test_one_input_column_has_no_importance(tmp_path):
         answer.explain(table.head(1))
     answer.report(tmp_path / "page.html")
     assert "Which inputs matter" not in (tmp_path / "page.html").read_text()
-    assert answer._importance_file.with_suffix(".csv").read_text().count("\n") == 1
+    assert answer._run.result("importance.h5").with_suffix(".csv").read_text().count("\n") == 1
 
 
 def test_copies_of_the_process_measure_the_same(monkeypatch, tmp_path):

@@ -176,7 +176,7 @@ class Answer:
         from workflow_lib.protocol.output_errors import output_errors
         from workflow_lib.report.calibration_splits import splits_of
 
-        file = self._run.file(f"results/{self._run.name}/calibration.h5")
+        file = self._run.result("calibration.h5")
         return output_errors(splits_of(read_artifact(file, "calibration")), self._names)
 
     @cached_property
@@ -242,7 +242,7 @@ class Answer:
         from workflow_lib.core.artifacts import read_artifact
         from workflow_lib.protocol.importance_table import importance_frame
 
-        tree = read_artifact(self._importance_file, "importance")
+        tree = read_artifact(self._run.result("importance.h5"), "importance")
         return importance_frame(tree, "the importance of inputs")
 
     def explain(self, rows: Any, **options: Any) -> pandas.DataFrame:
@@ -291,15 +291,11 @@ class Answer:
 
     @property
     def _model_file(self) -> Path:
-        file = self._run.file(f"results/{self._run.name}/model.h5")
+        file = self._run.result("model.h5")
         if not file.exists():
             # An interrupted comparison has no model yet.
             self._run.save()
         return file
-
-    @property
-    def _importance_file(self) -> Path:
-        return self._run.file(f"results/{self._run.name}/importance.h5")
 
     @cached_property
     def _names(self) -> list[str]:
@@ -319,15 +315,14 @@ class Answer:
     def _sections(self) -> list:
         from workflow_lib.table.answer_part import answer_part
 
-        results = f"results/{self._run.name}"
         return answer_part(
             self._run.file(f"results/timings/{self._run.name}-answer.json"),
             self._run.name,
-            data_profile=self._run.file(f"{results}/data-profile.json"),
-            calibration=self._run.file(f"{results}/calibration.h5"),
+            data_profile=self._run.result("data-profile.json"),
+            calibration=self._run.result("calibration.h5"),
             output_names=self._names,
             figures=self._figures,
-            importance=self._importance_file,
+            importance=self._run.result("importance.h5"),
         )
 
     @cached_property
@@ -335,7 +330,7 @@ class Answer:
         """Return the files of the figures of the answer, by name and suffix."""
         from workflow_lib.report.run_figures import answer, effects, importance
 
-        run, results = self._run, f"results/{self._run.name}"
+        run = self._run
         files = {
             name: {
                 suffix: run.file(f"results/figures/{run.name}-answer-{name}.{suffix}")
@@ -345,20 +340,20 @@ class Answer:
         }
         methods = run.settings.methods_of(run.name)
         answer.run(
-            scores=run.file(f"{results}/scores.csv"),
-            answer=run.file(f"{results}/answer.json"),
-            calibration=run.file(f"{results}/calibration.h5"),
+            scores=run.result("scores.csv"),
+            answer=run.result("answer.json"),
+            calibration=run.result("calibration.h5"),
             dataset=run.dataset_file,
             methods=run.stages.method_fields(methods, "label", "color", "marker"),
             metric=run.settings.shown_metric_of(run.name),
             files=files,
         )
         importance.run(
-            answer=run.file(f"{results}/answer.json"),
-            importance=self._importance_file,
+            answer=run.result("answer.json"),
+            importance=self._run.result("importance.h5"),
             files=files["importance"],
         )
-        effects.run(importance=self._importance_file, files=files["effects"])
+        effects.run(importance=self._run.result("importance.h5"), files=files["effects"])
         return files
 
 

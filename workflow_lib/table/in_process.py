@@ -10,7 +10,6 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -60,9 +59,13 @@ class TableRun:
         found.parent.mkdir(parents=True, exist_ok=True)
         return found
 
+    def result(self, name: str) -> Path:
+        """Return where a result of the experiment lies."""
+        return self.file(f"results/{self.name}/{name}")
+
     def answer(self) -> dict[str, Any]:
         """Return the answer, once it has been written."""
-        return json.loads(self.file(f"results/{self.name}/answer.json").read_text("utf-8"))
+        return json.loads(self.result("answer.json").read_text("utf-8"))
 
     def read(self) -> None:
         """Read the table, and describe it."""
@@ -76,7 +79,7 @@ class TableRun:
             data_profile_stage.run(
                 dataset=self.dataset_file,
                 file=file,
-                output=self.file(f"results/{self.name}/data-profile.json"),
+                output=self.result("data-profile.json"),
                 **self.stages.data_profile(self.step()),
             )
             self._align()
@@ -130,14 +133,13 @@ class TableRun:
         from workflow_lib.protocol import evaluation
 
         common = self._predictions()
-        results = partial(str.format, "results/{}/{}", self.name)
         dataset = self.settings.experiments[self.name].dataset
         with self._log("compare"):
             evaluation.run_scores(
                 **common,
-                output=self.file(results("scores.csv")),
-                choices=self.file(results("choices.csv")),
-                coordinates=self.file(results("coordinates.csv")),
+                output=self.result("scores.csv"),
+                choices=self.result("choices.csv"),
+                coordinates=self.result("coordinates.csv"),
                 experiment=self.name,
                 dataset_name=dataset,
                 positive_class=self.settings.datasets[dataset].positive_class,
@@ -150,7 +152,6 @@ class TableRun:
 
         stages, step, common = self.stages, self.step(), self._predictions()
         seconds = stages.files_of_methods(step, stages.regression_seconds, stages.preimage_seconds)
-        results = partial(str.format, "results/{}/{}", self.name)
         self.score()
         with self._log("compare"):
             evaluation.run_timings(
@@ -162,21 +163,21 @@ class TableRun:
                 dataset_name=self.settings.experiments[self.name].dataset,
             )
             leaderboard.run(
-                scores=self.file(results("scores.csv")),
-                choices=self.file(results("choices.csv")),
+                scores=self.result("scores.csv"),
+                choices=self.result("choices.csv"),
                 timings=[self.file(f"results/timings/{self.name}.csv")],
-                data_profile=self.file(results("data-profile.json")),
-                output=self.file(results("answer.json")),
+                data_profile=self.result("data-profile.json"),
+                output=self.result("answer.json"),
                 output_with_seconds=self.file(f"results/timings/{self.name}-answer.json"),
                 **stages.leaderboard(step),
             )
-            answer = self.file(results("answer.json"))
+            answer = self.result("answer.json")
             features = stages.prefixed(stages.files_of_splits(step, stages.feature_file))
             calibration_stage.run(
                 answer=answer,
                 features=features,
-                output=self.file(results("calibration.h5")),
-                table=self.file(results("outputs.csv")),
+                output=self.result("calibration.h5"),
+                table=self.result("outputs.csv"),
                 **common,
                 **stages.calibration(step),
             )
@@ -185,8 +186,8 @@ class TableRun:
                 dataset=self.dataset_file,
                 splits=common["splits"],
                 features=features,
-                output=self.file(results("importance.h5")),
-                table=self.file(results("importance.csv")),
+                output=self.result("importance.h5"),
+                table=self.result("importance.csv"),
                 n_jobs=n_jobs,
                 **stages.importance(step),
             )
@@ -198,16 +199,16 @@ class TableRun:
         winner = self.answer()["winner"]
         needed = [*self.settings.members_of(self.name, winner), winner]
         self.learn(FINAL, [name for name in self.in_order() if name in needed], n_jobs)
-        last, results = self.step(split=FINAL), f"results/{self.name}"
+        last = self.step(split=FINAL)
         with self._log("saved_model"):
             saved_model_stage.run(
-                answer=self.file(f"{results}/answer.json"),
-                calibration=self.file(f"{results}/calibration.h5"),
-                importance=self.file(f"{results}/importance.h5"),
+                answer=self.result("answer.json"),
+                calibration=self.result("calibration.h5"),
+                importance=self.result("importance.h5"),
                 dataset=self.dataset_file,
                 split=self.file(self.stages.split_file(last)),
                 features=self.file(self.stages.feature_file(last)),
-                output=self.file(f"{results}/model.h5"),
+                output=self.result("model.h5"),
                 **self.stages.saved_model(last),
             )
 
@@ -217,7 +218,7 @@ class TableRun:
         from workflow_lib.report.quantities import errors_by_size
         from workflow_lib.report.results import outside_studies, read_scores
 
-        scores = outside_studies(read_scores(self.file(f"results/{self.name}/scores.csv")))
+        scores = outside_studies(read_scores(self.result("scores.csv")))
         sizes = errors_by_size(scores, self.settings.shown_metric_of(self.name))
         methods = self.stages.method_fields(self.methods(), "label")
         means = {
