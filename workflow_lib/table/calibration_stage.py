@@ -178,7 +178,8 @@ def run(
 
 def _tested(data: Mapping, partition: Mapping, size: int, item: Mapping) -> dict:
     """Return the test rows of one split, with their predicted and true outputs or classes."""
-    rows, tree = partition["test"], {}
+    rows = partition["test"]
+    tree = {}
     if "classes" in data:
         predicted = truth = np.empty((len(rows), 0))
         errors = reference = np.empty(0)
@@ -186,7 +187,8 @@ def _tested(data: Mapping, partition: Mapping, size: int, item: Mapping) -> dict
         tree = {"true_classes": labels, "predicted_classes": item["classes"]}
     else:
         outputs = data["outputs"]
-        predicted, truth = OutputRanges.of_dataset(data).within(item["outputs"]), outputs[rows]
+        predicted = OutputRanges.of_dataset(data).within(item["outputs"])
+        truth = outputs[rows]
         errors = np.nansum((truth - predicted) ** 2, axis=0)
         reference = training_mean_errors(truth, outputs[partition["train"][:size]])
     return tree | {

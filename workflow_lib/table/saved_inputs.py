@@ -53,11 +53,12 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
     """
     size = int(max(partition["sizes"]))
     known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
-    kind, lagged_values = "gram" if features["kernel"] == "precomputed" else "rows", "none"
+    kind = "gram" if features["kernel"] == "precomputed" else "rows"
     if features["scale"] in TEXT_SCALES:
         kind = "texts"
     elif features["scale"] == PRODUCTS_SCALE:
         kind = "products"
+    lagged_values = "none"
     if "lagged_values" in features:
         # The option of `features_stage.run`, inferred from the artifact.
         is_added = False
@@ -172,7 +173,8 @@ class SavedInputs:
         lengths = np.asarray((texts**2).sum(axis=1)).ravel()
         n_parts = 1
         if self.lagged_values == "added":
-            n_parts, preparation = 2, InputPreparation.from_tree(tree["preparation"])
+            n_parts = 2
+            preparation = InputPreparation.from_tree(tree["preparation"])
             both = [preparation.apply(rows) for rows in (lagged_values, tree["lagged"])]
             # Their inner products are means over the values.
             values, known_values = (each / np.sqrt(max(each.shape[1], 1)) for each in both)
