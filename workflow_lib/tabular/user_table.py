@@ -75,6 +75,7 @@ class Table:
         self.names = list(names)
         self.lines = np.array(lines, dtype=np.int64)
         self.lines.flags.writeable = False
+        self.n_rows = len(self.lines)
         self._numbers: dict[str, np.ndarray | None] = dict(numbers)
         self._strings: dict[str, np.ndarray] = {}
         self._spellings: dict[str, tuple[str, str]] = {}
@@ -85,11 +86,6 @@ class Table:
         self.categories = frozenset(categories)
         self.unreadable = dict(unreadable or {})
         self.typed, self._formats = frozenset(typed), dict(formats or {})
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.lines)
 
     @classmethod
     def from_columns(
@@ -310,6 +306,7 @@ class Table:
         table = copy.copy(self)
         table.lines = self.lines[rows]
         table.lines.flags.writeable = False
+        table.n_rows = len(table.lines)
         table._numbers = {n: v[rows] for n, v in self._numbers.items() if v is not None}
         table._strings, table._spellings = {}, {}
         table._read_strings = lambda name: self._texts(name)[rows]
