@@ -33,7 +33,6 @@ from workflow_lib.report.reproduced_tables import (
     RECIPE,
     STAND_IN,
     data_kind,
-    is_comparable,
     reproductions_of,
     tables_named,
 )
@@ -134,7 +133,6 @@ def row_of(section, name):
 
 def test_what_data_are_follows_from_their_settings():
     assert [data_kind(dataset) for dataset in (OWN, DRAWN, OTHER)] == [OWN_DATA, RECIPE, STAND_IN]
-    assert [is_comparable(dataset) for dataset in (OWN, DRAWN, OTHER)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

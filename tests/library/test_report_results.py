@@ -16,7 +16,6 @@ from workflow_lib.report.results import (
     read_published_apart,
     read_scores,
     read_timings,
-    wide,
 )
 from workflow_lib.report.variants import Variant, order_variants, study_of
 
@@ -33,14 +32,16 @@ def replace_in_line(path, line: int, old: str, new: str) -> None:
 def test_scores_are_typed_and_sorted(tmp_path):
     rows = [("ofer-gmm", "4", 0, base_error), ("m-krr", "selected", 0, base_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows, sizes=(50, 20)))
-    fits = wide(scores)
+    fits = scores[["method", "training_size", "split"]].drop_duplicates()
     assert list(fits["method"]) == ["m-krr"] * 10 + ["ofer-gmm"] * 10
     assert set(scores["training_size"].iloc[: len(scores) // 4]) == {20}
-    first = fits[(fits["training_size"] == 20) & (fits["split"] == 0)].iloc[0]
-    assert first["arrmse"] == base_error(20, 0)
-    assert first["root_sum_rrmse"] == 3 * base_error(20, 0)
-    assert first["norm_rrmse"] == base_error(20, 0) / 4
-    assert (first["setting"], first["components"]) == ("", "selected")
+    first = scores[(scores["training_size"] == 20) & (scores["split"] == 0)]
+    first = first[first["method"] == "m-krr"]
+    values = dict(zip(first["quantity"], first["value"], strict=True))
+    assert values["arrmse"] == base_error(20, 0)
+    assert values["root_sum_rrmse"] == 3 * base_error(20, 0)
+    assert values["norm_rrmse"] == base_error(20, 0) / 4
+    assert set(first["setting"]) == {""} and set(first["components"]) == {"selected"}
 
 
 def test_settings_of_studies_make_rows_of_their_own(tmp_path):
@@ -48,9 +49,9 @@ def test_settings_of_studies_make_rows_of_their_own(tmp_path):
         ("wofer-gmm", "selected", 100, base_error),
         ("wofer-gmm", "selected", 100, base_error, "weak_weight=0.01"),
     ]
-    scores = wide(read_scores(write_scores(tmp_path / "scores.csv", rows)))
-    assert len(scores) == 15
-    assert len(outside_studies(scores)) == 10
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    scores = scores[scores["quantity"] == "arrmse"]
+    assert (len(scores), len(outside_studies(scores))) == (15, 10)
     assert scores["setting"].iloc[-1] == "weak_weight=0.01"
     errors = read_coordinates(write_coordinates(tmp_path / "coordinates.csv", rows[1:]))
     assert set(errors["setting"]) == {"weak_weight=0.01"}

@@ -21,13 +21,12 @@ from workflow_lib.page.paper_comparison import paper_comparison_section
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.base import figure_modules
 from workflow_lib.report.labels import MISSING, format_p_value, format_signed
-from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.paper_contents import read_contents
 from workflow_lib.report.protocol_sentences import protocol_sentences
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.reproduced_tables import reproductions_of
-from workflow_lib.report.results import read_choices, read_scores
+from workflow_lib.report.results import read_choices, read_json, read_scores
 from workflow_lib.report.table_files import make
 from workflow_lib.report.table_text import TableOptions
 from workflow_lib.table.answer_part import answer_part
@@ -166,7 +165,7 @@ def run(
     if cross_dataset:
         files = cross_dataset["protocol"]
         following.append(protocol_section(scores, protocol, n_folds, files))
-    record = read_manifest(manifest)
+    record = read_json(manifest)
     replaced = replaced_sentences(record["configuration"].get("replaced", {}))
     write_report(
         output,

@@ -75,11 +75,6 @@ def write_manifest(path: str | Path, manifest: Mapping) -> None:
     write_text(path, text + "\n")
 
 
-def read_manifest(path: str | Path) -> dict:
-    """Return the manifest written by `write_manifest`."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
 def _without_folders(value: Any) -> Any:
     """Return a configuration with the names of files instead of their absolute paths."""
     if isinstance(value, Mapping):
@@ -91,7 +86,6 @@ def _without_folders(value: Any) -> Any:
 
 
 def _package_versions() -> dict[str, str | None]:
-    """Return the installed version of each package, None where it is absent."""
     versions: dict[str, str | None] = {}
     for name in PACKAGES:
         try:

@@ -84,11 +84,6 @@ def data_kind(dataset: Mapping) -> str:
     return RECIPE if "synthetic" in dataset["reader"] else OWN_DATA
 
 
-def is_comparable(dataset: Mapping) -> bool:
-    """Return whether numbers on a dataset may be compared with the published ones."""
-    return data_kind(dataset) != STAND_IN
-
-
 def reproductions_of(
     experiment: str,
     settings: Mapping,
@@ -119,7 +114,7 @@ def reproductions_of(
             if name != item.paper_table:
                 continue
             found = comparisons([])
-            if name in published and is_comparable(dataset):
+            if name in published and data_kind(dataset) != STAND_IN:
                 apart = [
                     number
                     for number in read_published_apart([published[name]])

@@ -1,6 +1,5 @@
 """What the jobs requested from a scheduler, and what they used."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.job_needs import job_needs, most_gram_rows
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.report.figures.base import figure_modules
-from workflow_lib.report.results import write_frame
+from workflow_lib.report.results import read_json, write_frame
 
 RULES_OF_NO_SCHEDULER = frozenset({"acquire", "introductions", "new"})
 """Rules that run where Snakemake was started."""
@@ -29,7 +28,7 @@ def run(
     `manifest` is the record of the run, with its configuration, and `benchmarks` and `datasets` are
     the folders of the benchmark files and of the files of the datasets.
     """
-    configuration = json.loads(Path(manifest).read_text(encoding="utf-8"))["configuration"]
+    configuration = read_json(manifest)["configuration"]
     sizes = {path.stem: path.stat().st_size / 2**20 for path in Path(datasets).glob("*.h5")}
     jobs = read_jobs(benchmarks)
     unread = jobs[jobs["seconds"].isna()]
@@ -117,7 +116,6 @@ def compare(
 def _asked(
     rule: str, name: str, configuration: Mapping, megabytes: Mapping[str, float]
 ) -> tuple[str, int, int]:
-    """Return the dataset of a job, and the memory and the minutes that it asked for."""
     experiment, dataset = _subject(name, configuration)
     rows = _gram_rows(configuration, experiment) if experiment else 0
     declared = _declared_needs(rule, name, experiment, configuration)

@@ -145,12 +145,6 @@ def read_json(path: str | Path) -> dict:
     return found
 
 
-def wide(frame: pd.DataFrame, names: str = "quantity") -> pd.DataFrame:
-    """Return one row for each fit, with a column for each value of the column `names`."""
-    index = [column for column in frame.columns if column not in (names, "value")]
-    return frame.pivot(index=index, columns=names, values="value").reset_index()
-
-
 def outside_studies(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that belong to no study of weak labels."""
     return frame[frame["setting"] == ""]
@@ -273,7 +267,6 @@ def _numbers(text: pd.Series) -> pd.Series:
 
 
 def _texts(path: str | Path, columns: list[str], defaults: Mapping[str, str]) -> pd.DataFrame:
-    """Return the cells of a CSV as texts."""
     try:
         texts = pd.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
     except OSError as error:

@@ -166,7 +166,6 @@ class Difference:
     the corrected resampled t-test, NaN where ``effect`` is not finite. ``outcome`` is ``equal``
     where every split gives the same error up to rounding, ``untested`` for one split, ``lower`` or
     ``higher`` where the corrected test is significant at `CORRECTED_RISK`, and ``open`` otherwise.
-    ``note`` says why a value is special.
     """
 
     difference: float
@@ -178,7 +177,6 @@ class Difference:
     p_corrected: float
     largest_relative_difference: float
     outcome: str
-    note: str = ""
 
 
 def difference(
@@ -215,7 +213,6 @@ def difference(
             abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(ours, theirs)
         ),
         outcome=outcome,
-        note=student.note,
     )
 
 
@@ -254,7 +251,6 @@ def error_table(
 
 
 def _with_difference(cell: Cell) -> Cell:
-    """Return a cell with its difference from the published number."""
     measured = QUANTITIES[cell.quantity]
     ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
     found = published_difference(*ours, cell.published_value, cell.published_spread)

@@ -28,7 +28,7 @@ GROUPS = (
 
 
 def embed_gaussian_sample(
-    dimension: int, variance: float, seed: int, n_samples: int = N_SAMPLES
+    dimension: int, variance: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a sample of N(0, variance I), its Fisher embedding and its central rows.
 
@@ -37,7 +37,7 @@ def embed_gaussian_sample(
     phi_mu phi_mu^T. Central are the rows within one standard deviation of the fitted mean.
     """
     random = np.random.default_rng(seed)
-    sample = np.sqrt(variance) * random.standard_normal((n_samples, dimension))
+    sample = np.sqrt(variance) * random.standard_normal((N_SAMPLES, dimension))
     model = GaussianModel(covariance_type="spherical").fit(sample)
     embedding = FisherEmbedding(model, form="full").transform(sample)
     distance = np.linalg.norm(sample - sample.mean(axis=0), axis=1)
@@ -85,7 +85,6 @@ def draw(seed: int):
 
 
 def _draw_histogram(axis, values: np.ndarray, is_central: np.ndarray) -> None:
-    """Draw the two groups of a one-dimensional sample as a stacked histogram."""
     inside, outside = values[is_central], values[~is_central]
     axis.hist(
         [inside, outside],

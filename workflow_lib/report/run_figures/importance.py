@@ -113,14 +113,14 @@ def signed_error(mean: float, deviation: float) -> str:
     return format_error(rounded, deviation).replace("-", MINUS)
 
 
-def importance_in_words(frame: pd.DataFrame, most: int = 3) -> str:
-    """Return what permuting the most important inputs does to the error.
+def importance_in_words(frame: pd.DataFrame) -> str:
+    """Return what permuting the three most important inputs does to the error.
 
     `frame` is as of `workflow_lib.protocol.importance_table.main_rows`.
     """
     passed = frame[matters(frame)] if int(frame["n_splits"].iloc[0]) > 1 else frame
     splits = count_of(int(frame["n_splits"].iloc[0]), "split")
-    shown = frame.head(1) if passed.empty else passed.head(most)
+    shown = frame.head(1) if passed.empty else passed.head(3)
     parts = [
         f"permuting {row.input} raises the error from {_short(row.error)} to "
         f"{_short(row.permuted_error)}"
