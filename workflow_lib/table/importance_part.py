@@ -65,9 +65,10 @@ def importance_section(tree: Mapping, location: str, effects: Mapping | None = N
     return section(
         "importance",
         "Which inputs matter",
-        "importance.html",
+        "sentences_and_table.html",
         sentences=sentences,
         figure=effects,
+        figure_anchor="figure-answer-effects",
         table=html_markup(layout),
         folded="All outputs and inputs" if len(frame) > MAX_ROWS else "",
     )
