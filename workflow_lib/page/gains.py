@@ -160,7 +160,6 @@ def _check_entry(statement) -> Entry | str:
 
 
 def _equivalence_sentences(statements: pd.DataFrame) -> list[str]:
-    """Return where the checks found OFER equal to kernel ridge regression, and where not."""
     if statements.empty:
         return ["The equivalence to kernel ridge regression was not checked in this run."]
     sentences = []
@@ -190,7 +189,6 @@ def _equivalence_sentences(statements: pd.DataFrame) -> list[str]:
 def _outcomes(
     frames: Sequence[pd.DataFrame], by_name: Mapping[str, Mapping], methods: Mapping[str, Mapping]
 ) -> list[str]:
-    """Return where OFER helps, where it equals the reference and where it loses."""
     if not frames:
         return ["No OFER method was compared with a reference in this run."]
     found = pd.concat(frames, ignore_index=True)

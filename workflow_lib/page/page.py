@@ -81,7 +81,6 @@ def write_report(
 
 
 def _what_was_run(sections: Sequence[Mapping], methods: Mapping[str, Mapping]) -> str:
-    """Return how many methods and experiments there are, and on which kinds of data."""
     n_made = sum(section["is_made"] for section in sections)
     n_stand_ins = sum(bool(section["stand_in_for"]) for section in sections)
     kinds = {
@@ -109,7 +108,6 @@ def _pictures_of_predictions(sections: Sequence[Mapping]) -> list[dict]:
 
 
 def _provenance(manifest: Mapping) -> Section:
-    """Return the section with the commit, the machine and the versions that made this page."""
     git, machine, versions = manifest["git"], manifest["machine"], manifest["versions"]
     commit = git["commit"] or "not known (no git repository)"
     if git["is_dirty"]:

@@ -152,7 +152,6 @@ def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dic
 
 
 def _notes(paper: str) -> str:
-    """Return what the columns of the table are."""
     return (
         "Within 1 and 2: how many numbers are within one and two spreads of the published one. "
         f"Differences are this run minus published. {SPREAD_NOTE} "

@@ -35,3 +35,13 @@ def draw_points(axis, x: np.ndarray, y: np.ndarray, groups: Iterable[tuple], **a
         if chosen.any():
             style = {"color": color, "marker": marker, "label": label, "clip_on": marker != "D"}
             axis.scatter(x[chosen], y[chosen], **style, **appearance)
+
+
+def add_legend(figure, **appearance) -> None:
+    """Write the legend of all axes below a figure, in which a label occurs once."""
+    handles: dict = {}
+    for axis in figure.axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    appearance |= {"loc": "outside lower left", "ncols": 2}
+    figure.legend(list(handles.values()), list(handles), **appearance)

@@ -25,7 +25,7 @@ def coordinate_table(
     """
     errors = outside_studies(errors)
     method_order = list(method_order)
-    size = largest_size(errors)
+    size = int(errors["training_size"].max())
     largest = errors[errors["training_size"] == size]
     columns: dict[tuple, dict[Variant, dict[int, float]]] = {}
     for (coordinate, name), rows in largest.groupby(["coordinate", "name"]):
@@ -49,8 +49,3 @@ def coordinate_table(
         for (quantity, coordinate, name), column in columns.items()
         for variant in order_variants(column, method_order)
     ]
-
-
-def largest_size(errors: pd.DataFrame) -> int:
-    """Return the largest training size."""
-    return int(errors["training_size"].max())

@@ -43,12 +43,13 @@ def relative_differences(
     `experiments` have ``title``, ``stand_in_for`` and ``metric``, and `pairs` are those of
     `workflow_lib.report.regressor_pairs.pairs_of`. Only selected numbers of components count.
     """
-    rows = [
-        row | _label(row["regressor"], pairs, methods)
-        for name, settings in experiments.items()
-        for row in _of_experiment(scores[name], settings.get("metric") or "arrmse", pairs)
-        for row in [{"experiment": name, **_titles(settings), **row}]
-    ]
+    rows = []
+    for name, settings in experiments.items():
+        known = {"experiment": name, "title": settings["title"]}
+        known["is_stand_in"] = bool(settings.get("stand_in_for"))
+        for row in _of_experiment(scores[name], settings.get("metric") or "arrmse", pairs):
+            label = method_label(Methods(*pairs[row["regressor"]]).raw, methods)
+            rows.append(known | row | {"label": label})
     columns = ["comparison", "regressor", "label", "experiment", "title", "is_stand_in"]
     columns += ["training_size", "weak_size", "method", "base", "error", "base_error", "n_splits"]
     columns += ["n_lower", "difference_percent", "deviation_percent", "p_student", "p_corrected"]
@@ -73,18 +74,9 @@ def in_words(found: pd.DataFrame) -> list[str]:
     return sentences
 
 
-def _titles(settings: Mapping) -> dict:
-    return {"title": settings["title"], "is_stand_in": bool(settings.get("stand_in_for"))}
-
-
-def _label(learner: str, pairs: Mapping[str, Sequence], methods: Mapping[str, Mapping]) -> dict:
-    return {"label": method_label(Methods(*pairs[learner]).raw, methods)}
-
-
 def _of_experiment(
     scores: pd.DataFrame, metric: str, pairs: Mapping[str, Sequence]
 ) -> Iterator[dict]:
-    """Yield the comparisons of one experiment."""
     every = errors_of(outside_studies(scores), metric)
     every = every[every["components"] == SELECTED]
     most = every.groupby("method")["weak_size"].transform("max")
@@ -106,7 +98,6 @@ def _of_experiment(
 
 
 def _compared(ours: pd.DataFrame, others: pd.DataFrame) -> dict:
-    """Return what is stated of two methods with errors on the same splits."""
     paired = ours.merge(others, on="split", suffixes=("", "_of_base"))
     errors, base = paired["value"], paired["value_of_base"]
     mean, deviation = mean_and_deviation(100.0 * (errors / base - 1.0))

@@ -69,10 +69,13 @@ def draw_error_rates(
             remedy="name such a method in the key methods of the figure, or leave the figure out; "
             "after an update run the fits again",
         )
-    what = {"group": ERROR_RATES, "shown": _accuracy if of_right_classes else _error_rate}
+
+    def shown(share: float) -> float:
+        return 100.0 * (1.0 - share if of_right_classes else share)
+
     curves = {
         method: {
-            part: Curve.of(trees[method], kernels[method], found.get(part, ""), **what)
+            part: Curve.of(trees[method], kernels[method], found.get(part, ""), ERROR_RATES, shown)
             for part in parameters
         }
         for method, found in named.items()
@@ -87,11 +90,3 @@ def draw_error_rates(
         methods=methods,
         higher_is_better=of_right_classes,
     )
-
-
-def _error_rate(share: float) -> float:
-    return 100.0 * share
-
-
-def _accuracy(share: float) -> float:
-    return 100.0 * (1.0 - share)

@@ -23,11 +23,8 @@ def figure_data(figure) -> pd.DataFrame:
         panel = " ".join(axis.get_title(loc="left").split()) or axis.get_title() or str(number)
         for kind, series, *values in _parts(axis):
             series = "" if series.startswith("_") else series
-            frames.append(
-                pd.DataFrame(
-                    dict(zip(COLUMNS, (panel, kind, series, *values), strict=True)), columns=COLUMNS
-                )
-            )
+            columns = dict(zip(COLUMNS, (panel, kind, series, *values), strict=True))
+            frames.append(pd.DataFrame(columns, columns=COLUMNS))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
 
 
@@ -55,7 +52,8 @@ def _parts(axis):
             x, y = np.ma.filled(collection.get_offsets().astype(float), np.nan).T
             yield ("point", collection.get_label(), x, y, np.nan, np.nan)
         elif isinstance(collection, PolyCollection):
-            yield ("area", collection.get_label(), *_outline(collection))
+            corners = np.vstack([path.vertices for path in collection.get_paths()])
+            yield ("area", collection.get_label(), *corners.T, np.nan, np.nan)
     for image in axis.images:
         cells = image.get_array()
         if cells is not None and cells.ndim == 2:
@@ -82,9 +80,3 @@ def _bars(patches) -> tuple:
     if np.allclose(np.ptp(boxes[:, :, 1], axis=1), np.ptp(boxes[0, :, 1])):
         return np.nan, boxes[:, :, 1].mean(axis=1), boxes[:, 0, 0], boxes[:, 1, 0]
     return boxes[:, :, 0].mean(axis=1), np.nan, boxes[:, 0, 1], boxes[:, 1, 1]
-
-
-def _outline(collection) -> tuple:
-    """Return the corners of an area."""
-    corners = np.vstack([path.vertices for path in collection.get_paths()])
-    return corners[:, 0], corners[:, 1], np.nan, np.nan

@@ -60,9 +60,10 @@ def rows_used(
         _, used, without = min(pairs)
         count, difference = _count(kind, used, column), compared(column[without], column[used])
         if count and difference is not None:
+            in_splits = count
+            if kind == "unpaired" and choices is not None:
+                in_splits = _unpaired_in_splits(size, choices, count)
             label = method_label(used.method, methods)
-            in_splits = _unpaired_in_splits(size, choices) if kind == "unpaired" else None
-            in_splits = count if in_splits is None else in_splits
             found.append(RowsUsed(kind, count, in_splits, used.method, label, difference))
     return found
 
@@ -90,14 +91,9 @@ def _count(kind: str, used: Variant, column: Mapping[Variant, Mapping]) -> int:
     return max((int(value) for name, value in settings if name == study), default=0)
 
 
-def _unpaired_in_splits(size: int, choices: pd.DataFrame | None) -> float | None:
-    """Return the mean over splits of the outputs without inputs that were used, None if unknown."""
-    if choices is None:
-        return None
+def _unpaired_in_splits(size: int, choices: pd.DataFrame, count: int) -> float:
+    """Return the mean over splits of the outputs without inputs that were used, else `count`."""
     rows = choices[(choices["training_size"] == size) & (choices["name"] == "unpaired_size")]
     rows = rows[rows["setting"] == ""]
-    return (
-        None
-        if rows.empty
-        else float(rows["value"].astype(float).groupby(rows["split"]).max().mean())
-    )
+    used = rows["value"].astype(float).groupby(rows["split"]).max()
+    return float(used.mean()) if len(used) else count

@@ -71,5 +71,4 @@ def _policy(style: str, script: str) -> str:
 
 
 def _file(name: str) -> Markup:
-    """Return the text of a file of the templates as it is."""
     return Markup((TEMPLATES / name).read_text(encoding="utf-8").rstrip())

@@ -260,30 +260,21 @@ def _set_limits(axis, lines: Sequence[Line], baseline: Line | None, is_error: bo
 
 def _draw_line(axis, line: Line, others: Collection[str]) -> bool:
     """Draw a line within the limits of an axis, and return whether a bar is cut there."""
-    appearance = {**line.appearance, "label": line.label}
+    look = OTHER_LOOK if line.label in others else {}
+    appearance = {**line.appearance, "label": line.label, **look}
     if line.label in others or "marker" not in appearance:
-        axis.plot(
-            line.positions,
-            line.means,
-            **appearance | OTHER_LOOK if line.label in others else appearance,
-        )
+        axis.plot(line.positions, line.means, **appearance)
         return False
     appearance |= {"markeredgecolor": "white", "markeredgewidth": 0.6}
     positions, means, bars = np.array([line.positions, line.means, np.nan_to_num(line.bars)])
     axis.errorbar(positions, means, yerr=bars, capsize=2, elinewidth=1.0, **appearance)
     bottom, top = axis.get_ylim()
     cuts = ((means - bars < bottom, bottom, "v"), (means + bars > top, top, "^"))
-    appearance = {
-        "color": line.appearance["color"],
-        "markersize": 4.5,
-        "linestyle": "",
-        "clip_on": False,
-    }
+    appearance = {"color": line.appearance["color"], "linestyle": "", "clip_on": False}
     for is_beyond, edge, marker in cuts:
         if any(is_beyond):
-            axis.plot(
-                positions[is_beyond], means[is_beyond] * 0 + edge, marker=marker, **appearance
-            )
+            heights = means[is_beyond] * 0 + edge
+            axis.plot(positions[is_beyond], heights, marker=marker, markersize=4.5, **appearance)
     return any(any(is_beyond) for is_beyond, *_ in cuts)
 
 
@@ -356,23 +347,14 @@ def _write_name(axis, group: Sequence[Line], name: str, height: float) -> None:
 
     marked = [line.appearance for line in group if line.appearance.get("marker")]
     if len(group[0].means) > 1:
-        appearance = {
-            "arrowstyle": "-",
-            "color": "#c4c4c4",
-            "linewidth": 0.8,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        }
+        appearance = {"arrowstyle": "-", "color": "#c4c4c4", "linewidth": 0.8}
+        appearance |= {"shrinkA": 0, "shrinkB": 0}
         where = {"textcoords": "axes fraction", "annotation_clip": False, "zorder": 1.2}
         axis.annotate("", group[0].last_point, (1.01, height), arrowprops=appearance, **where)
     for number, appearance in enumerate(marked):
         shift = ScaledTranslation((8 + 10 * number) / 72, 0, axis.figure.dpi_scale_trans)
-        appearance = {
-            "color": appearance["color"],
-            "marker": appearance["marker"],
-            "clip_on": False,
-        }
-        axis.plot([1.0], [height], transform=axis.transAxes + shift, **appearance)
+        style = {name: appearance[name] for name in ("color", "marker")}
+        axis.plot([1.0], [height], transform=axis.transAxes + shift, clip_on=False, **style)
     where = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     begin = (5 + 10 * len(marked), 0)
     axis.annotate(name, (1.0, height), begin, va="center", fontsize=9, **where)

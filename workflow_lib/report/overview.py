@@ -130,21 +130,15 @@ def came_out(found: pd.DataFrame) -> Finding:
     rows = fair[fair["outcome"] == "better"]
     n_experiments = found["experiment"].nunique()
     if rows.empty:
-        return Finding(
-            "What came out: no method is significantly better than the reference in any of ",
-            "figure-headline",
-            count_of(int((fair["outcome"] != "").sum()), "comparison"),
-            ".",
-        )
+        before = "What came out: no method is significantly better than the reference in any of "
+        return _with_comparisons(before, fair)
     row = rows.loc[rows["difference_percent"].idxmin()]
-    return Finding(
+    before = (
         "What came out: a method is significantly better than the reference in "
         f"{rows['experiment'].nunique()} of {count_of(n_experiments, 'experiment')}; the largest "
-        f"of these gains is that of {row['label']} on ",
-        f"experiment-{row['experiment']}",
-        row["experiment"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-        f", with an error {_relative_size(row)} lower.",
+        f"of these gains is that of {row['label']} on "
     )
+    return _with_experiment(before, row, "lower")
 
 
 def beware(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> Finding:
@@ -152,7 +146,6 @@ def beware(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> Finding:
 
     `unbeaten` names the experiments in which no method has a lower error than a guess.
     """
-    n_compared = int((found.loc[~found["is_ceiling"], "outcome"] != "").sum())
     n_stand_ins = found.loc[found["is_stand_in"], "experiment"].nunique()
     before = "What to beware of: "
     if n_stand_ins:
@@ -167,12 +160,8 @@ def beware(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> Finding:
         )
     if n_stand_ins or unbeaten:
         before += "and "
-    return Finding(
-        f"{before}the tests of ",
-        "figure-headline",
-        count_of(n_compared, "comparison"),
-        " are not corrected for their number.",
-    )
+    fair, after = found[~found["is_ceiling"]], " are not corrected for their number."
+    return _with_comparisons(f"{before}the tests of ", fair, after)
 
 
 def findings(found: pd.DataFrame) -> list[Finding]:
@@ -192,24 +181,12 @@ def findings(found: pd.DataFrame) -> list[Finding]:
     fair = found[~found["is_ceiling"]]
     rows = fair[fair["outcome"] == "worse"]
     if rows.empty:
-        sentences.append(
-            Finding(
-                "No method is significantly worse than the reference in any of ",
-                "figure-headline",
-                count_of(int((fair["outcome"] != "").sum()), "comparison"),
-                ".",
-            )
-        )
+        before = "No method is significantly worse than the reference in any of "
+        sentences.append(_with_comparisons(before, fair))
     else:
         row = rows.loc[rows["difference_percent"].idxmax()]
-        sentences.append(
-            Finding(
-                f"The largest significant loss against the reference: {row['label']} on ",
-                f"experiment-{row['experiment']}",
-                row["experiment"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-                f", with an error {_relative_size(row)} higher.",
-            )
-        )
+        before = f"The largest significant loss against the reference: {row['label']} on "
+        sentences.append(_with_experiment(before, row, "higher"))
     ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
     equal = ofer[ofer["outcome"] == "equal"]
     if not equal.empty:
@@ -231,10 +208,18 @@ def _chosen(cells: Sequence[Cell]) -> Cell:
     return min(cells, key=lambda cell: (cell.components != SELECTED, cell.mean))
 
 
-def _relative_size(row: pd.Series) -> str:
+def _with_comparisons(before: str, fair: pd.DataFrame, after: str = ".") -> Finding:
+    number = int((fair["outcome"] != "").sum())
+    return Finding(before, "figure-headline", count_of(number, "comparison"), after)
+
+
+def _with_experiment(before: str, row: pd.Series, side: str) -> Finding:
+    name = row["experiment"]
+    size = f"{format_signed(row['difference_percent'])[1:]} %"
     if math.isinf(row["difference_percent"]):
-        return f"of {row['error']:.2g}, that of the reference being 0:"
-    return f"{format_signed(row['difference_percent'])[1:]} %"
+        size = f"of {row['error']:.2g}, that of the reference being 0:"
+    link = f"{name} (a stand-in)" if row["is_stand_in"] else name
+    return Finding(before, f"experiment-{name}", link, f", with an error {size} {side}.")
 
 
 def _percent(difference: float, base: float) -> float:

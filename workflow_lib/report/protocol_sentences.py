@@ -133,10 +133,9 @@ def protocol_sentences(
     kind, explanation = _SPLITS[settings.get("split", "random")]
     sentences = [
         f"{_sizes_in_words(scores, measured.is_per_class)}{nested}; "
-        f"{count_of(n_splits, kind)} with {range_in_words(scores['n_test'])} test rows{each}."
+        f"{count_of(n_splits, kind)} with {range_in_words(scores['n_test'])} test rows{each}.",
+        explanation,
     ]
-    if explanation:
-        sentences.append(explanation)
     if settings.get("split") == K_FOLD:
         sentences.append(_k_fold_in_words(scores, settings["outer_folds"], measured.is_accuracy))
     if ALL in settings["training_sizes"]:
@@ -144,15 +143,13 @@ def protocol_sentences(
     is_grouped = settings.get("split") == "grouped"
     if measured.task.grouped and is_grouped and settings.get("whole_groups") != "training":
         sentences.append(measured.task.grouped)
-    if settings.get("whole_groups") in _WHOLE_GROUPS:
-        sentences.append(_WHOLE_GROUPS[settings["whole_groups"]])
+    sentences.append(_WHOLE_GROUPS.get(settings.get("whole_groups"), ""))
     if settings.get("wrong_labels"):
         share, what = format_share(settings["wrong_labels"]), measured.task.plural
         sentences.append(_WRONG.format(share=share, what=what))
     left_out = sorted(set(settings["training_sizes"]) - {*sizes, ALL})
     if left_out:
-        sizes_in_words = join_words(left_out)
-        sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
+        sentences.append(f"Sizes that do not fit the data: {join_words(left_out)}.")
     users = [(methods or {}).get(name, {}) for name in set(scores[scores["weak_size"] > 0].method)]
     if weak_sizes and all(map(learns_from_inputs, users)):
         sentences.append(
@@ -172,10 +169,10 @@ def protocol_sentences(
         sentences.append(
             f"{join_words(weak_sizes)} weakly labelled rows for the methods that use them: {counts}"
         )
-        weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
-        if weak_left_out:
-            sizes_in_words = join_words(weak_left_out)
-            sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
+        left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
+        if left_out:
+            numbers = join_words(left_out)
+            sentences.append(f"Numbers of weak rows that do not fit the data: {numbers}.")
     studied = choices.loc[choices["name"] == "unpaired_size", "value"]
     if len(studied):
         most = max(int(float(value)) for value in studied)
@@ -194,15 +191,11 @@ def protocol_sentences(
     if measured.is_per_class and sizes[0] == 1:
         sentences.append(_ONE_EXAMPLE)
     if settings["components"] != "selected":
-        numbers = join_words([str(number) for number in settings["components"]])
+        numbers = join_words(settings["components"])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
-    sentences.append(kernel_sentence(choices, settings["kernel"]))
-    on_edges = edge_sentence(scores, choices, methods or {})
-    if on_edges:
-        sentences.append(on_edges)
-    at_limit = limit_sentence(scores, choices, methods or {})
-    if at_limit:
-        sentences.append(at_limit)
+    sentences.append(_kernel_sentence(choices, settings["kernel"]))
+    sentences.append(edge_sentence(scores, choices, methods or {}))
+    sentences.append(_limit_sentence(scores, choices, methods or {}))
     for name, features in _APPROXIMATIONS.items():
         chosen = choices[(choices["name"] == name) & (choices["value"] != "0")]
         if not chosen.empty:
@@ -224,14 +217,11 @@ def protocol_sentences(
     guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"
     level = measured.write(chance, math.nan, unit=True)
     sentences.append(measured.measure.scale.format(guess=guess, chance=level))
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
-def kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:
-    """Return the kernels on the inputs, and how often each was chosen where several competed.
-
-    `choices` are the rows of a ``choices.csv``, and `kernel` is that of the experiment.
-    """
+def _kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:
+    """Return the kernels on the inputs, and how often each was chosen where several competed."""
     counts = Counter(choices.loc[choices["name"] == "kernel", "value"])
     text = f"Kernel on the inputs: {kernel}"
     if set(counts) <= {kernel}:
@@ -274,13 +264,10 @@ def edge_sentence(
     )
 
 
-def limit_sentence(
+def _limit_sentence(
     scores: pd.DataFrame, choices: pd.DataFrame, methods: Mapping[str, Mapping]
 ) -> str:
-    """Return which methods have fits that stopped at a limit of passes; empty for none.
-
-    `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
-    """
+    """Return which methods have fits that stopped at a limit of passes; empty for none."""
     fits = scores.drop_duplicates(list(FIT))["method"].value_counts()
     parts = []
     for method, rows in choices[choices["name"] == GAP_AT_LIMIT].groupby("method"):
@@ -298,7 +285,6 @@ def limit_sentence(
 
 
 def _k_fold_in_words(scores: pd.DataFrame, n_folds: int, is_accuracy: bool) -> str:
-    """Return what follows from test sets that partition the rows."""
     n_repetitions = scores["split"].nunique() // n_folds
     n_train, n_test = max(rows_of_sizes(scores).values()), scores["n_test"]
     is_repeated = n_repetitions > 1
@@ -319,6 +305,6 @@ def _sizes_in_words(scores: pd.DataFrame, per_class: bool) -> str:
     numbers = join_words(sorted(n_train))
     if not per_class:
         return f"{numbers} training rows"
-    rows = join_words([str(n_train[size]) for size in sorted(n_train)])
+    rows = join_words(n_train[size] for size in sorted(n_train))
     examples = "example" if list(n_train) == [1] else "examples"
     return f"{numbers} labelled {examples} per class ({rows} training rows)"

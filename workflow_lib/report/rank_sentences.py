@@ -98,7 +98,6 @@ def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Lay
 
 
 def _table_notes(ranking: Ranking) -> list[str]:
-    """Return the notes on the table: sizes, ties, and the kinds of data."""
     notes = [
         f"At the largest training size of each of {count_of(len(ranking.datasets), 'dataset')}, by "
         "the mean over its splits; equal means share their ranks."
@@ -113,7 +112,6 @@ def _table_notes(ranking: Ranking) -> list[str]:
 
 
 def _test_sentence(ranking: Ranking) -> str:
-    """Return the results of the Friedman test and of the critical difference."""
     test, critical = ranking.test, ranking.critical_difference
     numbers = f"chi-squared = {test.statistic:.2f}, {format_p_value(test.p_value)}"
     if math.isfinite(test.f_statistic):
@@ -163,7 +161,6 @@ def _against_reference(ranking: Ranking, methods: Mapping[str, Mapping]) -> list
 
 
 def _dataset_in_words(dataset: RankedDataset) -> str:
-    """Return a dataset with its training size, and that it is a stand-in or made."""
     # No line ends within the number.
     marks = [f"n\u00a0=\u00a0{dataset.training_size}"]
     if dataset.stand_in_for:

@@ -196,15 +196,12 @@ def _kinds(scores: Mapping, experiments: Mapping[str, Mapping]) -> tuple[list[st
     for name in scores:
         metric = experiments[name].get("metric") or "arrmse"
         kinds[QUANTITIES[metric].is_accuracy].append(name)
-    numbers, classes = (
-        len({experiments[name]["dataset"] for name in kinds[kind]}) for kind in (False, True)
-    )
-    first = classes > numbers
-    return kinds[first], kinds[not first]
+    n_datasets = [len({experiments[name]["dataset"] for name in kinds[kind]}) for kind in kinds]
+    has_more_classes = n_datasets[1] > n_datasets[0]
+    return kinds[has_more_classes], kinds[not has_more_classes]
 
 
 def _ranked_dataset(name: str, scores: pd.DataFrame, settings: Mapping) -> RankedDataset:
-    """Return the dataset of an experiment with its mean errors."""
     metric = settings.get("metric") or "arrmse"
     alike = outside_studies(scores)
     errors = errors_of(alike[alike["weak_size"] == 0], metric)

@@ -177,10 +177,7 @@ def _latex_entry(entry: Entry) -> str:
     if entry.bold:
         text = rf"\textbf{{{text}}}"
     # Without width, so that numbers with and without a mark stay aligned.
-    return text + (rf"\rlap{{$^{{{_LATEX_MARKS[entry.mark]}}}$}}" if entry.mark else "")
-
-
-_LATEX_MARKS = {LOWER_MARK: r"\dagger", HIGHER_MARK: r"\ddagger"}
+    return text + (rf"\rlap{{$^{{{_latex(entry.mark).strip('$')}}}$}}" if entry.mark else "")
 
 
 def _latex(text: str) -> str:

@@ -59,7 +59,6 @@ def table_notes(
 
 
 def _mark_notes(cells: Sequence[Cell], options: TableOptions, measured: Quantity) -> list[str]:
-    """Return the sentences about the marks of the corrected test against the reference."""
     if _is_one_split(cells) or not any(cell.outcome for cell in cells):
         return []
     name = method_label(options.reference, options.methods)
@@ -110,7 +109,6 @@ def _binomial_note(cells: Sequence[Cell]) -> list[str]:
 
 
 def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[str]:
-    """Return the sentence about bold numbers, or that there are none."""
     if _is_one_split(cells):
         return []
     test = f"paired Student t-test at {STUDENT_RISK:g}"
@@ -120,7 +118,6 @@ def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[s
 
 
 def _published_notes(cells: Sequence[Cell]) -> list[str]:
-    """Return the sentences about the published columns, none without any."""
     published = {cell.quantity for cell in cells if is_published(cell)}
     if not published:
         return []

@@ -139,7 +139,6 @@ def changes_of(
 def _draw_change(
     axis, index: int, change: Change, methods: Mapping[str, Mapping], measured: Quantity
 ) -> None:
-    """Draw the splits, the mean with its interval and the p values of one row."""
     # Differences that are equal but for rounding are one circle.
     counts = Counter(round(each, 9) for each in change.by_split)
     area = min(CIRCLE, CIRCLES / len(change.by_split))

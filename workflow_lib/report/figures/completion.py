@@ -100,7 +100,6 @@ def _draw_images(rows, shape: tuple[int, int], boundary: float, brightest: float
 
 
 def _image_shape(data: Mapping, path: str | Path) -> tuple[int, int]:
-    """Return the rows and columns of an image, checked against the dataset."""
     names = data["names"]
     n_pixels = data["inputs"].shape[1] + data["outputs"].shape[1]
     shape = (int(names.get("image_rows", 0)), int(names.get("image_columns", 0)))

@@ -120,7 +120,6 @@ def _draw(
     title: str,
     found: Sequence[ClassPredictions],
 ):
-    """Return the matrices with their names, lines between components and color bar."""
     import matplotlib
     from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
@@ -207,13 +206,11 @@ def _draw_components(axis, components: np.ndarray, size: float) -> None:
 
 
 def _accuracy(found: ClassPredictions, between: str = ": ") -> str:
-    """Return a method and its accuracy."""
     accuracy = format_percent(100 * found.accuracy, 100 * found.deviation, unit=True)
     return f"{found.label}{between}accuracy {accuracy}"
 
 
 def _heading(title: str, found: Sequence[ClassPredictions]) -> str:
-    """Return the title with a single method, its accuracy, and what was run."""
     best = found[0]
     n_splits = len(best.truth)
     pooled = f", {count_of(n_splits, 'split')} pooled" if n_splits > 1 else ", 1 split"

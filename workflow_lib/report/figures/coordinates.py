@@ -10,8 +10,8 @@ import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import coordinate_table
-from workflow_lib.report.labels import PLUS_MINUS, method_label, splits_in_words, variant_label
-from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
+from workflow_lib.report.labels import PLUS_MINUS, method_label, splits_in_words
+from workflow_lib.report.lines import draw_panels, level_line, method_lines, panel_size
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_coordinates
 from workflow_lib.report.style import applied_style, plain_name
@@ -62,28 +62,27 @@ def draw(
     positions = _positions(names, n_channels)
     measured = QUANTITIES[metric]
     step = min(0.7 / len(variants), 0.1)
-    appearance = {"linewidth": 1.2}
-    if len(names) > MAX_NAMES:
-        appearance["markersize"] = 3.5
-    lines = []
-    for index, variant in enumerate(variants):
-        found = {cell.coordinate: cell for cell in cells if cell.variant == variant}
-        shift = step * (index - (len(variants) - 1) / 2)
-        points = [
-            (index + shift, *_mean_and_bar(found.get(coordinate), measured))
-            for coordinate, index in positions
-        ]
-        at, means, bars = np.array(points).T
-        line = Line(
-            variant_label(variant, methods),
-            at,
-            means,
-            # The bars of many coordinates would hide the lines.
-            bars if len(names) <= MAX_NAMES else np.zeros(len(bars)),
-            row_style(variant, variants, methods) | appearance,
+    # The bars of many coordinates would hide the lines.
+    many = len(names) > MAX_NAMES
+    appearance = {"linewidth": 1.2} | ({"markersize": 3.5} if many else {})
+    found: dict = {coordinate: {} for coordinate, _ in positions}
+    for cell in cells:
+        bar = math.nan if many else measured.shown_spread(cell.deviation)
+        found[cell.coordinate][cell.variant] = measured.shown(cell.mean), bar
+    sign = -1 if measured.is_accuracy else 1
+    lines = [
+        replace(
+            line,
+            appearance=line.appearance | appearance,
+            value=sign * np.nanmean(line.means),
         )
-        sign = -1 if measured.is_accuracy else 1
-        lines.append(replace(line, value=sign * np.nanmean(line.means)))
+        for line in method_lines(
+            variants,
+            [found[coordinate] for coordinate, _ in positions],
+            lambda index: [at + step * index for _, at in positions],
+            methods,
+        )
+    ]
     with applied_style():
         figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
@@ -112,14 +111,6 @@ def _positions(coordinates: Iterable[int], n_channels: int) -> list[tuple[int | 
     return positions
 
 
-def _mean_and_bar(cell: Cell | None, measured: Quantity) -> tuple[float, float]:
-    """Return the mean of a cell and the length of its bar; nothing is drawn for None."""
-    if cell is None:
-        return math.nan, math.nan
-    bar = 0.0 if math.isnan(cell.deviation) else cell.deviation
-    return measured.shown(cell.mean), measured.shown_spread(bar)
-
-
 def _name_coordinates(
     axis, names: Mapping[int, str], positions: Mapping[int, float], part: str
 ) -> None:
@@ -140,7 +131,6 @@ def _name_coordinates(
 
 
 def _full_title(title: str, cells: Sequence[Cell], measured: Quantity) -> str:
-    """Return the title with the training size, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
     what = splits_in_words(n_splits, [cell.n_test for cell in cells])
     if len({cell.coordinate for cell in cells}) > MAX_NAMES:

@@ -112,7 +112,6 @@ def shown_indices(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[i
 def _heading(
     title: str, best: ClassPredictions, memberships: np.ndarray | None, are_predicted: bool
 ) -> str:
-    """Return the title with the method and what the bars are."""
     size = QUANTITIES["accuracy"].size_in_words(best.examples)
     right = 100 * float((best.predicted[0] == best.truth[0]).mean())
     heading = (
@@ -134,7 +133,6 @@ def _draw(
     memberships: np.ndarray | None,
     heading: str,
 ):
-    """Return the grid of images with the names of their classes and their bars, if any."""
     from matplotlib.figure import Figure
 
     n_columns = min(N_COLUMNS, len(images))
@@ -171,7 +169,6 @@ def _draw(
 
 
 def _draw_image(axis, image: np.ndarray, is_right: bool) -> None:
-    """Draw an image, with a thick frame if its predicted class is wrong."""
     axis.imshow(image, interpolation="nearest")
     axis.set(xticks=[], yticks=[])
     axis.grid(False)
@@ -180,7 +177,6 @@ def _draw_image(axis, image: np.ndarray, is_right: bool) -> None:
 
 
 def _draw_bars(axis, memberships: np.ndarray) -> None:
-    """Draw the memberships as bars, the largest one filled."""
     largest = int(memberships.argmax())
     colors = ["#b5b5b5"] * len(memberships)
     colors[largest] = "#333333"

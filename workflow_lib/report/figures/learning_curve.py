@@ -35,9 +35,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     rows = outside_studies(read_scores(scores))
     cells = shown_means(rows, metric)
     sizes = sorted(cells)
-    variants = order_variants(
-        list(dict.fromkeys(variant for column in cells.values() for variant in column)), methods
-    )
+    variants = order_variants((v for column in cells.values() for v in column), methods)
     panels = _panels(variants)
     title = f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}"
     baseline, name = baseline_of(rows, metric)

@@ -12,7 +12,12 @@ import pandas as pd
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.protocol.output_errors import output_errors
-from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
+from workflow_lib.report.calibration_splits import (
+    add_legend,
+    draw_points,
+    heading_of,
+    splits_of,
+)
 from workflow_lib.report.figure_words import describe
 from workflow_lib.report.labels import MINUS, MISSING, count_of
 from workflow_lib.report.style import (
@@ -217,13 +222,8 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
                 axis.set_xlabel("true")
         for axis in axes[len(panels) :]:
             axis.remove()
-        handles: dict = {}
-        for axis in figure.axes:
-            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-                handles.setdefault(label, handle)
         write_title(figure, heading)
-        appearance = {"loc": "outside lower left", "ncols": 2, "markerscale": 1.6}
-        figure.legend(list(handles.values()), list(handles), **appearance)
+        add_legend(figure, markerscale=1.6)
     said = [f"{panel.name}: {_panel_in_words(panel)}" for panel in panels]
     return describe(figure, ". ".join([heading.replace("\n", ". "), *said, ""]).strip())
 
@@ -266,7 +266,6 @@ def _errors_in_words(panel: OutputPanel) -> str:
 
 
 def _panel_in_words(panel: OutputPanel) -> str:
-    """Return the errors of an output, and how many test rows lie outside of their intervals."""
     words = f"{_errors_in_words(panel)}, {count_of(len(panel.truth), 'test row')}"
     if panel.band is None:
         return words

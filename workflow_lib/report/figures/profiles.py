@@ -122,7 +122,6 @@ def _draw(
     heading: str,
     unit: str,
 ):
-    """Return a block of stripes for each row, with one axis of outputs and one color bar."""
     import matplotlib
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
@@ -172,7 +171,6 @@ def _limit(truths: Sequence[np.ndarray]) -> float:
 
 
 def _name_outputs(axis, names: Sequence[str]) -> None:
-    """Write the names of the outputs under the last block."""
     every = math.ceil(len(names) / MAX_NAMES)
     shown = range(0, len(names), every)
     labels = [plain_name(names[index]) for index in shown]

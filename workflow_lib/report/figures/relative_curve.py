@@ -113,9 +113,8 @@ def _lines(rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> list[Line]:
         positions = found["training_size"] * 1.035 ** (index - (len(by_method) - 1) / 2)
         means, deviations = (found[column].to_list() for column in ("mean", "deviation"))
         appearance = line_style(name, methods)
-        lines.append(
-            Line(method_label(name, methods), positions.to_list(), means, deviations, appearance)
-        )
+        label = method_label(name, methods)
+        lines.append(Line(label, positions.to_list(), means, deviations, appearance))
     return lines
 
 
@@ -126,12 +125,8 @@ def _empty_markers(axis, lines: Sequence[Line], rows: pd.DataFrame) -> None:
         is_open = ~(found["p_corrected"] < CORRECTED_RISK).to_numpy()
         has_dot = is_open & (found["p_student"] < STUDENT_RISK).to_numpy()
         positions, means = np.array(line.positions), np.array(line.means)
-        appearance = {
-            "linestyle": "",
-            "color": line.appearance["color"],
-            "label": "_tests",
-            "zorder": 4,
-        }
+        appearance = {"linestyle": "", "label": "_tests", "zorder": 4}
+        appearance["color"] = line.appearance["color"]
         marker = {"marker": line.appearance["marker"], "markerfacecolor": "white"}
         axis.plot(positions[is_open], means[is_open], **appearance, **marker)
         axis.plot(positions[has_dot], means[has_dot], **appearance, marker=".", markersize=3)

@@ -61,16 +61,18 @@ def draw(
     truth = data["outputs"][:, ::n_channels]
     outputs = {
         name: [
-            values[:, ::n_channels]
-            for values in (
-                predicted_outputs(path, training_size, name) for path in predictions[name]
-            )
+            predicted_outputs(path, training_size, name)[:, ::n_channels]
+            for path in predictions[name]
         ]
         for name in names
     }
     reference = REFERENCE_METHOD if REFERENCE_METHOD in names else names[0]
     rows = {
-        row: {name: _tested(row, tests, by_split) for name, by_split in outputs.items()}
+        # (k, T) of the k splits in which it was a test row.
+        row: {
+            name: np.vstack([values[test == row] for test, values in zip(tests, by_split)])
+            for name, by_split in outputs.items()
+        }
         for row in chosen_rows(truth, tests, outputs[reference])
     }
     heading = (
@@ -91,18 +93,12 @@ def shown_methods(names: Sequence[str], reference: str) -> list[str]:
     return [name for name in names if name in kept]
 
 
-def _tested(row: int, tests: Sequence, predicted: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the predictions (k, T) of a row in the k splits in which it was a test row."""
-    return np.vstack([values[test == row] for test, values in zip(tests, predicted, strict=True)])
-
-
 def _draw_panels(
     rows: Mapping[int, Mapping[str, np.ndarray]],
     truth: np.ndarray,
     methods: Mapping[str, Mapping],
     heading: str,
 ):
-    """Return the grid of panels, two in a row, with one legend."""
     from matplotlib.figure import Figure
 
     length = truth.shape[1]
@@ -153,7 +149,6 @@ def _draw_panels(
 
 
 def _count_channels(data: Mapping, path: str | Path) -> int:
-    """Return the number of channels of the series, checked against the dataset."""
     names, n_outputs = data["names"], data["outputs"].shape[1]
     length = int(names.get("series_length", 0))
     n_channels = int(names.get("series_channels", 1))

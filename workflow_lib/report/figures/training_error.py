@@ -50,11 +50,10 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     panels = {"test rows": rows, "training rows": of_training}
     cells = {name: shown_means(frame, metric) for name, frame in panels.items()}
     if not measured.higher_is_better:
-        name, found = _without_repeating(cells.pop("training rows"), methods)
-        cells[name] = found
-    variants = order_variants(
-        list(dict.fromkeys(v for column in cells["test rows"].values() for v in column)), methods
-    )
+        name, kept = _without_repeating(cells.pop("training rows"), methods)
+        cells[name] = kept
+    columns = cells["test rows"].values()
+    variants = order_variants((variant for column in columns for variant in column), methods)
     sizes = sorted(cells["test rows"])
     return draw_curve(
         {

@@ -53,7 +53,7 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
     what = splits_in_words(differences["split"].nunique(), differences["n_test"])
 
     def scale(axis, _) -> None:
-        axis.set_xscale("function", functions=(_root, np.square))
+        axis.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
         axis.set_xlim(0, 1.12 * counts[-1])
         axis.set_xticks(counts, [str(count) for count in counts])
         axis.grid(False, axis="x")
@@ -104,7 +104,3 @@ def _lines(rows: pd.DataFrame, measured) -> list[Line]:
         positions = (np.sqrt(means.index) + index * step) ** 2
         lines.append(Line(label, list(positions), *columns, appearance))
     return lines
-
-
-def _root(values):
-    return np.sqrt(np.maximum(values, 0.0))

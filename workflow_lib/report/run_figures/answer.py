@@ -206,7 +206,9 @@ def draw_methods(
             notes.append("triangles: beyond the axis")
         if len(table) > len(shown):
             notes.append(f"{len(table) - len(shown)} more in the table below")
-        write_title(figure, f"The methods, {_basis(answer)}\n{'; '.join(notes)}")
+        basis = count_of(answer["training_size"], "training row")
+        basis += f", {count_of(answer['n_splits'], 'split')}"
+        write_title(figure, f"The methods, {basis}\n{'; '.join(notes)}")
     return describe(figure, methods_in_words(shown, answer, metric))
 
 
@@ -300,10 +302,9 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
         axis.set_xlim(0, 100)
         axis.grid(False, axis="y")
         axis.set_xlabel("predicted as this class (%)")
-        which = (
-            "Each class" if len(found) == len(names) else f"{len(found)} of {len(names)} classes"
-        )
-        title = f"{answer['label']}: test rows of {which.lower()}, easiest first"
+        which = f"{len(found)} of {len(names)} classes"
+        which = "each class" if len(found) == len(names) else which
+        title = f"{answer['label']}: test rows of {which}, easiest first"
         write_title(figure, title)
     shares = zip(found["class"], found["right_percent"], strict=True)
     words = join_words([f"{name} {share:.0f} %" for name, share in shares])
@@ -311,7 +312,6 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
 
 
 def _is_near(baseline: float, values: pd.Series) -> bool:
-    """Return whether a baseline is near enough to all values to be drawn with them."""
     low, high = values.min(), values.max()
     return max(low - baseline, baseline - high) <= BASELINE_NEAR * (high - low)
 
@@ -346,8 +346,3 @@ def _errors(mean: float, deviation: float, metric: str) -> tuple[float, float]:
 
 def _quantity(answer: Mapping) -> str:
     return QUANTITIES[answer["metric"]].column
-
-
-def _basis(answer: Mapping) -> str:
-    rows, splits = answer["training_size"], answer["n_splits"]
-    return f"{count_of(rows, 'training row')}, {count_of(splits, 'split')}"

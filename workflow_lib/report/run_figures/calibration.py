@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from workflow_lib.protocol.output_errors import output_errors
-from workflow_lib.report.calibration_splits import draw_points, splits_of
+from workflow_lib.report.calibration_splits import add_legend, draw_points, splits_of
 from workflow_lib.report.figure_words import describe
 from workflow_lib.report.figures.residuals_novelty import MAX_RESIDUAL_RATIO, running_median
 from workflow_lib.report.labels import count_of
@@ -92,14 +92,10 @@ def _draw_outputs(calibration: Mapping, splits: Sequence[Mapping], names: Sequen
     for axis in list(axes.flat):
         if not axis.has_data():
             axis.remove()
-    handles: dict = {}
-    for axis in figure.axes:
-        for handle, text in zip(*axis.get_legend_handles_labels(), strict=True):
-            handles.setdefault(text, handle)
     n_rows = len(np.unique(parts["rows"]))
     basis = f"{count_of(len(splits), 'split')}, {count_of(n_rows, 'distinct test row')}"
     write_title(figure, f"{title}\n{basis}")
-    figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=2)
+    add_legend(figure)
     return describe(figure, f"{title}. {'. '.join(words)}.")
 
 

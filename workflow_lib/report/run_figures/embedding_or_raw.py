@@ -91,7 +91,6 @@ def _limit(found: pd.DataFrame) -> float:
 
 
 def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> None:
-    """Draw the marks of one regressor, and name the experiments of the block."""
     experiments = list(dict.fromkeys(block["experiment"]))
     sizes = sorted(block["training_size"].unique())
     shifts = dict(zip(sizes, np.linspace(-0.28, 0.28, len(sizes)), strict=True))
@@ -136,7 +135,6 @@ def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> 
 
 
 def _write_head(figure, found: pd.DataFrame) -> None:
-    """Write the title, what the marks mean, and the legend of the training sizes."""
     from matplotlib.lines import Line2D
 
     sizes = sorted(found["training_size"].unique())

@@ -86,10 +86,8 @@ def curve_points(
     best, rows = best_of(found).set_index("experiment"), []
     for name, settings in experiments.items():
         metric = settings.get("metric") or "arrmse"
-        reference, columns = (
-            reference_of(settings),
-            shown_means(outside_studies(scores[name]), metric),
-        )
+        reference = reference_of(settings)
+        columns = shown_means(outside_studies(scores[name]), metric)
         of_experiment = found[found["experiment"] == name]
         labels = dict(zip(of_experiment["method"], of_experiment["label"], strict=True))
         equal = of_experiment.loc[of_experiment["outcome"] == "equal", "label"]
@@ -211,7 +209,10 @@ def draw_headline(found: pd.DataFrame):
     labels = found.drop_duplicates("method").set_index("method")["label"]
     others = found[~found["method"].isin(methods) & (found["outcome"] != "")]
     has_others = not others.empty
-    texts = {row.experiment: _names_of(row) for row in found.itertuples()}
+    texts = {}
+    for row in found.itertuples():
+        below = f"n = {row.training_size}, {row.reference} {row.reference_error:.2g}"
+        texts[row.experiment] = _name(row), below
     left = 0.25 + max(max(width_of(name, 9), width_of(below, 8)) for name, below in texts.values())
     right = left + COLUMN * len(methods)
     # Slanted names reach above the columns, and beyond the last one.
@@ -315,11 +316,6 @@ def _percent_of(row) -> str:
     return f"{format_signed(row.difference_percent)} %"
 
 
-def _names_of(row) -> tuple[str, str]:
-    """Return the name of an experiment, and at which size it is and what its reference reaches."""
-    return _name(row), f"n = {row.training_size}, {row.reference} {row.reference_error:.2g}"
-
-
 def _best_others(others: pd.DataFrame) -> pd.DataFrame:
     """Return the best row of each experiment, of methods that have no column; no ceilings."""
     fair = others[~others["is_ceiling"]]
@@ -357,7 +353,6 @@ def color_of(percent: float) -> tuple[float, float, float]:
 
 
 def _draw_key(axis, y: float) -> None:
-    """Draw what the colours, the frames and the signs mean."""
     x = 0.1
     for percent in (-FULL_COLOR, -FULL_COLOR / 2, 0, FULL_COLOR / 2, FULL_COLOR):
         draw_box(axis, x, y - 0.09, 0.3, 0.18, color_of(percent))

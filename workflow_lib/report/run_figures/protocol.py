@@ -154,7 +154,6 @@ def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
 
 
 def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
-    """Draw the rows of a split, training, weak and test rows, with other splits behind."""
     top, height = 0.98, 0.4
     n_behind = min(max(experiment.n_splits for experiment in numbers), 4) - 1
     if n_behind:
@@ -195,7 +194,6 @@ def _has_weak(numbers: Sequence[Numbers]) -> bool:
 
 
 def _steps(numbers: Sequence[Numbers], n_folds: int) -> Iterator[Step]:
-    """Yield the steps from the selection to the tests, and which rows each uses."""
     has_classes = any(experiment.is_accuracy for experiment in numbers)
     has_numbers = not all(experiment.is_accuracy for experiment in numbers)
     learned = {"training rows": TRAINING[2]}
@@ -233,7 +231,6 @@ def _steps(numbers: Sequence[Numbers], n_folds: int) -> Iterator[Step]:
 
 
 def _draw_step(axis, step: Step, top: float) -> None:
-    """Draw the frame of a step with its title, what it uses and its lines."""
     draw_box(axis, LEFT, top, RIGHT - LEFT, step.height, "#fafafa", edge=INK)
     write(axis, LEFT + 0.12, top + 0.2, step.title, weight="bold")
     x = LEFT + 2.1

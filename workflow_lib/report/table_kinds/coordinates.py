@@ -74,7 +74,6 @@ def _shown_columns(cells: list[Cell]) -> list[tuple[str, int | None]]:
 
 
 def _heading(cell: Cell, measured: Quantity) -> str:
-    """Return the heading of a column: the name of the output, or that of the summary."""
     if cell.name:
         return cell.name.replace("_", " ")
     if measured.is_accuracy and cell.quantity in _HEADINGS_OF_ACCURACIES:
@@ -83,7 +82,6 @@ def _heading(cell: Cell, measured: Quantity) -> str:
 
 
 def _note(cells: list[Cell], measured: Quantity) -> str:
-    """Return the sentence that says what the columns of the table are."""
     if measured.is_accuracy:
         mean = "The mean over classes weights all classes equally, whatever their test rows."
     else:
