@@ -11,6 +11,7 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+from each_case import each_case
 from report_samples import (
     METHODS,
     base_error,
@@ -23,7 +24,7 @@ from report_samples import (
 )
 from scipy.sparse import csr_array
 
-from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.artifacts import write_artifact
 from workflow_lib.core.convergence import GAP_AT_LIMIT
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.whole_files import write_text
@@ -31,7 +32,7 @@ from workflow_lib.items.sparse_inputs import sparse_tree
 from workflow_lib.page import assembly
 from workflow_lib.report import manifest
 from workflow_lib.report.dataset_records import dataset_facts
-from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
+from workflow_lib.report.manifest import run_manifest, write_manifest
 from workflow_lib.report.protocol_sentences import _k_fold_in_words
 from workflow_lib.report.results import read_choices, read_scores
 
@@ -120,11 +121,19 @@ def inputs(tmp_path):
     return inputs_in(tmp_path)
 
 
+def page_of(inputs, folder):
+    assembly.run(output=folder / "report.html", **inputs)
+    return (folder / "report.html").read_text()
+
+
+def text_of(page):
+    return "".join(parse(page).text).replace("\u00a0", " ")
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    assembly.run(output=folder / "report.html", **inputs_in(folder))
-    return (folder / "report.html").read_text()
+    return page_of(inputs_in(folder), folder)
 
 
 def unpacked(text):
@@ -132,13 +141,28 @@ def unpacked(text):
     return zlib.decompress(base64.b64decode(text)).decode()
 
 
-def test_the_page_is_well_formed_and_escaped(page):
-    parser = parse(page)
-    text = "".join(parser.text)
-    assert "A <report>" in text
-    assert "Toy <experiment>" in text
+STATED = [
+    *("A <report>", "Toy <experiment>", "An & Other"),
+    "OFER-GMM against m-KRR is better in 2 of 2 comparisons",
+    "OFER-GMM against m-KRR is better at n = 20 and 50.",
+    "20 and 50 training rows, each set inside the next; 5 random splits with 10",
+    "Sizes that do not fit the data: 500.",
+    "5-fold cross-validation on the training rows alone",
+    *("5 of 5", "1 on data that stand in for those of the paper."),
+    'these data stand in for the "videos" of the paper',
+    'Errors. Data: Toy data, standing in for the "videos" of the paper',
+    *("8 read, 2 dropped", "3 inputs, 2 outputs", "CC0", "Nobody (2020)"),
+    "Left outtoo short & blank: 2; without a price: 1Columns",
+    *("Weeks. Data: Toy data, standing in for", "50 training rows, the largest size", "week 3"),
+    "a" * 40 + ", with changes that are not committed",
+    *("node<1>", "not installed", '"note": "a < b"'),
+]
+
+
+def test_the_page_is_well_formed_and_states_escaped_results(page):
+    text = text_of(page)
+    assert [words for words in STATED if words not in text] == []
     assert "<report>" not in page
-    assert "An & Other" in text
 
 
 def test_the_page_needs_nothing_from_outside(page):
@@ -159,8 +183,7 @@ def test_the_figure_is_embedded_with_a_text(page):
 def test_a_photograph_keeps_its_colours_on_a_dark_page(inputs, tmp_path):
     photograph = SVG.replace("><", '><image href="data:image/png;base64,"/><')
     (tmp_path / "curve.svg").write_text(photograph)
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    assert '<img class="pixels" data-packed=' in (tmp_path / "report.html").read_text()
+    assert '<img class="pixels" data-packed=' in page_of(inputs, tmp_path)
 
 
 def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
@@ -172,8 +195,7 @@ def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
         "table_files": {"error": files},
         "pictures": {"curve": tmp_path / "toy-curve.png"},
     }
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    page = (tmp_path / "report.html").read_text()
+    page = page_of(inputs, tmp_path)
     for anchor in ("table-toy-error", "table-toy-time", "table-toy-weeks", "figure-toy-curve"):
         assert page.count(f' id="{anchor}"') == 1
     saved = dict(re.findall(r'<a download="([^"]*)" type="[^"]*" data-packed="([^"]*)"', page))
@@ -208,8 +230,7 @@ def test_three_sentences_and_a_picture_come_first(inputs, tmp_path):
     inputs |= {"ranked": experiments, "cross_dataset": files}
     inputs["protocol"] = {"toy": {"title": "Toys", "split": "random", "metric": "arrmse"}}
     toy["settings"]["figures"][0]["kind"] = "series"
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    page = (tmp_path / "report.html").read_text()
+    page = page_of(inputs, tmp_path)
     opening = page[page.index('<section id="summary"') : page.index("By experiment")]
     first, *folded = opening.split("<details>")
     sentences = re.findall(r"<li>(What [^:]*:)", first)
@@ -235,8 +256,7 @@ def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs,
         "Two (2002),figure,1,A drawing,,drawing,,\n"
     )
     runs = {"paper": []}
-    assembly.run(output=tmp_path / "report.html", contents=[contents], runs=runs, **inputs)
-    text = (tmp_path / "report.html").read_text()
+    text = page_of(inputs | {"contents": [contents], "runs": runs}, tmp_path)
     assert '<a href="#table-toy-time">' in text
     starts = [text.index(f'<section id="{name}"') for name in ("summary", "one-2001", "two-2002")]
     assert starts == sorted(starts) and starts[-1] < text.index('<section id="where-ofer-helps"')
@@ -248,8 +268,7 @@ def test_the_check_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, p
     facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": [statement]}
     (tmp_path / "equivalence-checks.json").write_text(json.dumps(facts))
     inputs["experiments"]["toy"]["equivalence_checks"] = tmp_path / "equivalence-checks.json"
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = (tmp_path / "report.html").read_text()
+    text = page_of(inputs, tmp_path)
     assert "the largest relative difference is 2e-15." in text
 
 
@@ -278,35 +297,10 @@ def test_every_table_has_a_caption_and_scoped_heads(page):
     assert re.findall(r"<th(?![^>]*scope=)[ >]", page) == []
 
 
-def test_the_page_states_the_findings_and_the_protocol(page):
-    text = "".join(parse(page).text).replace("\u00a0", " ")
-    assert "OFER-GMM against m-KRR is better in 2 of 2 comparisons" in text
-    assert "OFER-GMM against m-KRR is better at n = 20 and 50." in text
-    assert "20 and 50 training rows, each set inside the next; 5 random splits with 10" in text
-    assert "Sizes that do not fit the data: 500." in text
-    assert "5-fold cross-validation on the training rows alone" in text
-    assert "5 of 5" in text
-
-
-def test_a_stand_in_is_labelled_as_such_everywhere(page):
-    text = "".join(parse(page).text)
-    assert "1 on data that stand in for those of the paper." in text
-    assert 'these data stand in for the "videos" of the paper' in text
-    assert 'Errors. Data: Toy data, standing in for the "videos" of the paper' in text
-
-
-def test_the_data_page_counts_rows(page):
-    text = "".join(parse(page).text)
-    assert "8 read, 2 dropped" in text
-    assert "3 inputs, 2 outputs" in text
-    assert "CC0" in text
-    assert "Nobody (2020)" in text
-    assert "Left outtoo short & blank: 2; without a price: 1Columns" in text
-
-
-def write_dataset(path, outputs, **report):
+def write_dataset(path, outputs, inputs=None, **report):
     report = {"rows_read": 30, "rows_dropped": 24} | report
-    tree = {"inputs": np.zeros((len(outputs), 3)), "outputs": outputs, "report": report}
+    inputs = np.zeros((len(outputs), 3)) if inputs is None else inputs
+    tree = {"inputs": inputs, "outputs": outputs, "report": report}
     write_artifact(path, tree, "dataset", allow_nan=("outputs",))
 
 
@@ -318,8 +312,7 @@ def test_few_rows_that_were_left_out_are_named(inputs, tmp_path):
         exclusions={reason: len(names) for reason, names in excluded.items()} | {"never": 0},
         excluded_names={reason: ", ".join(names) for reason, names in excluded.items()},
     )
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    text = text_of(page_of(inputs, tmp_path))
     assert "Left outno <SMILES>: 2 (17, 4); twice: 21Columns" in text
     assert "n20" not in text
 
@@ -328,58 +321,25 @@ def test_missing_outputs_are_counted_and_explained(inputs, tmp_path):
     outputs = np.ones((6, 2))
     outputs[4, 1] = np.nan
     write_dataset(tmp_path / "toy.h5", outputs, missing_outputs=1)
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    text = text_of(page_of(inputs, tmp_path))
     assert "Missing outputs1 value (8.3 %)" in text
     assert "8.3 % of the output values are missing: in training each is replaced by the" in text
 
 
-def test_complete_outputs_give_no_note_on_missing_outputs(inputs, tmp_path):
+def test_data_without_exclusions_or_missing_outputs_give_no_note_on_them(inputs, tmp_path):
     write_dataset(tmp_path / "toy.h5", np.ones((6, 2)), missing_outputs=0)
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    assert "missing" not in (tmp_path / "report.html").read_text().lower()
-
-
-def test_data_without_exclusions_give_no_note_on_them(inputs, tmp_path):
-    tree = {
-        "inputs": np.zeros((6, 3)),
-        "outputs": np.ones((6, 2)),
-        "report": {"rows_read": 6, "rows_dropped": 0},
-    }
-    write_artifact(tmp_path / "toy.h5", tree, "dataset")
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    assert "Left out" not in (tmp_path / "report.html").read_text()
+    page = page_of(inputs, tmp_path)
+    assert "missing" not in page.lower() and "Left out" not in page
 
 
 def test_columns_of_sparse_inputs_are_counted(inputs, tmp_path):
-    tree = {
-        "inputs": sparse_tree(csr_array(np.eye(6, 40))),
-        "outputs": np.ones((6, 2)),
-        "report": {"rows_read": 6, "rows_dropped": 0},
-    }
-    write_artifact(tmp_path / "toy.h5", tree, "dataset")
+    write_dataset(tmp_path / "toy.h5", np.ones((6, 2)), sparse_tree(csr_array(np.eye(6, 40))))
     settings = inputs["datasets"]["toy-data"]["settings"]
     assert assembly.dataset_record("toy", settings, tmp_path / "toy.h5")["n_inputs"] == 40
 
 
-def test_coordinates_have_a_table(page):
-    text = "".join(parse(page).text)
-    assert "Weeks. Data: Toy data, standing in for" in text
-    assert "50 training rows, the largest size" in text
-    assert "week 3" in text
-
-
-def test_the_provenance_is_reported(page):
-    text = "".join(parse(page).text)
-    assert "a" * 40 + ", with changes that are not committed" in text
-    assert "node<1>" in text
-    assert "not installed" in text
-    assert '"note": "a < b"' in text
-
-
 def test_the_page_is_the_same_bytes_again_and_names_no_folder(inputs, page, tmp_path):
-    assembly.run(output=tmp_path / "again.html", **inputs)
-    again = (tmp_path / "again.html").read_text()
+    again = page_of(inputs, tmp_path)
     assert again == page
     assert str(tmp_path) not in again
 
@@ -387,8 +347,7 @@ def test_the_page_is_the_same_bytes_again_and_names_no_folder(inputs, page, tmp_
 def test_synthetic_data_are_called_synthetic(inputs, tmp_path):
     dataset = inputs["datasets"]["toy-data"]["settings"]
     dataset |= {"reader": "synthetic_mixture", "stand_in_for": None, "sources": []}
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    text = text_of(page_of(inputs, tmp_path))
     assert "1 on simulated data." in text
     assert "Simulated" in text
     assert "stand in" not in text
@@ -400,8 +359,7 @@ def test_published_numbers_are_found_by_the_name_of_the_table(inputs, tmp_path):
         "table,row,column,value,spread,unit,method,components,training_size\n"
         "2,a,Test time,57.1,14.7,s,ofer-gmm,selected,20\n"
     )
-    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {"one-3": table}}))
-    assert "57.1 ± 14.7 s" in (tmp_path / "report.html").read_text()
+    assert "57.1 ± 14.7 s" in page_of(inputs | {"published": {"one-3": table}}, tmp_path)
 
 
 def test_published_numbers_of_other_columns_are_shown_below(inputs, tmp_path):
@@ -410,8 +368,7 @@ def test_published_numbers_of_other_columns_are_shown_below(inputs, tmp_path):
         "table,row,column,value,spread,unit,method,components,training_size\n"
         "6,m-KRR,2001,1.27,,RRMSE,m-krr,selected,\n"
     )
-    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {"djerrab-6": table}}))
-    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    text = text_of(page_of(inputs | {"published": {"djerrab-6": table}}, tmp_path))
     assert text.index("week 3") < text.index("Published: table 6") < text.index("1.27")
     assert "only stand in for theirs" in text
 
@@ -419,125 +376,101 @@ def test_published_numbers_of_other_columns_are_shown_below(inputs, tmp_path):
 def test_the_errors_of_a_table_are_those_of_its_settings(inputs, tmp_path):
     table = inputs["experiments"]["toy"]["settings"]["tables"][0]
     table["errors"] = ["root_sum_rrmse"]
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = (tmp_path / "report.html").read_text()
+    text = page_of(inputs, tmp_path)
     assert "Root of the sum over output coordinates" in text
     assert "RRMSE (pooled over output coordinates)" not in text
 
 
-def protocol_of(tmp_path, settings, scores, n_folds=5, n_landmarks=0, **options):
-    """Return the sentences where RBF kernels were chosen, with landmarks at 50 rows."""
-    rows = [("m-krr", "selected", 0, base_error)]
-    path = write_choices(tmp_path / "c.csv", rows, sizes=[50], n_landmarks=n_landmarks)
-    return assembly.protocol_sentences(settings, scores, read_choices(path), n_folds, **options)
+SETTINGS = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+SETTINGS |= {"metric": "arrmse"}
+ROW = ("m-krr", "selected", 0, base_error)
 
 
-def test_the_protocol_states_a_chronological_split(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    settings = {
-        "training_sizes": [20, 50],
-        "components": "selected",
-        "kernel": "rbf",
-        "metric": "arrmse",
-    }
-    text = protocol_of(tmp_path, settings | {"split": "random"}, read_scores(path))
-    assert text == protocol_of(tmp_path, settings, read_scores(path))
-    assert "5 random splits" in text
-    assert "latest" not in text
-    text = protocol_of(tmp_path, settings | {"split": "chronological"}, read_scores(path))
-    assert "5 chronological splits with 10 test rows each. The test rows are the latest" in text
-    assert "later than all training rows" in text
-    assert "random splits" not in text
+def protocol_of(tmp_path, settings, rows=(ROW,), chosen=None, n_folds=5, methods=None, **options):
+    """Return the sentences where RBF kernels were chosen; `options` are those of the files."""
+    same_group = options.pop("same_group", None)
+    chosen = {"sizes": [50], "n_landmarks": 0} | (chosen or {})
+    choices = read_choices(write_choices(tmp_path / "choices.csv", [ROW], **chosen))
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
+    more = {"same_group": same_group, "methods": methods}
+    return assembly.protocol_sentences(SETTINGS | settings, scores, choices, n_folds, **more)
 
 
-def test_the_protocol_states_landmarks(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "arrmse"}
-    scores = read_scores(path)
-    assert "landmarks" not in protocol_of(tmp_path, settings, scores)
-    text = protocol_of(tmp_path, settings, scores, n_landmarks=12)
-    assert "With 50 training rows, more than max_gram_rows, kernel ridge regression" in text
-    assert "the features of 12 landmarks" in text
+LATEST, GROUPED = {"split": "chronological"}, {"metric": "correlation", "split": "grouped"}
+FOLDS = {"training_sizes": [20, "all"], "split": "k_fold", "outer_folds": 5}
+FIXED = {"training_sizes": [20], "components": [2, 4], "metric": "rrmse"}
+SIZES = {"weak_sizes": [100, 300, 500]}
+LANDMARKS, UNPAIRED = {"chosen": {"n_landmarks": 12}}, {"chosen": {"unpaired_size": 300}}
+WEAK = {"rows": [ROW, ("wofer-gmm", "selected", 100, better_error)]}
+SITES = WEAK | {"same_group": "site"}
+GRAPH = {"rows": [ROW, ("m-krr-laplacian", "selected", 100, better_error)]}
+GRAPH["methods"] = {"m-krr-laplacian": {"label": "graph", "regressor": "laplacian_ridge"}}
+ONE_SPLIT = {"rows": [ROW, ("wofer-gmm", "2", 100, better_error)], "sizes": (20,)}
+ONE_SPLIT |= {"n_splits": 1, "n_folds": 3}
+
+
+@each_case(
+    ("settings", "options", "says", "says_not"),
+    [
+        ({}, {}, ["5 random splits", "Kernel on the inputs: rbf."], ["latest", "edge"]),
+        ({}, {}, [], ["landmarks", "without inputs", "swapped"]),
+        ({}, LANDMARKS, ["With 50 training rows, more than max_gram_rows, kernel ridge"], []),
+        ({}, LANDMARKS, ["the features of 12 landmarks"], []),
+        ({}, UNPAIRED, ["outputs without inputs have those of up to 300 further rows"], []),
+        (LATEST, {}, ["5 chronological splits with 10 test rows each. The test"], ["random split"]),
+        (LATEST, {}, ["The test rows are the latest", "later than all training rows"], []),
+        ({"split": "grouped"}, {}, ["5 grouped splits with 10 test rows each. "], ["5 random"]),
+        ({"split": "grouped"}, {}, ["groups without training rows"], []),
+        ({"split": "given"}, {}, ["5 splits with 10 test rows each. The data"], ["5 random"]),
+        ({"split": "given"}, {}, ["The data define the test rows and those that"], []),
+        (FOLDS, {"n_splits": 10}, ["10 splits with 10 test row", "10/50"], ["one row"]),
+        (FOLDS, {"n_splits": 10}, ["5-fold cross-validation repeated with 2 random parti"], []),
+        (FOLDS, {}, ["each row is a test row once. Rows of a group"], ["repeated with"]),
+        (FOLDS, {}, ["The largest size is all rows that may train."], []),
+        (FOLDS, {"n_test": 1}, ["A test set is one row, right or wrong", "1/50 at the"], []),
+        (FOLDS, {"n_test": 1}, ["5 splits with 1 test row"], ["may differ"]),
+        (GROUPED, {}, ["prediction has a correlation of 0; higher is better."], ["whole groups"]),
+        (GROUPED | {"whole_groups": "test"}, {}, [], ["hold out whole groups", "one group after"]),
+        (GROUPED | {"whole_groups": "folds"}, {}, ["hold out whole groups"], ["one group after"]),
+        (GROUPED | {"whole_groups": "training"}, {}, ["out whole groups", "one group after"], []),
+        ({"wrong_labels": 0.0}, {}, [], ["swapped"]),
+        ({"wrong_labels": 0.3}, {}, ["30 % of the training outputs are swapped"], []),
+        (SIZES, GRAPH, ["100 rows without outputs for the methods that use them: their"], []),
+        (SIZES, GRAPH, ["their inputs alone"], ["of each only the component"]),
+        (SIZES, WEAK, ["of each only the component is known, in the mixture fitted"], ["soft"]),
+        (SIZES, WEAK, ["Numbers of weak rows that do not fit the data: 300 and 500."], []),
+        (SIZES | {"weak_labels": "soft"}, WEAK, ["only the component probabilities are"], []),
+        (SIZES, SITES, ["labelled training rows with the same value of 'site'."], ["of each only"]),
+        (FIXED, ONE_SPLIT, ["20 training rows; 1 random split with 10 test rows. 100 weakly"], []),
+        (FIXED, ONE_SPLIT, ["Hyper-parameters are selected by 3-fold cross-validation"], []),
+        (FIXED, ONE_SPLIT, ["are fixed to 2 and 4. Kernel on the", "pooled over outputs"], []),
+    ],
+)
+def test_the_protocol_states(tmp_path, settings, options, says, says_not):
+    text = protocol_of(tmp_path, settings, **options)
+    assert [words for words in says if words not in text] == []
+    assert [words for words in says_not if words in text] == []
+
+
+def test_the_protocol_states_random_splits_where_no_other_is_named(tmp_path):
+    assert protocol_of(tmp_path, {"split": "random"}) == protocol_of(tmp_path, {})
 
 
 def test_the_protocol_states_chosen_kernels_and_values_on_edges(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "arrmse"}
-    scores = read_scores(path)
-    text = protocol_of(tmp_path, settings, scores)
-    assert "Kernel on the inputs: rbf." in text
-    assert "edge" not in text
-    rows = [("m-krr", "selected", 0, base_error)]
-    path = write_choices(tmp_path / "choices.csv", rows, edges="lowest width")
+    scores = read_scores(write_scores(tmp_path / "scores.csv", [ROW]))
+    path = write_choices(tmp_path / "choices.csv", [ROW], edges="lowest width")
     choices = read_choices(path)
     is_linear = (choices["name"] == "kernel") & (choices["split"] > 0)
-    choices.loc[is_linear, "value"] = "linear"
     labels = {"m-krr": {"label": "m-KRR"}}
     choices.loc[is_linear, ["name", "value"]] = GAP_AT_LIMIT, "0.02"
-    text = assembly.protocol_sentences(settings, scores, choices, 5, methods=labels)
+    text = assembly.protocol_sentences(SETTINGS, scores, choices, 5, methods=labels)
     assert "before the duality gap was small enough" in text
     assert "m-KRR in 8 of 10 fits (largest duality gap 0.02)" in text
     choices.loc[is_linear, ["name", "value"]] = "kernel", "linear"
-    text = assembly.protocol_sentences(settings, scores, choices, 5, methods=labels)
+    text = assembly.protocol_sentences(SETTINGS, scores, choices, 5, methods=labels)
     assert "stopped at their limit" not in text
     assert "it is linear in 80 % and rbf in 20 %." in text
     assert "a better one may lie: m-KRR (lowest width) in 5 of 5 fits." in text
-
-
-def test_the_protocol_states_the_outputs_without_inputs(tmp_path):
-    rows = [("m-krr", "selected", 0, base_error)]
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    settings = {"training_sizes": [20, 50], "components": "selected", "metric": "arrmse"}
-    settings |= {"kernel": "rbf"}
-    path = write_choices(tmp_path / "choices.csv", rows, unpaired_size=300)
-    text = assembly.protocol_sentences(settings, scores, read_choices(path), 5)
-    assert "outputs without inputs have those of up to 300 further rows" in text
-    path = write_choices(tmp_path / "choices.csv", rows)
-    text = assembly.protocol_sentences(settings, scores, read_choices(path), 5)
-    assert "without inputs" not in text
-
-
-@pytest.mark.parametrize(
-    ("split", "first", "then"),
-    [
-        ("grouped", "5 grouped splits with 10 test rows each.", "groups without training rows"),
-        (
-            "given",
-            "5 splits with 10 test rows each.",
-            "The data define the test rows and those that",
-        ),
-    ],
-)
-def test_the_protocol_states_splits_that_are_not_random(tmp_path, split, first, then):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "tanimoto"}
-    settings |= {"metric": "arrmse", "split": split}
-    text = protocol_of(tmp_path, settings, read_scores(path))
-    assert f"{first} " in text
-    assert then in text
-    assert "5 random splits" not in text
-
-
-@pytest.mark.parametrize(
-    ("n_splits", "n_test", "says", "is_silent_on"),
-    [
-        (10, 10, ["5-fold cross-validation repeated with 2 random partitions", "10/50"], "one row"),
-        (5, 10, ["each row is a test row once. Rows of a group"], "repeated with"),
-        (5, 1, ["A test set is one row, right or wrong", "1/50 at the largest size"], "may differ"),
-    ],
-)
-def test_the_protocol_states_folds(tmp_path, n_splits, n_test, says, is_silent_on):
-    rows = [("m-krr", "selected", 0, base_error)]
-    path = write_scores(tmp_path / "scores.csv", rows, n_splits=n_splits, n_test=n_test)
-    settings = {"training_sizes": [20, "all"], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "arrmse", "split": "k_fold", "outer_folds": 5}
-    text = protocol_of(tmp_path, settings, read_scores(path))
-    assert f"{n_splits} splits with {n_test} test row" in text
-    assert all(part in text for part in says)
-    assert "The largest size is all rows that may train." in text
-    assert is_silent_on not in text
 
 
 @pytest.mark.parametrize(
@@ -552,101 +485,31 @@ def test_the_mean_over_equal_folds_is_the_share_of_right_rows(sizes, share, says
     assert says in _k_fold_in_words(frame, 2, is_accuracy=True)
 
 
-@pytest.mark.parametrize(("whole", "says"), [("test", False), ("folds", True), ("training", True)])
-def test_the_protocol_states_what_else_holds_whole_groups(tmp_path, whole, says):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "correlation", "split": "grouped", "whole_groups": whole}
-    text = protocol_of(tmp_path, settings, read_scores(path))
-    assert ("hold out whole groups" in text) == says
-    assert ("one group after the other" in text) == (whole == "training")
-    assert "A constant prediction has a correlation of 0; higher is better." in text
-
-
-def test_the_protocol_states_the_share_of_wrong_outputs(tmp_path):
-    scores = read_scores(
-        write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    )
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "arrmse"}
-    for share, says in ((0.0, False), (0.3, True)):
-        text = protocol_of(tmp_path, settings | {"wrong_labels": share}, scores)
-        assert ("30 % of the training outputs are swapped" in text) == says
-
-
-def test_the_protocol_states_rows_of_which_the_inputs_alone_are_used(tmp_path):
-    rows = [
-        ("m-krr", "selected", 0, base_error),
-        ("m-krr-laplacian", "selected", 100, better_error),
-    ]
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "arrmse", "weak_sizes": [100]}
-    methods = {"m-krr-laplacian": {"label": "graph", "regressor": "laplacian_ridge"}}
-    text = protocol_of(tmp_path, settings, scores, methods=methods)
-    assert "100 rows without outputs for the methods that use them: their inputs alone" in text
-    assert "of each only the component" not in text
-
-
-def test_the_protocol_states_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path):
-    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, better_error)]
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
-    settings |= {"metric": "arrmse", "weak_sizes": [100, 300, 500]}
-    text = protocol_of(tmp_path, settings | {"weak_labels": "one-hot"}, scores)
-    assert "of each only the component is known, in the mixture fitted" in text
-    assert "Numbers of weak rows that do not fit the data: 300 and 500." in text
-    text = protocol_of(tmp_path, settings | {"weak_labels": "soft"}, scores)
-    assert "of each only the component probabilities are known, in the mixture fitted" in text
-    text = protocol_of(tmp_path, settings, scores, same_group="site")
-    assert "of the labelled training rows with the same value of 'site'." in text
-    assert "only the component" not in text
-
-
-def test_the_protocol_states_fixed_components_weak_rows_and_a_single_split(tmp_path):
-    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
-    path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
-    settings = {"training_sizes": [20], "components": [2, 4], "kernel": "rbf", "metric": "rrmse"}
-    text = protocol_of(tmp_path, settings, read_scores(path), n_folds=3)
-    assert text.startswith("20 training rows; 1 random split with 10 test rows. 100 weakly")
-    assert "Hyper-parameters are selected by 3-fold cross-validation" in text
-    assert "Numbers of components are fixed to 2 and 4. Kernel on the inputs: rbf." in text
-    assert "pooled over outputs" in text
-
-
-def test_data_of_a_library_are_called_observed(inputs):
-    settings = inputs["datasets"]["toy-data"]["settings"]
-    settings |= {"sources": [], "stand_in_for": None}
-    record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
-    assert record["kind"] == "Observed, shipped with a library"
+@each_case(
+    ("changes", "kind"),
+    [
+        ({}, "Observed, shipped with a library"),
+        ({"options": {"folder": "resources/toy"}}, "Observed, files fetched by hand by the user"),
+        ({"options": {"least_lines": 55}}, "Observed, shipped with a library"),
+    ],
+)
+def test_the_source_of_the_data_is_named(inputs, changes, kind):
+    dataset = inputs["datasets"]["toy-data"]
+    settings = dataset["settings"] | {"sources": [], "stand_in_for": None} | changes
+    assert assembly.dataset_record("toy", settings, dataset["artifact"])["kind"] == kind
 
 
 def test_the_positive_class_and_unknown_letters_are_named(inputs, tmp_path):
-    toy = inputs["datasets"]["toy-data"]
-    tree = read_artifact(toy["artifact"], "dataset")
-    tree["report"]["unknown_letters"] = 7
-    write_artifact(tmp_path / "letters.h5", tree, "dataset", allow_nan=("inputs", "outputs"))
-    settings = toy["settings"] | {"positive_class": "cow"}
-    record = assembly.dataset_record("toy", settings, tmp_path / "letters.h5")
-    facts = dict(dataset_facts(record))
+    write_dataset(tmp_path / "letters.h5", np.ones((6, 2)), unknown_letters=7)
+    settings = inputs["datasets"]["toy-data"]["settings"] | {"positive_class": "cow"}
+    facts = dict(dataset_facts(assembly.dataset_record("toy", settings, tmp_path / "letters.h5")))
     assert (facts["Positive class"], facts["Unknown letters"]) == ("cow", 7)
-
-
-def test_data_from_a_folder_are_fetched_by_hand(inputs):
-    settings = inputs["datasets"]["toy-data"]["settings"]
-    settings |= {"sources": [], "stand_in_for": None, "options": {"folder": "resources/toy"}}
-    record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
-    assert record["kind"] == "Observed, files fetched by hand by the user"
-    settings |= {"options": {"least_lines": 55}}
-    record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
-    assert record["kind"] == "Observed, shipped with a library"
 
 
 def test_methods_that_equal_the_reference_are_reported(inputs, tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("m-rf", "selected", 0, base_error)]
     write_scores(tmp_path / "scores.csv", rows)
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = "".join(parse((tmp_path / "report.html").read_text()).text).replace("\u00a0", " ")
+    text = text_of(page_of(inputs, tmp_path))
     assert (
         "m-RF against m-KRR is equal up to rounding at n = 20 and 50 "
         "(largest relative difference in a split: 0)."
@@ -661,8 +524,7 @@ def test_studies_have_a_table_of_the_error_that_counts(inputs, tmp_path):
     settings["metric"] = "rrmse"
     table = {"name": "w", "kind": "weak_weight", "caption": "Weights.", "paper_table": None}
     settings["tables"].append(table)
-    assembly.run(output=tmp_path / "report.html", **inputs)
-    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    text = text_of(page_of(inputs, tmp_path))
     study = text[text.index("Weights. Data: Toy data") :]
     assert "50 training rows and 100 weak rows" in study
     assert "RRMSE (pooled over output coordinates)\n0.01" in study
@@ -717,7 +579,7 @@ def test_the_manifest_records_versions_configuration_and_seeds(tmp_path):
     path = tmp_path / "run.json"
     configuration = {"run": {"seed": 7}, "a": [1, "/", "/data of/me/table.csv", "x/y"]}
     manifest.run(path, configuration, {"main": 7}, tmp_path)
-    record = read_manifest(path)
+    record = json.loads(path.read_text())
     assert record["versions"]["numpy"] == np.__version__
     assert record["configuration"] == {"run": {"seed": 7}, "a": [1, "/", "table.csv", "x/y"]}
     assert record["seeds"] == {"main": 7}
