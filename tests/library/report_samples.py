@@ -29,7 +29,8 @@ from workflow_lib.models.storage import model_to_tree
 from workflow_lib.report import table_files
 from workflow_lib.report.published_tables import beside
 from workflow_lib.report.render import html_markup
-from workflow_lib.report.table_markup import latex_markup
+from workflow_lib.report.results import read_scores
+from workflow_lib.report.table_markup import Layout, latex_markup
 from workflow_lib.report.table_text import TableOptions
 from workflow_lib.run.models import OWNERS_OF_KEYS
 from workflow_lib.tasks.found import measures_of
@@ -95,6 +96,18 @@ def write_scores(
         for name in measures_of("numbers")
     ]
     return _write(path, SCORES, lines)
+
+
+def scores_of(folder: Path, rows: Sequence[Row], **options):
+    """Return the scores of some rows as a frame; `options` are those of `write_scores`."""
+    return read_scores(write_scores(folder / "scores.csv", rows, **options))
+
+
+def write_published(path: Path, *lines: str) -> Path:
+    """Write a published table; its lines may end before the training size or the weak rows."""
+    head = "table,row,column,value,spread,unit,method,components,training_size,weak_size"
+    path.write_text("\n".join([head, *lines]) + "\n")
+    return path
 
 
 def write_choices(
@@ -374,18 +387,6 @@ def names_of_lines(axis) -> list[str]:
     return [text.get_text().replace("\n", " ").replace("\u00a0", " ") for text in names]
 
 
-def overlapping(boxes: Sequence) -> bool:
-    """Return whether any two of the boxes of a figure overlap."""
-    return any(a.overlaps(b) for index, a in enumerate(boxes) for b in boxes[index + 1 :])
-
-
-def assert_apart(figure, boxes: Sequence, touching: float = 0.0) -> None:
-    """Assert that boxes are on the page and overlap by at most some pixels."""
-    assert not overlapping([box.padded(-touching) for box in boxes])
-    page = figure.bbox.padded(1.0)
-    assert all(page.contains(*corner) for box in boxes for corner in (box.p0, box.p1))
-
-
 class StrictParser(HTMLParser):
     """A parser that fails on tags that are not closed in order, and collects the text."""
 
@@ -433,28 +434,40 @@ def _own_keys(options: dict) -> dict:
 
 def table_cells(kind, records, *, published_paths=(), is_comparable=False, **options) -> list:
     """Return the cells of a kind of table that reads one result."""
+    options = {"methods": METHODS} | options
     options |= {"published": published_paths, "stand_in_for": None if is_comparable else "others"}
     options["keys"] = _own_keys(options)
     return TABLE_KINDS.load(kind).cells(records, TableOptions(**options))
 
 
+def _layout_of(cells, kind, options: dict) -> Layout:
+    options = {"methods": METHODS, "title": "Errors"} | options
+    return TABLE_KINDS.load(kind).layout(cells, _Options(**options))
+
+
 def html_table(cells, kind, below=(), **options) -> str:
     """Return a table as the page shows it, followed by the tables `below`."""
-    return html_markup(TABLE_KINDS.load(kind).layout(cells, _Options(**options)), below)
+    return html_markup(_layout_of(cells, kind, options), below)
 
 
-def latex_table(cells, kind, *, label, below=(), **options) -> str:
+def html_of(kind, records, title="Errors", **options) -> str:
+    """Return a table of a kind that reads one result, as the page shows it."""
+    shown = {name: options[name] for name in ("methods", "metric", "decimals") if name in options}
+    return html_table(table_cells(kind, records, **options), kind, title=title, **shown)
+
+
+def latex_table(cells, kind, *, label="tab:x", below=(), **options) -> str:
     """Return a table as LaTeX, followed by the tables `below`."""
-    layout, below = beside(TABLE_KINDS.load(kind).layout(cells, _Options(**options)), below)
+    layout, below = beside(_layout_of(cells, kind, options), below)
     return latex_markup(layout, label, below)
 
 
-def write_table(
-    result, csv, latex, kind, caption, title, stand_in_for, label, methods, published=(), **more
-) -> None:
-    """Write a table of a kind that reads one result."""
-    options = {"caption": caption, "dataset_title": title, "stand_in_for": stand_in_for}
-    options |= {"methods": methods, "published": published} | more
+def write_table(result, kind, folder: Path, **options) -> tuple[list[dict[str, str]], str]:
+    """Write a table of a kind that reads one result; return the rows of its CSV, and its LaTeX."""
+    tidy, latex = folder / "t.csv", folder / "t.tex"
+    options = {"caption": "Errors.", "dataset_title": "Toy", "methods": METHODS} | options
     options["keys"] = _own_keys(options)
     results = dict.fromkeys(TABLE_KINDS.load(kind).READS, result)
-    table_files.run(kind, results, csv, latex, label, **options)
+    table_files.run(kind, results, tidy, latex, "tab:t", **options)
+    with open(tidy, newline="") as file:
+        return list(csv.DictReader(file)), latex.read_text()

@@ -1,6 +1,5 @@
 """Differences from published numbers: their size in spreads, their classes and where they stand."""
 
-import csv
 import math
 
 import numpy as np
@@ -8,15 +7,16 @@ import pandas as pd
 import pytest
 from report_samples import (
     CLASS_METHODS,
-    METHODS,
     base_accuracy,
     base_error,
     better_error,
     html_table,
     latex_table,
     parse,
+    scores_of,
     table_cells,
     write_accuracies,
+    write_published,
     write_scores,
     write_table,
     write_timings,
@@ -34,7 +34,6 @@ from workflow_lib.report.agreement import (
 )
 from workflow_lib.report.results import read_scores, read_timings
 
-HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
 NAN = math.nan
 
@@ -45,19 +44,17 @@ def comparison(value, published, *, deviation=0.1, spread=NAN, column="20", quan
 
 @pytest.fixture
 def published(tmp_path):
-    path = tmp_path / "table-1.csv"
-    path.write_text(
-        HEAD
-        + "1,a,20,0.75,0.02,RRMSE,ofer-gmm,selected,20\n"
-        + "1,a,50,0.5,,RRMSE,ofer-gmm,selected,50\n"
-        + "1,b,20,1.5,0.25,RRMSE,m-krr,selected,20\n"
+    return write_published(
+        tmp_path / "table-1.csv",
+        "1,a,20,0.75,0.02,RRMSE,ofer-gmm,selected,20",
+        "1,a,50,0.5,,RRMSE,ofer-gmm,selected,50",
+        "1,b,20,1.5,0.25,RRMSE,m-krr,selected,20",
     )
-    return path
 
 
-def cells_of(tmp_path, published, **options):
-    scores = read_scores(write_scores(tmp_path / "scores.csv", ROWS))
-    return table_cells("error", scores, methods=METHODS, published_paths=[published], **options)
+def cells_of(tmp_path, published, is_comparable=True):
+    options = {"published_paths": [published], "is_comparable": is_comparable}
+    return table_cells("error", scores_of(tmp_path, ROWS), **options)
 
 
 def compared_cells(cells):
@@ -138,20 +135,10 @@ def test_equal_numbers_are_in_no_order():
     assert same_order(comparisons([comparison(1.0, 2.0), comparison(1.0 + 1e-15, 3.0)])) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("in_spreads", "expected"),
-    [
-        (1.26, "+1.3"),
-        (-0.94, "\u22120.9"),
-        (-17.2, "\u221217"),
-        (9.96, "+10"),
-        (0.04, "0.0"),
-        (-0.04, "0.0"),
-        (NAN, "\u2013"),
-    ],
-)
-def test_differences_in_spreads_are_short(in_spreads, expected):
-    assert format_spreads(in_spreads) == expected
+def test_differences_in_spreads_are_short():
+    values = [1.26, -0.94, -17.2, 9.96, 0.04, -0.04, NAN]
+    expected = ["+1.3", "\u22120.9", "\u221217", "+10", "0.0", "0.0", "\u2013"]
+    assert list(map(format_spreads, values)) == expected
 
 
 def test_the_note_counts_and_says_what_a_spread_is():
@@ -163,7 +150,7 @@ def test_the_note_counts_and_says_what_a_spread_is():
 
 
 def test_cells_hold_the_difference_from_the_published_number(tmp_path, published):
-    cells = compared_cells(cells_of(tmp_path, published, is_comparable=True))
+    cells = compared_cells(cells_of(tmp_path, published))
     assert cells.keys() == {("ofer-gmm", 20), ("ofer-gmm", 50), ("m-krr", 20)}
     for (method, size), value, spread in (
         (("ofer-gmm", 20), 0.75, 0.02),
@@ -179,27 +166,21 @@ def test_cells_hold_the_difference_from_the_published_number(tmp_path, published
 
 
 def test_other_data_have_no_difference(tmp_path, published):
-    cells = cells_of(tmp_path, published)
+    cells = cells_of(tmp_path, published, is_comparable=False)
     assert any(cell.published_value == 0.75 for cell in cells)
     assert compared_cells(cells) == {}
-    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    html = html_table(cells, "error")
     assert "Published (table 1)" in html
     assert "spread" not in html
 
 
 def test_accuracies_differ_in_percent(tmp_path):
-    path = tmp_path / "table-11.csv"
-    path.write_text(HEAD + "11,1,OFER,40.0,3.0,accuracy_percent,ofer-gmm,selected,1\n")
+    line = "11,1,OFER,40.0,3.0,accuracy_percent,ofer-gmm,selected,1"
+    path = write_published(tmp_path / "table-11.csv", line)
     rows = [("class-krr", "selected", 0, base_accuracy), ("ofer-gmm", "selected", 0, base_accuracy)]
     scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows))
-    cells = table_cells(
-        "error",
-        scores,
-        methods=CLASS_METHODS,
-        published_paths=[path],
-        metric="accuracy",
-        is_comparable=True,
-    )
+    options = {"published_paths": [path], "metric": "accuracy", "is_comparable": True}
+    cells = table_cells("error", scores, methods=CLASS_METHODS, **options)
     (cell,) = compared_cells(cells).values()
     percent = [100 * base_accuracy(1, split) for split in range(5)]
     assert cell.published_difference == pytest.approx(np.mean(percent) - 40)
@@ -208,19 +189,17 @@ def test_accuracies_differ_in_percent(tmp_path):
 
 
 def test_seconds_have_no_difference(tmp_path):
-    path = tmp_path / "table-2.csv"
-    path.write_text(HEAD + "2,a,Test time,57.1,14.7,s,ofer-gmm,selected,20\n")
+    line = "2,a,Test time,57.1,14.7,s,ofer-gmm,selected,20"
+    path = write_published(tmp_path / "table-2.csv", line)
     timings = read_timings(write_timings(tmp_path / "timings.csv", ["ofer-gmm"]))
-    cells = table_cells(
-        "time", timings, methods=METHODS, published_paths=[path], is_comparable=True
-    )
+    cells = table_cells("time", timings, published_paths=[path], is_comparable=True)
     assert any(cell.published_value == 57.1 for cell in cells)
     assert compared_cells(cells) == {}
 
 
 def test_html_has_a_third_group_of_columns(tmp_path, published):
-    cells = cells_of(tmp_path, published, is_comparable=True)
-    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    cells = cells_of(tmp_path, published)
+    html = html_table(cells, "error")
     parser = parse(html)
     assert '<th scope="colgroup" colspan="2" class="difference">Difference, in spreads</th>' in html
     # The head has a row of groups and a row of sizes; the names of the rows span both.
@@ -234,24 +213,21 @@ def test_html_has_a_third_group_of_columns(tmp_path, published):
 
 
 def test_latex_leaves_the_third_group_out(tmp_path, published):
-    cells = cells_of(tmp_path, published, is_comparable=True)
-    latex = latex_table(cells, "error", title="Errors", label="tab:x", methods=METHODS)
+    cells = cells_of(tmp_path, published)
+    latex = latex_table(cells, "error")
     assert r"\begin{tabular}{lrrrr}" in latex
     assert "Difference, in spreads" not in latex
     assert "Of the 3 differences from the published numbers" in latex
 
 
 def test_weak_tables_have_differences_by_method(tmp_path):
-    path = tmp_path / "table-8.csv"
-    path.write_text(
-        HEAD.strip() + ",weak_size\n8,Task 1,wOFER,0.36,,norm_rrmse,wofer-gmm,selected,20,100\n"
-    )
-    rows = [ROWS[0], ("wofer-gmm", "selected", 100, better_error)]
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    cells = table_cells("weak", scores, methods=METHODS, published_paths=[path], is_comparable=True)
+    line = "8,Task 1,wOFER,0.36,,norm_rrmse,wofer-gmm,selected,20,100"
+    path = write_published(tmp_path / "table-8.csv", line)
+    scores = scores_of(tmp_path, [ROWS[0], ("wofer-gmm", "selected", 100, better_error)])
+    cells = table_cells("weak", scores, published_paths=[path], is_comparable=True)
     ((key, cell),) = compared_cells(cells).items()
     assert key == ("wofer-gmm", 20)
-    html = html_table(cells, "weak", title="Weak", methods=METHODS)
+    html = html_table(cells, "weak")
     first, second = html.split("Relative to the norm of the outputs</th>")
     assert '<td class="difference"></td>' in first
     text = format_spreads(cell.published_difference_in_spreads)
@@ -263,24 +239,8 @@ def test_written_tables_have_differences_unless_the_data_are_a_stand_in(
     tmp_path, published, stand_in_for
 ):
     scores = write_scores(tmp_path / "scores.csv", ROWS)
-    paths = tmp_path / "error.csv", tmp_path / "error.tex"
-    write_table(
-        scores,
-        *paths,
-        "error",
-        "Errors.",
-        "Toy",
-        stand_in_for,
-        "tab:toy",
-        METHODS,
-        published=[published],
-    )
-    with open(paths[0], newline="") as file:
-        rows = list(csv.DictReader(file))
+    options = {"stand_in_for": stand_in_for, "published": [published]}
+    rows, _ = write_table(scores, "error", tmp_path, **options)
     assert sum(row["published_value"] != "" for row in rows) == 3
-    differences = [
-        float(row["published_difference"]) for row in rows if row["published_difference"]
-    ]
-    assert len(differences) == (0 if stand_in_for else 3)
-    in_spreads = [row["published_difference_in_spreads"] for row in rows]
-    assert sum(text != "" for text in in_spreads) == len(differences)
+    for name in ("published_difference", "published_difference_in_spreads"):
+        assert sum(row[name] != "" for row in rows) == (0 if stand_in_for else 3)

@@ -1,7 +1,5 @@
 """Questions that are answered by the comparison of two methods, with both tests."""
 
-import csv
-
 import numpy as np
 import pytest
 from report_samples import (
@@ -60,14 +58,9 @@ def test_answers_are_those_of_both_tests(scores):
 
 
 def test_the_table_is_written_with_its_questions(scores, tmp_path):
-    paths = tmp_path / "table.csv", tmp_path / "table.tex"
     options = {"methods": METHODS, "metric": "accuracy", "comparisons": ASKED}
-    write_table(
-        scores, *paths, "comparisons", "What helps.", "Toy", None, "toy-questions", **options
-    )
-    rows = list(csv.DictReader(paths[0].open()))
+    rows, latex = write_table(scores, "comparisons", tmp_path, **options)
     assert rows[0]["question"] == "Does training help?" and rows[0]["answer"] == "yes"
-    latex = paths[1].read_text()
     assert "Does training help? wOFER" in latex and "against KRR" in latex and "yes" in latex
     assert NOTE.split(",")[0].split("±")[0] in latex
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from overlaps import overlaps
 from report_samples import (
     METHODS,
-    assert_apart,
     base_error,
     better_error,
     names_of_lines,
@@ -34,17 +34,14 @@ def lines_of(axis):
     return [container.lines[0] for container in axis.containers]
 
 
-def test_curves_go_through_the_means(tmp_path):
+def test_curves_go_through_the_means_with_bars_of_one_deviation(tmp_path):
     figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
     (line,) = lines_of(figure.axes[0])
     means = [np.mean([base_error(size, s) for s in range(5)]) for size in (20, 50)]
     np.testing.assert_allclose(line.get_ydata(orig=False), means)
     np.testing.assert_allclose(line.get_xdata(orig=False), [20, 50])
     assert line.get_color() == "#E69F00"
-
-
-def test_bars_are_one_deviation_long(tmp_path):
-    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
+    assert figure.get_suptitle() == "Toy\n5 splits, 10 test rows, mean ± standard deviation"
     (bars,) = figure.axes[0].containers[0].lines[2]
     bottom, top = bars.get_segments()[0][:, 1]
     errors = [base_error(20, s) for s in range(5)]
@@ -94,12 +91,6 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
     assert figure.axes[0].get_yscale() == "linear"
 
 
-def test_the_title_says_what_was_run(tmp_path):
-    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
-    title = figure.get_suptitle()
-    assert title == "Toy\n5 splits, 10 test rows, mean ± standard deviation"
-
-
 def test_a_method_that_fails_makes_the_axis_logarithmic(tmp_path):
     rows = [("m-krr", "selected", 0, base_error)]
     assert draw(tmp_path, rows).axes[0].get_yscale() == "linear"
@@ -110,12 +101,6 @@ def test_a_method_that_fails_makes_the_axis_logarithmic(tmp_path):
 def test_the_training_mean_is_not_drawn_far_above_the_curves(tmp_path):
     low = [("m-krr", "selected", 0, lambda n, s: 0.1 * base_error(n, s))]
     assert draw(tmp_path, low).axes[0].get_ylim()[1] < 0.5
-
-
-def test_one_size_and_one_split_can_be_drawn(tmp_path):
-    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)], sizes=(20,), n_splits=1)
-    save_figure(figure, tmp_path / "one.svg", tmp_path / "one.png")
-    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
 
 
 def with_others(error, n_others):
@@ -167,19 +152,10 @@ def test_equal_lines_are_named_together(tmp_path):
 @pytest.mark.parametrize("n_others", [1, 20])
 def test_no_text_overlaps_or_leaves_the_page(tmp_path, n_others):
     rows = [*with_others(noisy_error, n_others), ("wofer-gmm", "selected", 300, better_error)]
-    figure = draw(tmp_path, rows)
-    with applied_style():
-        figure.draw_without_rendering()
-        texts = [text for text in figure.axes[0].texts if text.get_text()]
-        boxes = [text.get_window_extent() for text in texts]
-        boxes += [legend.get_window_extent() for legend in figure.legends]
-        boxes += [figure.axes[0].get_window_extent(), figure._suptitle.get_window_extent()]
-        assert_apart(figure, boxes, touching=2.0)
+    assert overlaps(draw(tmp_path, rows)) == []
 
 
 def test_names_with_two_dollars_are_no_formulas(tmp_path):
-    from matplotlib.figure import Figure
-
     name = "a_b $^%$"
     with applied_style():
         with pytest.raises(ValueError):
@@ -277,13 +253,8 @@ def test_completion_shows_truth_input_and_predictions(images):
     np.testing.assert_array_equal(pixels[7], [inputs[1], outputs[1] + 2.0])
     np.testing.assert_array_equal(pixels[10], [inputs[1], outputs[1] + 3.0])
     texts = [text.get_text() for text in figure.texts]
-    assert texts == [
-        "Toy\n50 training rows, the first 3 test rows",
-        "true image",
-        "input",
-        "m-KRR",
-        "wOFER-GMM\n300 weak rows",
-    ]
+    assert texts[0] == "Toy\n50 training rows, the first 3 test rows"
+    assert texts[1:] == ["true image", "input", "m-KRR", "wOFER-GMM\n300 weak rows"]
 
 
 def test_completion_needs_predictions_at_the_size(images):
@@ -310,6 +281,7 @@ def test_positions_are_rounded_because_the_layout_depends_on_addresses(tmp_path)
     other.set_aspect("equal")
     for each in (figure, outer):
         save_figure(each, tmp_path / "one.svg", tmp_path / "one.png")
+        assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
         positions = [axis.get_position(original=True).extents for axis in each.axes]
         positions += [part.bbox_relative.extents for part in each.subfigs]
         assert np.array_equal(positions, np.round(positions, 9))

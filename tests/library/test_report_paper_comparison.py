@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from report_samples import (
     base_error,
     better_error,
     parse,
+    scores_of,
     table_cells,
     write_accuracies,
     write_coordinates,
+    write_published,
     write_scores,
     write_timings,
 )
@@ -42,7 +45,6 @@ from workflow_lib.run.paper_runs import paper_runs
 
 CONFIG = Path(__file__).parents[2] / "config"
 HEADING = "paper,kind,number,title,data,quantity,drawn_as,paper_table\n"
-HEAD = "table,row,column,value,spread,unit,method,components,training_size,weak_size\n"
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
 
 OWN = {"title": "The own", "reader": "csv", "stand_in_for": None}
@@ -60,40 +62,25 @@ def contents_of(paper):
     return [item for item in found if item.paper == paper]
 
 
-def write_published(folder: Path, number: int, *lines: str) -> dict[str, Path]:
+def publish(folder: Path, number: int, *lines: str) -> dict[str, Path]:
     path = folder / f"djerrab-{number}.csv"
-    path.write_text(HEAD + "".join(f"{number},{line}\n" for line in lines))
-    return {path.stem: path}
+    return {path.stem: write_published(path, *(f"{number},{line}" for line in lines))}
 
 
-def settings_of(name, kind="error", figures=(), dataset="toy"):
-    return {
-        "dataset": dataset,
-        "tables": [{"name": "first", "kind": kind, "paper_table": name}, {"name": "second"}],
-        "figures": figures,
-    }
+def reproductions_on(data, published=(), cells=(), number=1, name="toy", kind="error", **keys):
+    table = {"name": "first", "kind": kind, "paper_table": number and f"djerrab-{number}"}
+    settings = {"dataset": "toy", "tables": [table, {"name": "second"}], "figures": ()} | keys
+    options = {"methods": METHODS, "published": published, "contents": contents_of(PAPER)}
+    return reproductions_of(name, settings, data, {"first": cells}, **options)
 
 
-def reproductions_on(data, published, cells, number=1, **options):
-    return reproductions_of(
-        "toy",
-        settings_of(number and f"djerrab-{number}", **options),
-        data,
-        {"first": cells},
-        methods=METHODS,
-        published=published,
-        contents=contents_of(PAPER),
-    )
+def cells_of(kind, records, published, is_comparable=True, **options):
+    options |= {"published_paths": published.values(), "is_comparable": is_comparable}
+    return table_cells(kind, records, **options)
 
 
-def error_cells(folder, published, comparable=True):
-    return table_cells(
-        "error",
-        read_scores(write_scores(folder / "scores.csv", ROWS)),
-        methods=METHODS,
-        published_paths=published.values(),
-        is_comparable=comparable,
-    )
+def error_cells(folder, published, is_comparable=True):
+    return cells_of("error", scores_of(folder, ROWS), published, is_comparable)
 
 
 def rows_of(section):
@@ -129,6 +116,12 @@ def text_of(section):
 def row_of(section, name):
     (row,) = [texts for item, texts in rows_of(section) if item == name]
     return row
+
+
+def row_on(data, published, cells, contents, number=1, **options):
+    """Return the row of a table that an experiment on these data reproduces."""
+    found = reproductions_on(data, published, cells, number, **options)
+    return row_of(paper_comparison_section(contents, found, published, {}), f"Table {number}")
 
 
 def test_what_data_are_follows_from_their_settings():
@@ -173,7 +166,7 @@ def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
 
 
 def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
-    published = write_published(
+    published = publish(
         tmp_path,
         1,
         "a,20,0.70,0.02,RRMSE,ofer-gmm,selected,20,0",
@@ -184,12 +177,8 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     )
     reproductions = reproductions_on(DRAWN, published, error_cells(tmp_path, published))
     (reproduction,) = reproductions
-    assert list(reproduction.errors["label"]) == [
-        "m-KRR, n = 20",
-        "OFER-GMM, n = 20",
-        "m-KRR, n = 50",
-        "OFER-GMM, n = 50",
-    ]
+    labels = [f"{name}, n = {size}" for size in (20, 50) for name in ("m-KRR", "OFER-GMM")]
+    assert list(reproduction.errors["label"]) == labels
     in_spreads = reproduction.errors["in_spreads"]
     assert [count_within(in_spreads, number) for number in (1, 2)] == [2, 2]
     section = paper_comparison_section(contents, reproductions, published, {})
@@ -212,54 +201,40 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
     mean = sum(better_error(20, split) for split in range(5)) / 5
     # One split has no deviation, so that the published one alone is the spread.
     scores = read_scores(write_scores(tmp_path / "one.csv", ROWS, n_splits=1))
-    published = write_published(tmp_path, 1, line.format(round(mean + 0.02, 4)))
-    cells = table_cells(
-        "error", scores, methods=METHODS, published_paths=published.values(), is_comparable=True
-    )
-    reproductions = reproductions_on(OWN, published, cells)
-    why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]
-    assert why == (
+    published = publish(tmp_path, 1, line.format(round(mean + 0.02, 4)))
+    cells = cells_of("error", scores, published)
+    assert row_on(OWN, published, cells, contents)[-1] == (
         "Of the 1 number beyond two spreads, 1 is within 5 % of the published one, because the "
         "spreads are small."
     )
 
 
 def test_own_data_that_differ_are_not_explained_away(tmp_path, contents):
-    published = write_published(tmp_path, 1, "a,20,0.2,0.001,RRMSE,ofer-gmm,selected,20,0")
-    reproductions = reproductions_on(OWN, published, error_cells(tmp_path, published))
-    why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]
+    published = publish(tmp_path, 1, "a,20,0.2,0.001,RRMSE,ofer-gmm,selected,20,0")
+    why = row_on(OWN, published, error_cells(tmp_path, published), contents)[-1]
     assert why == "The data are the paper's own; why the numbers differ is not known."
 
 
 def test_numbers_that_agree_say_so(tmp_path, contents):
-    published = write_published(tmp_path, 1, "a,20,0.7,0.1,RRMSE,ofer-gmm,selected,20,0")
-    reproductions = reproductions_on(OWN, published, error_cells(tmp_path, published))
-    row = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")
+    published = publish(tmp_path, 1, "a,20,0.7,0.1,RRMSE,ofer-gmm,selected,20,0")
+    row = row_on(OWN, published, error_cells(tmp_path, published), contents)
     assert row[1:4] == ["1 of 1", "1", "1"]
     assert row[-1] == "No number is more than two spreads away."
 
 
 def test_an_error_of_another_definition_is_marked(tmp_path, contents):
-    published = write_published(tmp_path, 5, "a,20,9.4,,root_sum_rrmse,ofer-gmm,selected,20,0")
-    scores = read_scores(write_scores(tmp_path / "scores.csv", ROWS))
-    cells = table_cells(
-        "error",
-        scores,
-        methods=METHODS,
-        published_paths=published.values(),
-        errors=["root_sum_rrmse"],
-        is_comparable=True,
-    )
-    reproductions = reproductions_on(DRAWN, published, cells, number=5)
-    why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 5")[-1]
+    published = publish(tmp_path, 5, "a,20,9.4,,root_sum_rrmse,ofer-gmm,selected,20,0")
+    scores, errors = scores_of(tmp_path, ROWS), ["root_sum_rrmse"]
+    cells = cells_of("error", scores, published, errors=errors)
+    why = row_on(DRAWN, published, cells, contents, number=5)[-1]
     assert why.startswith("That they are roots of sums is read from their size")
 
 
 def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     # The published number is that of this run to the last digit.
     mean = sum(better_error(20, split) for split in range(5)) / 5
-    published = write_published(tmp_path, 1, f"a,20,{mean!r},1,RRMSE,ofer-gmm,selected,20,0")
-    cells = error_cells(tmp_path, published, comparable=False)
+    published = publish(tmp_path, 1, f"a,20,{mean!r},1,RRMSE,ofer-gmm,selected,20,0")
+    cells = error_cells(tmp_path, published, is_comparable=False)
     reproductions = reproductions_on({**OTHER, "stand_in_for": "others"}, published, cells)
     section = paper_comparison_section(contents, reproductions, published, {})
     row = row_of(section, "Table 1")
@@ -273,12 +248,8 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
 
 def test_experiments_that_only_stand_in_share_a_row(contents):
     # Table 8 has a reproduction; for Table 7 both experiments stand as they are.
-    first = reproductions_of(
-        "a", settings_of("djerrab-8"), OTHER, {}, methods=METHODS, published={}, contents=contents
-    )
-    second = reproductions_of(
-        "b", settings_of(None), OTHER, {}, methods=METHODS, published={}, contents=contents
-    )
+    first = reproductions_on(OTHER, number=8, name="a")
+    second = reproductions_on(OTHER, number=None, name="b")
     section = paper_comparison_section(contents, [*first, *second], {}, {})
     assert row_of(section, "Table 7")[0] == "a, bA stand-in: Others"
     assert row_of(section, "Table 8")[0] == "a: firstA stand-in: Others"
@@ -287,7 +258,7 @@ def test_experiments_that_only_stand_in_share_a_row(contents):
 
 
 def test_times_count_in_the_order_alone(tmp_path, contents):
-    published = write_published(
+    published = publish(
         tmp_path,
         2,
         "a,Test time,60,6,s,ofer-gmm,selected,20,0",
@@ -295,11 +266,8 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
         "b,Training time,0.01,0.001,s,m-krr,selected,20,0",
     )
     timings = read_timings(write_timings(tmp_path / "t.csv", ["m-krr", "ofer-gmm"]))
-    cells = table_cells(
-        "time", timings, methods=METHODS, published_paths=published.values(), is_comparable=True
-    )
-    reproductions = reproductions_on(DRAWN, published, cells, number=2, kind="time")
-    row = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 2")
+    cells = cells_of("time", timings, published)
+    row = row_on(DRAWN, published, cells, contents, number=2, kind="time")
     # Both take 6 ms here, so that they are in no order; one published number has no other.
     assert row[1:6] == [*4 * ["\u2013"], "0 of 1"]
     assert row[-1] == (
@@ -310,8 +278,7 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
 
 @pytest.mark.parametrize("published", [{}, {"djerrab-4": CONFIG / "paper_tables/djerrab-4.csv"}])
 def test_a_table_whose_numbers_are_absent_says_so(contents, published):
-    reproductions = reproductions_on(DRAWN, published, [], number=4)
-    row = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 4")
+    row = row_on(DRAWN, published, [], contents, number=4)
     assert row[1:6] == 5 * ["\u2013"]
     assert row[-1].startswith("The text of the paper does not contain the numbers of this table")
 
@@ -320,7 +287,7 @@ def test_a_figure_that_is_drawn_again_is_linked(contents):
     drawn = [(item.drawn_as, item.number) for item in contents if item.drawn_as]
     assert drawn == [("steps", "1"), ("geometry", "2"), ("class_steps", "3")]
     figures = [{"name": "shape", "kind": "geometry"}, {"name": "curve", "kind": "learning_curve"}]
-    reproductions = reproductions_on(OWN, {}, [], number=None, figures=figures)
+    reproductions = reproductions_on(OWN, number=None, figures=figures)
     assert [reproduction.item.name for reproduction in reproductions] == ["Figure 2"]
     section = paper_comparison_section(contents, reproductions, {}, {})
     assert row_of(section, "Figure 2")[0] == "toy: shapeDrawn by the paper's recipe"
@@ -329,15 +296,7 @@ def test_a_figure_that_is_drawn_again_is_linked(contents):
 
 def test_a_drawing_shows_no_data(contents):
     figures = [{"name": "way", "kind": "class_steps"}]
-    reproductions = reproductions_of(
-        "toy",
-        settings_of(None, figures=figures),
-        OTHER,
-        {},
-        methods=METHODS,
-        published={},
-        contents=contents,
-    )
+    reproductions = reproductions_on(OTHER, number=None, figures=figures)
     # The data of the experiment stand in for others; the drawing shows none of them.
     drawn = [reproduction for reproduction in reproductions if reproduction.item.name == "Figure 3"]
     assert [reproduction.data_kind for reproduction in drawn] == [DRAWING]
@@ -347,7 +306,7 @@ def test_a_drawing_shows_no_data(contents):
 
 
 def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, contents):
-    published = write_published(
+    published = publish(
         tmp_path,
         6,
         "m-KRR,2001,1.27,,RRMSE,m-krr,selected,,",
@@ -357,7 +316,7 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
     )
     names = ("after_2001_report", "after_2002_report")
     path = write_coordinates(tmp_path / "c.csv", [("m-krr", "selected", 0, base_error)], names)
-    cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
+    cells = table_cells("coordinates", read_coordinates(path))
     (reproduction,) = reproductions_on(OWN, published, cells, number=6, kind="coordinates")
     mean = sum(base_error(50, split) for split in range(5)) / 5
     assert dict(zip(reproduction.errors["label"], reproduction.errors["difference"])) == {
@@ -372,7 +331,7 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
 
 
 def test_weights_are_compared_on_their_dataset(tmp_path):
-    published = write_published(
+    published = publish(
         tmp_path,
         15,
         "wOFER Caltech101,0.1,52.35,0.01,accuracy_percent,wofer-gmm,selected,,100",
@@ -383,10 +342,9 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
     rows += [("wofer-gmm", "selected", 100, base_accuracy)]
     rows += [("wofer-gmm", "selected", 100, base_accuracy, f"weak_weight={w}") for w in (0.1, 1.0)]
     scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows))
-    cells = table_cells("weak_weight", scores, methods=METHODS, metric="accuracy")
-    reproduction = reproductions_on(
-        OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101"
-    )[0]
+    cells = table_cells("weak_weight", scores, metric="accuracy")
+    options = {"number": 15, "kind": "weak_weight", "dataset": "caltech101"}
+    reproduction = reproductions_on(OWN, published, cells, **options)[0]
     accuracy = 100 * sum(base_accuracy(5, split) for split in range(5)) / 5
     assert dict(zip(reproduction.errors["label"], reproduction.errors["difference"])) == {
         "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 0.1": pytest.approx(accuracy - 52.35),
@@ -397,8 +355,8 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
 
 def test_differences_of_accuracies_are_in_points(contents):
     row = ("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
-    (reproduction,) = reproductions_on(OWN, {}, [], number=11)
-    reproduction = type(reproduction)(**{**vars(reproduction), "comparisons": comparisons([row])})
+    (reproduction,) = reproductions_on(OWN, number=11)
+    reproduction = replace(reproduction, comparisons=comparisons([row]))
     published = {"djerrab-11": CONFIG / "paper_tables" / "djerrab-11.csv"}
     row = row_of(paper_comparison_section(contents, [reproduction], published, {}), "Table 11")
     assert row[4] == "\u22128.2 points (no spread known)OFER, n = 1"
@@ -462,19 +420,10 @@ def test_contents_that_are_none_are_refused(tmp_path, text):
         read_contents(path)
 
 
-def test_an_experiment_without_ofer_stands_in_for_no_table_of_its_paper(contents):
+def test_an_experiment_without_ofer_stands_in_for_no_table_of_its_paper():
     for keys, is_one in (
         ({"methods": ["m-krr", "ofer-gmm"]}, True),
         ({"methods": ["class-krr"]}, False),
         ({"methods": ["ofer-gmm"], "unpaired_sizes": [50]}, False),
     ):
-        found = reproductions_of(
-            "a",
-            settings_of(None) | keys,
-            OTHER,
-            {},
-            methods=METHODS,
-            published={},
-            contents=contents,
-        )
-        assert bool(found) is is_one
+        assert bool(reproductions_on(OTHER, number=None, **keys)) is is_one

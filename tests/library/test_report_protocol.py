@@ -1,7 +1,7 @@
 """The figure of the protocol shows the numbers of the run, and which data each step uses."""
 
 import pytest
-from report_samples import assert_apart, base_error, write_accuracies, write_scores
+from report_samples import base_error, scores_of, write_accuracies
 
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import protocol
@@ -29,7 +29,7 @@ def text_of(figure):
 
 def test_numbers_come_from_the_scores(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
-    scores = read_scores(write_scores(tmp_path / "s.csv", rows, sizes=(20, 50, 80), n_splits=3))
+    scores = scores_of(tmp_path, rows, sizes=(20, 50, 80), n_splits=3)
     found = numbers_of(scores, {"metric": "arrmse"})
     assert found == Numbers(False, 3, (20, 50, 80), (100,))
     rows = [("class-krr", "selected", 0, lambda n, s: 0.5)]
@@ -121,8 +121,10 @@ def test_no_text_overlaps_another_or_leaves_the_page(is_accuracy, n_folds):
         boxes = [t.get_window_extent() for t in figure.axes[0].texts if t.get_text()]
         frames = [patch.get_window_extent() for patch in boxes_of(figure, "#fafafa")]
     assert len(frames) == 5
-    assert_apart(figure, boxes)
-    for box in boxes:
+    page = figure.bbox.padded(1.0)
+    for index, box in enumerate(boxes):
+        assert page.contains(*box.p0) and page.contains(*box.p1)
+        assert not any(box.overlaps(other) for other in boxes[:index])
         for frame in frames:
             is_inside = box.x0 > frame.x0 and box.x1 < frame.x1 and box.y0 > frame.y0
             assert is_inside or not box.overlaps(frame)

@@ -1,6 +1,5 @@
 """Tables of the studies of weak labels hold every value, and what it is compared with."""
 
-import csv
 import math
 
 import numpy as np
@@ -9,10 +8,12 @@ from report_samples import (
     METHODS,
     base_error,
     better_error,
+    html_of,
     html_table,
     latex_table,
     noisy_error,
     parse,
+    scores_of,
     table_cells,
     worse_error,
     write_scores,
@@ -21,7 +22,6 @@ from report_samples import (
 from scipy import stats
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.report.results import read_scores
 from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
 from workflow_lib.report.variants import Variant
 
@@ -45,10 +45,6 @@ NOISE = [
 TWO_COUNTS = (("2", worse_error), ("4", better_error))
 
 
-def read(tmp_path, rows, **options):
-    return read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
-
-
 def rows_of(html):
     """Return the texts of the rows of the body, cell by cell."""
     body = html[html.index("<tbody>") : html.index("</tbody>")]
@@ -65,14 +61,9 @@ def text_of(error, metric=1):
 
 
 def test_values_ascend_before_what_is_selected_and_the_reference(tmp_path):
-    cells = study_table(read(tmp_path, WEIGHTS), "weak_weight", method_order=METHODS)
-    assert [(cell.method, cell.value) for cell in cells] == [
-        ("m-krr", None),
-        ("wofer-gmm", 0.0),
-        ("wofer-gmm", 0.01),
-        ("wofer-gmm", 10.0),
-        ("wofer-gmm", None),
-    ]
+    cells = study_table(scores_of(tmp_path, WEIGHTS), "weak_weight", method_order=METHODS)
+    assert [cell.method for cell in cells] == ["m-krr", *["wofer-gmm"] * 4]
+    assert [cell.value for cell in cells] == [None, 0.0, 0.01, 10.0, None]
     assert {(c.training_size, c.n_splits, c.n_test) for c in cells} == {(50, 5, 10)}
     assert [cell.weak_size for cell in cells] == [0, 300, 300, 300, 300]
     assert varied_variants(cells) == [Variant("wofer-gmm", "selected", 300)]
@@ -83,7 +74,7 @@ def test_values_ascend_before_what_is_selected_and_the_reference(tmp_path):
 
 
 def test_values_are_compared_with_the_reference_without_weak_rows(tmp_path):
-    cells = study_table(read(tmp_path, WEIGHTS), "weak_weight", method_order=METHODS)
+    cells = study_table(scores_of(tmp_path, WEIGHTS), "weak_weight", method_order=METHODS)
     assert [cell.mark for cell in cells] == ["", "", "lower", "higher", ""]
     assert cells[1].n_nonzero == 0
     assert cells[0].n_nonzero is None
@@ -93,7 +84,7 @@ def test_values_are_compared_with_the_reference_without_weak_rows(tmp_path):
 
 
 def test_the_error_is_that_of_the_experiment(tmp_path):
-    scores = read(tmp_path, WEIGHTS)
+    scores = scores_of(tmp_path, WEIGHTS)
     pooled = study_table(scores, "weak_weight", metric="rrmse", method_order=METHODS)
     for cell, other in zip(study_table(scores, "weak_weight", method_order=METHODS), pooled):
         assert other.quantity == "rrmse"
@@ -102,12 +93,11 @@ def test_the_error_is_that_of_the_experiment(tmp_path):
 
 def test_scores_without_the_study_are_reported(tmp_path):
     with pytest.raises(UserError, match="kind weak_noise: .* no method was run with fixed values"):
-        study_table(read(tmp_path, WEIGHTS[:4]), "weak_noise")
+        study_table(scores_of(tmp_path, WEIGHTS[:4]), "weak_noise")
 
 
 def test_the_table_has_a_row_for_each_value_and_a_column_for_each_method(tmp_path):
-    cells = table_cells("weak_weight", read(tmp_path, WEIGHTS), methods=METHODS)
-    html = html_table(cells, "weak_weight", title="Weights.", methods=METHODS)
+    html = html_of("weak_weight", scores_of(tmp_path, WEIGHTS), title="Weights.")
     assert rows_of(html) == [
         ["aRRMSE (mean over output coordinates)"],
         ["0", text_of(base_error)],
@@ -125,8 +115,7 @@ def test_the_table_has_a_row_for_each_value_and_a_column_for_each_method(tmp_pat
 
 
 def test_methods_without_a_value_have_a_dash_and_the_reference_stands_in_every_column(tmp_path):
-    cells = table_cells("weak_noise", read(tmp_path, NOISE), methods=METHODS)
-    html = html_table(cells, "weak_noise", title="Noise", methods=METHODS)
+    html = html_of("weak_noise", scores_of(tmp_path, NOISE))
     assert rows_of(html)[1:] == [
         ["0.2", text_of(worse_error), "‡", text_of(better_error), "†"],
         ["0.4", "–", text_of(worse_error), "‡"],
@@ -135,18 +124,14 @@ def test_methods_without_a_value_have_a_dash_and_the_reference_stands_in_every_c
     ]
     assert "Share of wrong labels</th>" in html
     assert "names another component, drawn at random" in html
-
-
-def test_a_share_of_zero_says_what_no_wrong_labels_says(tmp_path):
+    # A share of zero says what no wrong labels says.
     rows = [*NOISE, ("wofer-gmm", "selected", 300, noisy_error, "weak_noise=0")]
-    cells = table_cells("weak_noise", read(tmp_path, rows), methods=METHODS)
-    html = html_table(cells, "weak_noise", title="Noise", methods=METHODS)
-    assert [row[0] for row in rows_of(html)[1:]] == ["0", "0.2", "0.4", "m-KRR, no weak rows"]
+    found = rows_of(html_of("weak_noise", scores_of(tmp_path, rows)))[1:]
+    assert [row[0] for row in found] == ["0", "0.2", "0.4", "m-KRR, no weak rows"]
 
 
 def test_without_the_reference_there_is_no_row_for_it(tmp_path):
-    cells = table_cells("weak_weight", read(tmp_path, WEIGHTS[1:]), methods=METHODS)
-    html = html_table(cells, "weak_weight", title="Weights", methods=METHODS)
+    html = html_of("weak_weight", scores_of(tmp_path, WEIGHTS[1:]))
     assert rows_of(html)[-1][0] == "selected"
     assert "m-KRR" not in html
 
@@ -157,44 +142,33 @@ def test_fixed_components_have_a_column_each_with_their_reference(tmp_path):
     rows += [
         ("wofer-gmm", components, 300, noisy_error, "weak_weight=1") for components, _ in TWO_COUNTS
     ]
-    cells = table_cells("weak_weight", read(tmp_path, rows), methods=METHODS)
+    cells = table_cells("weak_weight", scores_of(tmp_path, rows))
     assert reference_cell(cells, Variant("wofer-gmm", "4", 300)).components == "4"
-    html = html_table(cells, "weak_weight", title="Weights", methods=METHODS)
+    html = html_table(cells, "weak_weight")
     assert "wOFER-GMM, C = 2</th>" in html
     assert rows_of(html)[-1] == ["m-KRR, no weak rows", text_of(worse_error), text_of(better_error)]
 
 
 def test_one_split_has_no_marks(tmp_path):
-    cells = table_cells("weak_weight", read(tmp_path, WEIGHTS, n_splits=1), methods=METHODS)
-    html = html_table(cells, "weak_weight", title="Weights", methods=METHODS)
+    html = html_of("weak_weight", scores_of(tmp_path, WEIGHTS, n_splits=1))
     assert "One split, so neither a deviation nor a test." in html
     assert "†" not in html
     assert "differs" not in html
 
 
 def test_every_latex_row_has_every_column(tmp_path):
-    cells = table_cells("weak_noise", read(tmp_path, NOISE), methods=METHODS)
-    latex = latex_table(cells, "weak_noise", title="Noise", label="tab:n", methods=METHODS)
+    latex = latex_table(table_cells("weak_noise", scores_of(tmp_path, NOISE)), "weak_noise")
     rows = [line for line in latex.splitlines() if line.endswith(r"\\")]
     assert {line.count("&") for line in rows if "multicolumn" not in line} == {2}
     assert r"\rlap{$^{\dagger}$}" in latex
-    cells = table_cells("weak_weight", read(tmp_path, WEIGHTS), methods=METHODS)
-    latex = latex_table(cells, "weak_weight", title="Weights", label="tab:w", methods=METHODS)
+    latex = latex_table(table_cells("weak_weight", scores_of(tmp_path, WEIGHTS)), "weak_weight")
     assert r"$\lambda$$_2$ & wOFER-GMM \\" in latex
 
 
-def test_written_studies_are_tidy_and_repeatable(tmp_path):
+def test_written_studies_are_tidy(tmp_path):
     scores = write_scores(tmp_path / "scores.csv", WEIGHTS)
-    outputs = []
-    for folder in ("a", "b"):
-        paths = tmp_path / folder / "w.csv", tmp_path / folder / "w.tex"
-        arguments = ("weak_weight", "Weights.", "Toy", "the real one", "tab:w", METHODS)
-        write_table(scores, *paths, *arguments, metric="rrmse")
-        outputs.append([path.read_bytes() for path in paths])
-    assert outputs[0] == outputs[1]
-    with open(tmp_path / "a" / "w.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows, latex = write_table(scores, "weak_weight", tmp_path, metric="rrmse")
     assert [row["value"] for row in rows] == ["", "0.0", "0.01", "10.0", ""]
     assert {row["quantity"] for row in rows} == {"rrmse"}
     assert float(rows[2]["mean"]) == np.mean([2 * better_error(50, s) for s in range(5)])
-    assert "RRMSE (pooled over output coordinates)" in outputs[0][1].decode()
+    assert "RRMSE (pooled over output coordinates)" in latex

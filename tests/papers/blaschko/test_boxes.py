@@ -328,15 +328,13 @@ def test_published_numbers_of_queues_are_beside_ours(searched, tmp_path):
         published = tmp_path / f"{name}.csv"
         text = (PAPER_TABLES / published.name).read_text(encoding="utf-8")
         published.write_text(text.replace(",no reset,1.14,", ",no reset,9.14,"), encoding="utf-8")
-        files = tmp_path / "t.csv", tmp_path / "t.tex"
-        options = {"caption": "Some", "title": "Toy", "stand_in_for": "other", "label": "t"}
-        options |= {"methods": {"boxes-ssvm": {"label": "Machine"}}, "metric": "overlap"}
-        write_table(path, *files, kind, published=[published], **options)
-        lines = files[1].read_text(encoding="utf-8").splitlines()
+        options = {"methods": {"boxes-ssvm": {"label": "Machine"}}, "metric": "overlap"}
+        options |= {"stand_in_for": "other", "published": [published]}
+        lines = write_table(path, kind, tmp_path, **options)[1].splitlines()
         assert sum("This run" in line for line in lines) == 1
         number = name[-3:].replace("-", ".")
         assert any(f"{{Published: table {number} of Blaschko (2014)}}" in line for line in lines)
-        cells = pd.read_csv(files[0])
+        cells = pd.read_csv(tmp_path / "t.csv")
         if kind == "queue_resets":
             shown = cells[(cells["n_cells"] == SIDE) & (cells["statistic"] == "median")]
             ours = [f"{value:g}" for value in shown["value"]]
