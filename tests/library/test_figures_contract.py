@@ -213,16 +213,7 @@ def draw_in_a_process(samples: dict[str, tuple[dict, dict]], folder: Path, seed:
 @each_case("kind", KINDS)
 def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
     module, declared = FIGURES.load(kind), KINDS[kind]
-    for name in (
-        "shows",
-        "caption",
-        "reads",
-        "method_fields",
-        "requires",
-        "because",
-        "needs",
-        "names_best",
-    ):
+    for name in vars(declared):
         if hasattr(module, name.upper()):
             assert getattr(declared, name) == getattr(module, name.upper())
     assert declared.shows and declared.caption.endswith(".") and module.__doc__

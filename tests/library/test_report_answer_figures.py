@@ -85,6 +85,13 @@ def write_answer(folder, scores, rows, methods, metric):
     return json.loads(paths[0].read_text())
 
 
+def files_in(folder):
+    return {
+        name: {suffix: folder / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
+        for name in ("methods", "outputs", "curve", "calibration")
+    }
+
+
 @pytest.fixture
 def numbers(tmp_path):
     scores = write_scores(tmp_path / "scores.csv", ROWS)
@@ -103,10 +110,7 @@ def accuracies(tmp_path):
 
 def test_the_files_hold_what_is_drawn(tmp_path, numbers):
     calibration, dataset = write_calibration(tmp_path, names=["short", LONG])
-    files = {
-        name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
-        for name in ("methods", "outputs", "curve", "calibration")
-    }
+    files = files_in(tmp_path)
     paths = tmp_path / "scores.csv", tmp_path / "answer.json", calibration, dataset
     answer.run(*paths, METHODS, "arrmse", files)
     first = {path: path.read_bytes() for each in files.values() for path in each.values()}
@@ -134,10 +138,7 @@ def test_the_calibration_of_classes_is_that_of_their_probabilities(tmp_path, acc
     calibration, dataset = tmp_path / "calibration.h5", tmp_path / "dataset.h5"
     write_artifact(calibration, {"split-0": split}, "calibration")
     write_artifact(dataset, {"classes": {"labels": true}, "names": names}, "dataset")
-    files = {
-        name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
-        for name in ("methods", "outputs", "curve", "calibration")
-    }
+    files = files_in(tmp_path)
     paths = tmp_path / "scores.csv", tmp_path / "answer.json", calibration, dataset
     answer.run(*paths, CLASS_METHODS, "accuracy", files)
     assert "Right of rows at a predicted probability" in words_of(files["calibration"]["svg"])
@@ -162,12 +163,7 @@ def test_the_learning_curve_has_the_winner_the_reference_and_no_other(numbers):
     points = answer.curve_points(*numbers, "arrmse")
     assert set(points["method"]) == {"ofer-gmm", "m-krr"}
     for size, rows in points[points["method"] == "ofer-gmm"].groupby("training_size"):
-        splits = numbers[0][
-            (numbers[0]["method"] == "ofer-gmm")
-            & (numbers[0]["training_size"] == size)
-            & (numbers[0]["quantity"] == "arrmse")
-        ]["value"]
-        expected = mean_and_deviation(list(splits))
+        expected = mean_and_deviation([better_error(size, split) for split in range(5)])
         assert rows[["mean", "deviation"]].iloc[0].tolist() == pytest.approx(expected)
     figure = answer.draw_curve(points, numbers[1], METHODS, "arrmse")
     assert {"OFER-GMM", "m-KRR"} <= set(names_of_lines(figure.axes[0]))
@@ -181,15 +177,8 @@ def test_of_many_outputs_those_from_the_easiest_to_the_hardest_are_drawn(
     calibration, dataset = write_calibration(tmp_path, n_outputs=n_outputs, names=names)
     tree, data = read_artifact(calibration, "calibration"), read_artifact(dataset, "dataset")
     figure, points = answer.draw_outputs(tree, data, numbers[1], calibration)
-    errors = [
-        np.mean(
-            [
-                np.sqrt(tree[f"split-{k}"]["errors"][i] / tree[f"split-{k}"]["reference"][i])
-                for k in range(3)
-            ]
-        )
-        for i in range(n_outputs)
-    ]
+    splits = [tree[f"split-{k}"] for k in range(3)]
+    errors = np.mean([np.sqrt(each["errors"] / each["reference"]) for each in splits], axis=0)
     drawn = list(dict.fromkeys(points["output"]))
     if n_outputs == 5:
         assert drawn == names

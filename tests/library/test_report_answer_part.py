@@ -110,20 +110,23 @@ def write_calibration(tmp_path, half_widths, coverage, n_test=8):
     return path
 
 
-def parsed(sections):
-    """Return the parser of all sections, and their text with plain blanks."""
+def sections_of(tmp_path, rows=ROWS, methods=METHODS, n_splits=5, **parts):
+    return answer_part(write_answer(tmp_path, rows, methods, n_splits=n_splits), "assay", **parts)
+
+
+def every_section(tmp_path, **parts):
+    parts["calibration"] = write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]])
+    return sections_of(tmp_path, data_profile=write_data_profile(tmp_path), **parts)
+
+
+def text_of(*sections):
+    """Return the text of sections with plain blanks."""
     parser = parse("\n".join(section.html for section in sections))
-    return parser, " ".join("".join(parser.text).replace("\u00a0", " ").split())
+    return " ".join("".join(parser.text).replace("\u00a0", " ").split())
 
 
 def test_all_sections_are_valid_and_reachable(tmp_path):
-    sections = answer_part(
-        write_answer(tmp_path),
-        "assay",
-        data_profile=write_data_profile(tmp_path),
-        calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
-        output_names=["y", "z"],
-    )
+    sections = every_section(tmp_path, output_names=["y", "z"])
     anchors = [section.anchor for section in sections]
     assert anchors == ["answer", "leaderboard", "intervals", "data-profile", "next"]
     for section in sections:
@@ -161,14 +164,14 @@ def test_the_answer_is_first_and_large(tmp_path):
     answer = json.loads(path.read_text())
     first = answer_part(path, "assay")[0]
     assert '<p class="protocol headline">Use OFER-GMM' in first.html
-    _, text = parsed([first])
+    text = text_of(first)
     for sentence in [*answer["sentences"], *answer["notes"]]:
         assert sentence in text
 
 
 def test_the_leaderboard_shows_what_the_answer_holds(tmp_path):
-    leaderboard = answer_part(write_answer(tmp_path), "assay")[1]
-    _, text = parsed([leaderboard])
+    leaderboard = sections_of(tmp_path)[1]
+    text = text_of(leaderboard)
     assert "All methods, the winner first (50 training rows, 5 splits, 10 test rows)" in text
     assert leaderboard.html.index(">OFER-GMM<") < leaderboard.html.index(">m-KRR<")
     assert "<strong>0.601 ± 0.010</strong>" in leaderboard.html
@@ -183,15 +186,13 @@ def test_the_leaderboard_shows_what_the_answer_holds(tmp_path):
 def test_rows_out_of_competition_are_reported(tmp_path):
     rows = [ROWS[0], ("full", "selected", 9, better_error)]
     methods = METHODS | {"full": {"label": "full labels", "weak_outputs": "true"}}
-    sections = answer_part(write_answer(tmp_path, rows, methods), "assay")
-    _, text = parsed(sections)
+    text = text_of(*sections_of(tmp_path, rows, methods))
     assert "Use m-KRR" in text
     assert "Cannot win (see the limits above): full labels, 9 weak rows." in text
 
 
 def test_one_split_has_no_tests(tmp_path):
-    sections = answer_part(write_answer(tmp_path, n_splits=1), "assay")
-    _, text = parsed(sections)
+    text = text_of(*sections_of(tmp_path, n_splits=1))
     assert "p = " not in text
     assert "nan" not in text.lower() and "None" not in text
     assert "The differences with their tests" not in text
@@ -204,7 +205,7 @@ def test_accuracies_are_in_percent_and_differences_in_points(tmp_path):
     choices = write_choices(tmp_path / "choices.csv", rows)
     run(scores, choices, [], CLASS_METHODS, {"metric": "accuracy"}, 5, *paths)
     sections = answer_part(tmp_path / "answer.json", "assay")
-    _, text = parsed(sections)
+    text = text_of(*sections)
     assert "80.1 ± 1.0" in text
     assert "\u221220.0 points (p = " in text
     assert "Against a guess among the classes" in text
@@ -213,11 +214,9 @@ def test_accuracies_are_in_percent_and_differences_in_points(tmp_path):
 
 def test_intervals_and_their_coverage(tmp_path):
     calibration = write_calibration(tmp_path, [0.4, np.inf], [[0.9, np.nan], [1.0, np.nan]])
-    sections = answer_part(
-        write_answer(tmp_path), "assay", calibration=calibration, output_names=["y <1>"]
-    )
+    sections = sections_of(tmp_path, calibration=calibration, output_names=["y <1>"])
     section = sections[2]
-    _, text = parsed([section])
+    text = text_of(section)
     assert "Intervals of 90 % covered 95.0 % of the test outputs" in text
     assert "(lowest split 90.0 %, highest 100.0 %)" in text
     rows = re.findall(r"<tr>.*?</tr>", section.html)
@@ -255,8 +254,8 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
     for number in range(2):
         tree[f"split-{number}"]["held"] = np.array([[1.0, 1.0], [1.0, 0.0]])
     write_artifact(path, tree, "calibration")
-    section = answer_part(write_answer(tmp_path), "assay", calibration=path)[2]
-    _, text = parsed([section])
+    section = sections_of(tmp_path, calibration=path)[2]
+    text = text_of(section)
     assert (
         "Of the third of the rows with the lowest predictions they covered 95.0 %, of the middle "
         "third 85.0 %, of the highest third 75.0 %" in text
@@ -276,7 +275,7 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
     assert "<td>all equal</td>" in second
     tree["intervals"]["coefficients"][:] = 0.0
     write_artifact(path, tree, "calibration")
-    _, text = parsed([answer_part(write_answer(tmp_path), "assay", calibration=path)[2]])
+    text = text_of(sections_of(tmp_path, calibration=path)[2])
     assert "All rows have the same width" in text
 
 
@@ -299,17 +298,17 @@ def test_sets_of_classes_are_reported_with_their_coverage_and_size(tmp_path):
     ):
         tree["sets"] |= {"limits": np.array([0.5, limit]), "cuts": np.array([0.8])}
         write_artifact(path, tree, "calibration", allow_nan=("limits",))
-        sections = answer_part(write_answer(tmp_path), "assay", calibration=path)
+        sections = sections_of(tmp_path, calibration=path)
         assert [each.anchor for each in sections] == ["answer", "leaderboard", "sets", "next"]
-        assert sentence in parsed(sections)[1]
+        assert sentence in text_of(*sections)
 
 
 def test_intervals_of_many_outputs_are_folded(tmp_path):
     few = write_calibration(tmp_path, [1.0] * 20, [[0.9] * 20])
-    html = answer_part(write_answer(tmp_path), "assay", calibration=few)[2].html
+    html = sections_of(tmp_path, calibration=few)[2].html
     assert "<details>" not in html
     many = write_calibration(tmp_path, [1.0] * 21, [[0.9] * 21])
-    answer, _, section, _ = answer_part(write_answer(tmp_path), "assay", calibration=many)
+    answer, _, section, _ = sections_of(tmp_path, calibration=many)
     html = section.html
     first = "All 21 outputs: R\u00b2 from 0.75 to 0.75, median 0.75"
     assert f"<summary>{first}</summary>" in answer.html
@@ -319,13 +318,13 @@ def test_intervals_of_many_outputs_are_folded(tmp_path):
 
 def test_classes_have_no_intervals(tmp_path):
     calibration = write_calibration(tmp_path, [], np.empty((2, 0)))
-    sections = answer_part(write_answer(tmp_path), "assay", calibration=calibration)
+    sections = sections_of(tmp_path, calibration=calibration)
     assert [section.anchor for section in sections] == ["answer", "leaderboard", "next"]
 
 
 def test_the_data_profile_warns_first(tmp_path):
     section = data_profile_section(DATA_PROFILE)
-    _, text = parsed([section])
+    text = text_of(section)
     assert section.html.index("Check this first") < section.html.index("<table")
     assert "The column a reveals the output y: it is the output itself" in text
     assert "It is left out of the inputs" in text and "It is used as an input" in text
@@ -337,12 +336,12 @@ def test_the_data_profile_warns_first(tmp_path):
         "missing" in text
     )
     unpaired = DATA_PROFILE | {"rows_unpaired": 7, "rows_empty": 2}
-    text = parsed([data_profile_section(unpaired)])[1]
+    text = text_of(data_profile_section(unpaired))
     assert (
         "7 with outputs but no input, 6 without either, 2 with neither inputs nor outputs" in text
     )
     without_groups = data_profile_section(DATA_PROFILE | {"rows_weak": 0})
-    assert "50 labelled, 6 without outputs (not used) and 1 with" in parsed([without_groups])[1]
+    assert "50 labelled, 6 without outputs (not used) and 1 with" in text_of(without_groups)
     assert "9: 2 number and 1 category" in text
     assert "a (25 %) and b (2 %)" in text
     assert "y and z (\u22120.71)" in text
@@ -367,7 +366,7 @@ def test_the_facts_of_a_real_table_are_shown():
     table = Table.from_columns(columns, "assay.csv")
     facts = data_profile(table, {"outputs": ["y", "z"], "numbers": ["size", "copy"]})
     section = data_profile_section(json.loads(json.dumps(facts)))
-    _, text = parsed([section])
+    text = text_of(section)
     assert "The column copy reveals the output y: it is the output itself" in text
     assert "40: 40 labelled and 10 with some outputs missing" in text
     assert "z (25 %)" in text
@@ -384,9 +383,9 @@ def test_names_of_the_user_cannot_be_markup(tmp_path):
     facts = DATA_PROFILE | {"constant": [evil], "outputs": {evil: {"n_known": 3, "mean": 1.0}}}
     facts["leaks"] = [{"column": evil, "output": evil, "kind": "equal", "strength": 1.0}]
     methods = METHODS | {"ofer-gmm": {"label": evil}}
-    sections = answer_part(
-        write_answer(tmp_path, methods=methods),
-        "assay",
+    sections = sections_of(
+        tmp_path,
+        methods=methods,
         data_profile=write_data_profile(tmp_path, facts),
         calibration=write_calibration(tmp_path, [0.4], [[0.9]]),
         output_names=[evil],
@@ -395,7 +394,7 @@ def test_names_of_the_user_cannot_be_markup(tmp_path):
 
 
 def test_the_next_commands_name_the_experiment(tmp_path):
-    _, text = parsed(answer_part(write_answer(tmp_path), "assay")[-1:])
+    text = text_of(*sections_of(tmp_path)[-1:])
     assert "snakemake --cores 2 predict --config name=assay rows=new_rows.csv" in text
     assert "snakemake --cores 2 answer --config name=assay" in text
     assert "Before predicting" not in text
@@ -403,7 +402,7 @@ def test_the_next_commands_name_the_experiment(tmp_path):
 
 def test_a_useless_winner_is_reported_before_the_commands(tmp_path):
     rows = [("m-krr", "selected", 0, lambda size, split: 1.3 + base_error(size, split) / 9)]
-    section = answer_part(write_answer(tmp_path, rows), "assay")[-1]
+    section = sections_of(tmp_path, rows)[-1]
     assert section.html.index("Before predicting") < section.html.index("snakemake")
 
 
@@ -436,25 +435,25 @@ def write_importance(tmp_path, n_splits=4, columns=(["heat"], ["a", "b"], ["c", 
 
 def test_the_importance_of_inputs_is_a_section_and_a_sentence(tmp_path):
     path = write_importance(tmp_path)
-    sections = answer_part(write_answer(tmp_path), "assay", importance=path)
+    sections = sections_of(tmp_path, importance=path)
     assert [section.anchor for section in sections][:3] == ["answer", "leaderboard", "importance"]
     words = r"Permuting heat raises the error from 0\.2\d to 0\.5\d; permuting a and b raises the "
     for section in (sections[0], sections[2]):
-        text = parsed([section])[1]
+        text = text_of(section)
         assert re.search(words + r"error from 0\.2\d to 0\.3\d \(4 splits\)\.", text)
-    _, text = parsed(sections[2:3])
+    text = text_of(*sections[2:3])
     assert "2 groups were permuted together" in text and "a mean one of at least 0.55" in text
     assert "permuted 5 times between 20 test rows" in text
 
 
 def test_an_importance_beyond_the_outputs_of_one_split_has_no_test(tmp_path):
     path = write_importance(tmp_path, n_splits=1, columns=(["heat"], ["a"], ["c"]))
-    _, text = parsed(answer_part(write_answer(tmp_path), "assay", importance=path)[2:3])
+    text = text_of(*sections_of(tmp_path, importance=path)[2:3])
     assert "Permuting heat raises" in text and "No two columns correlate above 0.7" in text
 
 
 def test_without_importance_there_is_no_section(tmp_path):
     path = tmp_path / "importance.h5"
     write_artifact(path, {"reason": "its inputs are kernel values"}, "importance")
-    sections = answer_part(write_answer(tmp_path), "assay", importance=path)
+    sections = sections_of(tmp_path, importance=path)
     assert "importance" not in [section.anchor for section in sections]

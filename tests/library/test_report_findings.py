@@ -12,7 +12,7 @@ from report_samples import (
 )
 
 from workflow_lib.page.gains import data_words, where_words
-from workflow_lib.report.labels import format_p_value, format_signed
+from workflow_lib.report.labels import format_p_value
 from workflow_lib.report.results import read_scores
 from workflow_lib.table.verdict import unbeaten_sizes, verdict
 
@@ -62,7 +62,3 @@ def test_sizes_at_which_nothing_beats_a_guess(tmp_path):
     rows = [("class-krr", "selected", 0, lambda n, s: 0.1 if n == 1 else 0.11)]
     scores = read_scores(write_accuracies(tmp_path / "accuracies.csv", rows))
     assert unbeaten_sizes(scores, "accuracy", {}) == [1]  # ten classes: chance is 0.1
-
-
-def test_effects_have_a_true_minus_and_zero_no_sign():
-    assert [format_signed(x) for x in (-2.06, 0.04, -0.04, 3.0)] == ["−2.1", "0.0", "0.0", "+3.0"]

@@ -2,7 +2,7 @@
 
 import math
 
-import pytest
+from each_case import each_case
 
 from workflow_lib.report.labels import (
     count_of,
@@ -13,6 +13,7 @@ from workflow_lib.report.labels import (
     format_published_error,
     format_seconds,
     format_share,
+    format_signed,
     join_words,
     splits_in_words,
     table_title,
@@ -21,60 +22,63 @@ from workflow_lib.report.labels import (
 from workflow_lib.report.variants import Variant
 
 
-@pytest.mark.parametrize(
-    ("mean", "deviation", "text"),
+@each_case(
+    ("write", "values", "text"),
     [
-        (0.8934, 0.0121, "0.893 ± 0.012"),
-        (0.8934, math.nan, "0.893"),
-        (math.nan, math.nan, "–"),
-        (123456.0, 2000.0, "1.23e+05 ± 2e+03"),
+        (format_error, (0.8934, 0.0121), "0.893 ± 0.012"),
+        (format_error, (0.8934, math.nan), "0.893"),
+        (format_error, (math.nan, math.nan), "–"),
+        (format_error, (123456.0, 2000.0), "1.23e+05 ± 2e+03"),
+        (format_seconds, (57.13, 14.7), "57.1 ± 14.7 s"),
+        (format_seconds, (3.35e-4, 7.01e-5), "335 ± 70 µs"),
+        (format_seconds, (0.014, 1e-5), "14.00 ± 0.01 ms"),
+        (format_seconds, (5.72e-7, 5.22e-7), "0.57 ± 0.52 µs"),
+        (format_seconds, (2.5, math.nan), "2.50 s"),
+        (format_seconds, (0.0, 0.0), "0.00 ± 0.00 µs"),
+        (format_seconds, (math.nan, math.nan), "–"),
+        # Published errors keep the digits they were printed with.
+        (format_published_error, (1.5, 0.19), "1.50 ± 0.19"),
+        (format_published_error, (0.89, 0.004), "0.89 ± 0.004"),
+        (format_published_error, (0.127, 0.0001), "0.127 ± 0.0001"),
+        (format_published_error, (2.42, math.nan), "2.42"),
+        (format_difference, (0.0123,), "+0.012"),
+        (format_difference, (-0.0123,), "\u22120.012"),
+        (format_difference, (-0.000012,), "\u22121.2e\u221205"),
+        (format_difference, (0.0,), "0"),
+        (format_p_value, (0.0312,), "p = 0.031"),
+        (format_p_value, (2.3e-5,), "p = 2e-05"),
+        (format_p_value, (0.0,), "p = 0"),
+        (format_p_value, (math.nan,), "p = \u2013"),
+        (format_share, (0.02403,), "2.4 %"),
+        (format_share, (0.1,), "10 %"),
+        (format_share, (0.126,), "13 %"),
+        (format_share, (0.00012,), "0.012 %"),
+        (format_share, (1.0,), "100 %"),
+        (join_words, ([],), ""),
+        (join_words, (["a"],), "a"),
+        (join_words, (["a", "b", "c"],), "a, b and c"),
+        (count_of, (1, "split"), "1 split"),
+        (count_of, (2, "split"), "2 splits"),
+        (splits_in_words, (1, [10]), "1 split, 10 test rows"),
+        (
+            splits_in_words,
+            (3, [12, 10, 12]),
+            "3 splits, 10 to 12 test rows, mean ± standard deviation",
+        ),
+        (table_title, ("Errors.", "Toy", None), "Errors. Data: Toy"),
+        (table_title, ("Errors", "Toy", "x"), "Errors. Data: Toy, standing in for x"),
+        (figure_title, ("Toy", None), "Toy"),
+        (figure_title, ("Toy", "videos"), "Toy (a stand-in)"),
+        # Effects and per cent have a true minus, and zero no sign.
+        (format_signed, (-8.14,), "\u22128.1"),
+        (format_signed, (0.04,), "0.0"),
+        (format_signed, (-0.04,), "0.0"),
+        (format_signed, (3.0,), "+3.0"),
+        (format_signed, (12.3,), "+12"),
     ],
 )
-def test_errors(mean, deviation, text):
-    assert format_error(mean, deviation) == text
-
-
-@pytest.mark.parametrize(
-    ("mean", "deviation", "text"),
-    [
-        (57.13, 14.7, "57.1 ± 14.7 s"),
-        (3.35e-4, 7.01e-5, "335 ± 70 µs"),
-        (0.014, 1e-5, "14.00 ± 0.01 ms"),
-        (5.72e-7, 5.22e-7, "0.57 ± 0.52 µs"),
-        (2.5, math.nan, "2.50 s"),
-        (0.0, 0.0, "0.00 ± 0.00 µs"),
-        (math.nan, math.nan, "–"),
-    ],
-)
-def test_seconds(mean, deviation, text):
-    assert format_seconds(mean, deviation) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "spread", "text"),
-    [
-        (1.5, 0.19, "1.50 ± 0.19"),
-        (0.89, 0.004, "0.89 ± 0.004"),
-        (0.127, 0.0001, "0.127 ± 0.0001"),
-        (2.42, math.nan, "2.42"),
-    ],
-)
-def test_published_errors_keep_the_digits_they_were_printed_with(value, spread, text):
-    assert format_published_error(value, spread) == text
-
-
-def test_differences_have_a_sign():
-    assert format_difference(0.0123) == "+0.012"
-    assert format_difference(-0.0123) == "\u22120.012"
-    assert format_difference(-0.000012) == "\u22121.2e\u221205"
-    assert format_difference(0.0) == "0"
-
-
-def test_p_values():
-    assert format_p_value(0.0312) == "p = 0.031"
-    assert format_p_value(2.3e-5) == "p = 2e-05"
-    assert format_p_value(0.0) == "p = 0"
-    assert format_p_value(float("nan")) == "p = \u2013"
+def test_numbers_and_words(write, values, text):
+    assert write(*values) == text
 
 
 def test_labels():
@@ -82,36 +86,6 @@ def test_labels():
     assert variant_label(Variant("ofer", "selected", 0), methods) == "OFER"
     assert variant_label(Variant("ofer", "4", 300), methods) == "OFER, C = 4, 300 weak rows"
     assert variant_label(Variant("new", "selected", 0), methods) == "new"
-
-
-def test_words():
-    assert join_words([]) == ""
-    assert join_words(["a"]) == "a"
-    assert join_words(["a", "b", "c"]) == "a, b and c"
-    assert count_of(1, "split") == "1 split"
-    assert count_of(2, "split") == "2 splits"
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.02403, "2.4 %"), (0.1, "10 %"), (0.126, "13 %"), (0.00012, "0.012 %"), (1.0, "100 %")],
-)
-def test_shares(share, text):
-    assert format_share(share) == text
-
-
-def test_splits():
-    assert splits_in_words(1, [10]) == "1 split, 10 test rows"
-    assert splits_in_words(3, [12, 10, 12]) == (
-        "3 splits, 10 to 12 test rows, mean ± standard deviation"
-    )
-
-
-def test_titles_name_stand_ins():
-    assert table_title("Errors.", "Toy", None) == "Errors. Data: Toy"
-    assert table_title("Errors", "Toy", "videos") == "Errors. Data: Toy, standing in for videos"
-    assert figure_title("Toy", None) == "Toy"
-    assert figure_title("Toy", "videos") == "Toy (a stand-in)"
 
 
 def test_rows_of_a_graph_are_unlabelled():

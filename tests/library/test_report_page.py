@@ -17,6 +17,7 @@ from report_samples import (
     base_error,
     better_error,
     parse,
+    scores_of,
     write_choices,
     write_coordinates,
     write_scores,
@@ -34,7 +35,7 @@ from workflow_lib.report import manifest
 from workflow_lib.report.dataset_records import dataset_facts
 from workflow_lib.report.manifest import run_manifest, write_manifest
 from workflow_lib.report.protocol_sentences import _k_fold_in_words
-from workflow_lib.report.results import read_choices, read_scores
+from workflow_lib.report.results import read_choices
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 
@@ -391,7 +392,7 @@ def protocol_of(tmp_path, settings, rows=(ROW,), chosen=None, n_folds=5, methods
     same_group = options.pop("same_group", None)
     chosen = {"sizes": [50], "n_landmarks": 0} | (chosen or {})
     choices = read_choices(write_choices(tmp_path / "choices.csv", [ROW], **chosen))
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
+    scores = scores_of(tmp_path, rows, **options)
     more = {"same_group": same_group, "methods": methods}
     return assembly.protocol_sentences(SETTINGS | settings, scores, choices, n_folds, **more)
 
@@ -457,7 +458,7 @@ def test_the_protocol_states_random_splits_where_no_other_is_named(tmp_path):
 
 
 def test_the_protocol_states_chosen_kernels_and_values_on_edges(tmp_path):
-    scores = read_scores(write_scores(tmp_path / "scores.csv", [ROW]))
+    scores = scores_of(tmp_path, [ROW])
     path = write_choices(tmp_path / "choices.csv", [ROW], edges="lowest width")
     choices = read_choices(path)
     is_linear = (choices["name"] == "kernel") & (choices["split"] > 0)

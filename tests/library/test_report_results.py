@@ -4,7 +4,14 @@ import math
 
 import pytest
 from each_case import each_case
-from report_samples import base_error, write_choices, write_coordinates, write_scores, write_timings
+from report_samples import (
+    base_error,
+    write_choices,
+    write_coordinates,
+    write_published,
+    write_scores,
+    write_timings,
+)
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.report.results import (
@@ -19,6 +26,9 @@ from workflow_lib.report.results import (
 )
 from workflow_lib.report.variants import Variant, order_variants, study_of
 
+ROW = [("m-krr", "selected", 0, base_error)]
+KINDS = {"scores": (write_scores, read_scores)}
+KINDS["coordinates"] = write_coordinates, read_coordinates
 PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
 
 
@@ -92,41 +102,51 @@ def test_coordinates_are_typed_and_sorted(tmp_path):
     assert errors["error"][1] == base_error(20, 0) + 0.1
 
 
-def test_a_coordinate_named_twice_is_refused(tmp_path):
-    rows = [("m-krr", "selected", 0, base_error)]
-    path = write_coordinates(tmp_path / "coordinates.csv", rows)
-    path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match="split 0, coordinate 2 is on line 4 already"):
-        read_coordinates(path)
-
-
-def test_coordinates_without_rows_are_refused(tmp_path):
-    with pytest.raises(UserError, match="no rows"):
-        read_coordinates(write_coordinates(tmp_path / "coordinates.csv", []))
-
-
-def test_a_missing_file_is_named(tmp_path):
+def test_a_file_that_is_missing_or_no_text_is_named(tmp_path):
     with pytest.raises(UserError, match="scores.csv"):
         read_scores(tmp_path / "scores.csv")
-
-
-def test_a_file_that_is_not_text_is_named(tmp_path):
     (tmp_path / "scores.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="UTF-8"):
         read_scores(tmp_path / "scores.csv")
 
 
 def test_a_missing_column_is_named(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    path = write_scores(tmp_path / "scores.csv", ROW)
     replace_in_line(path, 1, "quantity", "error")
     with pytest.raises(UserError, match="line 1: there is no column quantity"):
         read_scores(path)
 
 
-def test_a_file_without_rows_is_refused(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [])
-    with pytest.raises(UserError, match="no rows"):
+def test_a_short_line_is_reported(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", ROW)
+    n_lines = path.read_text().count("\n")
+    path.write_text(path.read_text() + "toy,toy-data,m-krr\n")
+    with pytest.raises(UserError, match=f"line {n_lines + 1}, column components: found nothing"):
         read_scores(path)
+
+
+@each_case("kind", KINDS)
+def test_a_file_without_rows_is_refused(tmp_path, kind):
+    write, read = KINDS[kind]
+    with pytest.raises(UserError, match="no rows"):
+        read(write(tmp_path / "file.csv", []))
+
+
+@each_case(
+    ("kind", "rows", "reason"),
+    [
+        ("scores", ROW, "line {}: method m-krr, .* is on line 4 already"),
+        ("scores", [(*ROW[0], "weak_noise=0.2")], r"setting weak_noise=0\.2, split 0"),
+        ("coordinates", ROW, "split 0, coordinate 2 is on line 4 already"),
+    ],
+)
+def test_a_fit_or_coordinate_named_twice_is_refused(tmp_path, kind, rows, reason):
+    write, read = KINDS[kind]
+    path = write(tmp_path / "file.csv", rows)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, lines[3]]) + "\n")
+    with pytest.raises(UserError, match=reason.format(len(lines) + 1)):
+        read(path)
 
 
 @each_case(
@@ -147,31 +167,9 @@ def test_a_file_without_rows_is_refused(tmp_path):
     ],
 )
 def test_a_wrong_value_is_reported_with_line_and_column(tmp_path, old, new, column):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    path = write_scores(tmp_path / "scores.csv", ROW)
     replace_in_line(path, 2, old, new)
     with pytest.raises(UserError, match=f"scores.csv, line 2, column {column}"):
-        read_scores(path)
-
-
-def test_a_short_line_is_reported(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    n_lines = path.read_text().count("\n")
-    path.write_text(path.read_text() + "toy,toy-data,m-krr\n")
-    with pytest.raises(UserError, match=f"line {n_lines + 1}, column components: found nothing"):
-        read_scores(path)
-
-
-def test_a_fit_named_twice_is_refused(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    n_lines = path.read_text().count("\n")
-    path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    twice = f"line {n_lines + 1}: method m-krr, .* is on line 4 already"
-    with pytest.raises(UserError, match=twice):
-        read_scores(path)
-    study = [("m-krr", "selected", 9, base_error, "weak_noise=0.2")]
-    path = write_scores(tmp_path / "study.csv", study)
-    path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match=r"weak size 9, setting weak_noise=0\.2, split 0"):
         read_scores(path)
 
 
@@ -195,15 +193,13 @@ def test_published_numbers_without_a_counterpart_are_left_out(tmp_path):
 
 
 def test_published_numbers_may_have_weak_rows(tmp_path):
-    path = tmp_path / "table-8.csv"
-    path.write_text(
-        PUBLISHED.strip() + ",weak_size\n8,Task 1,+644,0.36,,RRMSE,wofer,selected,100,644\n"
-    )
+    line = "8,Task 1,+644,0.36,,RRMSE,wofer,selected,100,644"
+    path = write_published(tmp_path / "table-8.csv", line)
     assert read_published([path])[0].weak_size == 644
 
 
 def test_values_are_found_by_size_row_and_split(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    path = write_scores(tmp_path / "scores.csv", ROW)
     scores = read_scores(path)
     found = by_size(scores[scores["quantity"] == "arrmse"])
     assert list(found) == [20, 50]

@@ -1,7 +1,7 @@
 """The sentences agree with the numbers and claim no more."""
 
 import pandas as pd
-import pytest
+from each_case import each_case
 from report_samples import METHODS, base_error, better_error, noisy_error, worse_error, write_scores
 
 from workflow_lib.page.assembly import comparison_rows
@@ -29,6 +29,34 @@ def test_a_method_that_is_better(tmp_path):
     assert row[5].startswith("p = ") and row[-1] == "5 of 5"
 
 
+def better_at_20(size, split):
+    return (better_error if size == 20 else worse_error)(size, split)
+
+
+@each_case(
+    ("error", "n_splits", "outcome", "best"),
+    [
+        (worse_error, 5, "is worse at n = 20 and 50.", "aRRMSE: m-KRR at n = 20"),
+        (noisy_error, 5, "is not distinguishable at n = 20 and 50.", "OFER-GMM at n"),
+        (better_at_20, 5, "is better at n = 20; is worse at n = 50.", "OFER-GMM at n = 20"),
+        (better_at_20, 5, "is better at n = 20; is worse at n = 50.", "m-KRR at n = 50"),
+        (better_error, 1, "is not tested (one split) at n = 20 and 50.", "OFER-GMM at n = 20"),
+        (
+            base_error,
+            1,
+            "is equal up to rounding at n = 20 and 50 (largest relative difference in a split: 0).",
+            "m-KRR and OFER-GMM (equal up to rounding) at n = 20",
+        ),
+    ],
+)
+def test_the_judgement_follows_the_test(tmp_path, error, n_splits, outcome, best):
+    result = verdict_of(tmp_path, with_ofer(error), n_splits=n_splits)
+    assert result.judgements == [f"OFER-GMM against m-KRR {outcome}"]
+    assert best in result.best
+    has_test = any("p = " in text for row in comparison_rows(result) for text in row)
+    assert has_test == (n_splits > 1)
+
+
 def test_a_ceiling_is_never_the_best(tmp_path):
     rows = [*with_ofer(worse_error), ("m-krr-full", "selected", 0, better_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
@@ -43,28 +71,6 @@ def test_a_ceiling_is_never_the_best(tmp_path):
     assert verdict(alone, methods=methods).best.startswith("full labels learns")
     methods["m-krr-full"]["weak_outputs"] = None
     assert "Lowest mean aRRMSE: full labels" in verdict(scores, methods=methods).best
-
-
-def better_then_worse(size, split):
-    return (better_error if size == 20 else worse_error)(size, split)
-
-
-@pytest.mark.parametrize(
-    ("error", "judgement", "best"),
-    [
-        (worse_error, "is worse at n = 20 and 50.", ["Lowest mean aRRMSE: m-KRR at n = 20"]),
-        (noisy_error, "is not distinguishable at n = 20 and 50.", []),
-        (
-            better_then_worse,
-            "is better at n = 20; is worse at n = 50.",
-            ["OFER-GMM at n = 20", "m-KRR at n = 50"],
-        ),
-    ],
-)
-def test_a_method_is_judged_at_each_size(tmp_path, error, judgement, best):
-    result = verdict_of(tmp_path, with_ofer(error))
-    assert result.judgements == [f"OFER-GMM against m-KRR {judgement}"]
-    assert all(words in result.best for words in best)
 
 
 def test_a_method_that_is_equal(tmp_path):
@@ -103,12 +109,6 @@ def test_other_methods_that_equal_the_reference_are_reported(tmp_path):
     assert set(result.comparisons["method"]) == {"ofer-gmm"}
 
 
-def test_equal_methods_are_equal_in_one_split_too(tmp_path):
-    result = verdict_of(tmp_path, with_ofer(base_error), n_splits=1)
-    assert "is equal up to rounding at n = 20 and 50" in result.judgements[0]
-    assert "not tested" not in result.judgements[0]
-
-
 def test_studies_of_weak_labels_are_left_out(tmp_path):
     rows = [*with_ofer(noisy_error), ("wofer-gmm", "selected", 100, worse_error)]
     without = verdict_of(tmp_path, rows)
@@ -117,14 +117,6 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
     assert (found.best, found.judgements) == (without.best, without.judgements)
     assert found.equalities == without.equalities
     pd.testing.assert_frame_equal(found.comparisons, without.comparisons)
-
-
-def test_one_split_is_not_tested(tmp_path):
-    result = verdict_of(tmp_path, with_ofer(better_error), n_splits=1)
-    assert result.judgements == [
-        "OFER-GMM against m-KRR is not tested (one split) at n = 20 and 50."
-    ]
-    assert not any("p = " in text for row in comparison_rows(result) for text in row)
 
 
 def test_without_the_reference_nothing_is_compared(tmp_path):

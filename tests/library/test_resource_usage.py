@@ -11,21 +11,12 @@ from workflow_lib.core.job_needs import job_needs
 from workflow_lib.methods.contract.base import method_modules
 from workflow_lib.report.resource_usage import compare, read_jobs, run
 
+RANDOM = {"dataset": "table", "split": "random"}
 CONFIGURATION = {
     "run": {"max_gram_rows": 10_000},
     "experiments": {
-        "small": {
-            "dataset": "table",
-            "training_sizes": [10, 50],
-            "weak_sizes": [],
-            "split": "random",
-        },
-        "small-weak": {
-            "dataset": "table",
-            "training_sizes": [50],
-            "weak_sizes": [4000],
-            "split": "random",
-        },
+        "small": RANDOM | {"training_sizes": [10, 50], "weak_sizes": []},
+        "small-weak": RANDOM | {"training_sizes": [50], "weak_sizes": [4000]},
     },
     "datasets": {"table": {"sources": ["a"], "options": {}}},
     "methods": {
