@@ -108,6 +108,7 @@ def run(
         for name, dataset in datasets.items()
     }
     leading, sections, verdicts, reproductions = [], [], {}, []
+    given = {"methods": methods, "published": published}
     for name, experiment in experiments.items():
         settings = experiment["settings"]
         dataset = datasets[settings["dataset"]]
@@ -116,25 +117,14 @@ def run(
             figures = [figure for figure in settings["figures"] if figure["kind"] != ANSWERED]
             experiment = experiment | {"settings": {**settings, "figures": figures}}
         section, verdicts[name] = experiment_section(
-            name,
-            experiment,
-            scores[name],
-            dataset,
-            methods=methods,
-            published=published,
+            *(name, experiment, scores[name], dataset),
             n_folds=n_folds,
             missing_share=records[settings["dataset"]]["missing_share"],
+            **given,
         )
         sections.append(section)
-        reproductions += reproductions_of(
-            name,
-            settings,
-            dataset["settings"],
-            section["cells"],
-            methods=methods,
-            published=published,
-            contents=items,
-        )
+        shown = settings, dataset["settings"], section["cells"]
+        reproductions += reproductions_of(name, *shown, contents=items, **given)
         if own:
             names = read_artifact(dataset["artifact"], "dataset")["names"]
             leading += answer_part(
@@ -233,6 +223,8 @@ def experiment_section(
         alt = f"{caption} {judgement.best}" if module.names_best else caption
         named = {"name": figure["name"], "predicts": module.predicts}
         figures.append({**named, **files, "alt": alt, "caption": caption})
+    choices = read_choices(experiment["choices"])
+    same_group = (data.get("options") or {}).get("same_group")
     section = {
         "name": name,
         "title": settings["title"],
@@ -242,13 +234,7 @@ def experiment_section(
         "is_made": is_made(data),
         "unbeaten": unbeaten_sizes(scores, metric, methods),
         "protocol": protocol_sentences(
-            settings,
-            scores,
-            read_choices(experiment["choices"]),
-            n_folds,
-            missing_share,
-            (data.get("options") or {}).get("same_group"),
-            methods,
+            settings, scores, choices, n_folds, missing_share, same_group, methods
         ),
         "best": judgement.best,
         "findings": [

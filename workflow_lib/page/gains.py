@@ -29,13 +29,8 @@ HEADING = "Where OFER helps, and where it is kernel ridge"
 MAX_SHOWN = 3
 """Gains and losses are named up to this number, the largest effects first."""
 
-WORDS = {
-    "lower": "better",
-    "higher": "worse",
-    "equal": "equal",
-    "open": "",
-    "untested": "not tested",
-}
+WORDS = {"lower": "better", "higher": "worse", "equal": "equal"}
+WORDS |= {"open": "", "untested": "not tested"}
 """Outcome of a comparison -> its word in the tables; none where it is not distinguishable."""
 
 

@@ -11,20 +11,8 @@ from typing import Any
 
 from workflow_lib.core.whole_files import write_text
 
-PACKAGES = (
-    "h5py",
-    "matplotlib",
-    "numpy",
-    "pandas",
-    "pydantic",
-    "pykalman",
-    "pyyaml",
-    "rdkit",
-    "scikit-learn",
-    "scipy",
-    "snakemake",
-    "tslearn",
-)
+PACKAGES = ("h5py", "matplotlib", "numpy", "pandas", "pydantic", "pykalman", "pyyaml", "rdkit")
+PACKAGES += ("scikit-learn", "scipy", "snakemake", "tslearn")
 """The packages whose versions are recorded: those that the project depends on, with its extras."""
 
 
@@ -107,13 +95,8 @@ def _git_state(repository: Path) -> dict:
 def _git(repository: Path, *arguments: str) -> str | None:
     """Return what a git command prints, None when it fails or there is no git."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(repository), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=30,
-        )
+        command, texts = ["git", "-C", str(repository)], {"encoding": "utf-8", "errors": "replace"}
+        done = subprocess.run([*command, *arguments], capture_output=True, timeout=30, **texts)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -30,9 +30,6 @@ class Finding(NamedTuple):
     link: str
     after: str
 
-    def __str__(self) -> str:
-        return f"{self.before}{self.link}{self.after}"
-
 
 def reference_of(settings: Mapping) -> str:
     """Return the method of an experiment with which the others are compared.
@@ -169,15 +166,9 @@ def findings(found: pd.DataFrame) -> list[Finding]:
     best = best_of(found)
     counts = best["label"].value_counts()
     most = max(counts.index, key=lambda label: (counts[label], -list(best["label"]).index(label)))
-    n_experiments = found["experiment"].nunique()
-    sentences = [
-        Finding(
-            f"{most} has the lowest error in {counts[most]} of ",
-            "figure-headline",
-            count_of(n_experiments, "experiment"),
-            ".",
-        )
-    ]
+    of_all = count_of(found["experiment"].nunique(), "experiment")
+    before = f"{most} has the lowest error in {counts[most]} of "
+    sentences = [Finding(before, "figure-headline", of_all, ".")]
     fair = found[~found["is_ceiling"]]
     rows = fair[fair["outcome"] == "worse"]
     if rows.empty:
@@ -190,14 +181,9 @@ def findings(found: pd.DataFrame) -> list[Finding]:
     ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
     equal = ofer[ofer["outcome"] == "equal"]
     if not equal.empty:
-        sentences.append(
-            Finding(
-                f"OFER is its reference up to rounding in {len(equal)} of ",
-                "where-ofer-helps",
-                count_of(len(ofer), "comparison"),
-                ".",
-            )
-        )
+        before = f"OFER is its reference up to rounding in {len(equal)} of "
+        of_all = count_of(len(ofer), "comparison")
+        sentences.append(Finding(before, "where-ofer-helps", of_all, "."))
     return sentences
 
 

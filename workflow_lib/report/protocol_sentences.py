@@ -239,8 +239,6 @@ def edge_sentence(
 
     Those of the largest training size count. Beyond the edge a better value may lie; where the
     method's kernels are a list, the grid has been extended already.
-
-    `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
     """
     at_size = scores[scores["training_size"] == scores["training_size"].max()]
     fits = at_size.drop_duplicates(list(FIT))["method"].value_counts()

@@ -107,10 +107,9 @@ def read_timings(path: str | Path) -> pd.DataFrame:
 def read_published(paths: Iterable[str | Path]) -> list[Published]:
     """Return the published numbers of several files that correspond to those of a run.
 
-    Columns: table, row, column, value, spread, unit, method, components, training_size and,
-    optionally, weak_size (0 when there is no such column) and note. Rows whose method or training
-    size is empty have no counterpart in a run and are left out; `read_published_apart` gives those
-    without a training size.
+    Columns are the fields of `Published`, of which weak_size (by default 0) and note may be absent.
+    Rows whose method or training size is empty have no counterpart in a run and are left out;
+    `read_published_apart` gives those without a training size.
 
     Raises UserError as `read_scores` does.
     """

@@ -166,6 +166,7 @@ class Difference:
     the corrected resampled t-test, NaN where ``effect`` is not finite. ``outcome`` is ``equal``
     where every split gives the same error up to rounding, ``untested`` for one split, ``lower`` or
     ``higher`` where the corrected test is significant at `CORRECTED_RISK`, and ``open`` otherwise.
+    ``note`` says why a value is special.
     """
 
     difference: float
@@ -177,6 +178,7 @@ class Difference:
     p_corrected: float
     largest_relative_difference: float
     outcome: str
+    note: str = ""
 
 
 def difference(
@@ -213,6 +215,7 @@ def difference(
             abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(ours, theirs)
         ),
         outcome=outcome,
+        note=student.note,
     )
 
 
@@ -274,16 +277,15 @@ def compared_cell(
     row and training size.
     """
     tested = n_test[variant, size]
-    return Cell(
-        quantity,
-        *variant[:3],
-        size,
-        len(column[variant]),
-        tested,
-        *mean_and_deviation(list(column[variant].values())),
-        **reference_comparison(column, variant, reference, n_train, tested),
-        **more,
-    )
+    compared = reference_comparison(column, variant, reference, n_train, tested)
+    return _cell(quantity, variant, size, column[variant], tested, **compared, **more)
+
+
+def _cell(
+    quantity: str, variant: Variant, size: int, values: Mapping[int, float], n_test: int, **more
+) -> Cell:
+    summary = len(values), n_test, *mean_and_deviation(list(values.values()))
+    return Cell(quantity, *variant[:3], size, *summary, **more)
 
 
 def time_table(
@@ -303,13 +305,8 @@ def time_table(
     }
     n_test = most_test_rows(timings)
     return [
-        Cell(
-            quantity,
-            *variant[:3],
-            size,
-            len(column[variant]),
-            n_test[variant, size],
-            *mean_and_deviation(list(column[variant].values())),
+        _cell(
+            *(quantity, variant, size, column[variant], n_test[variant, size]),
             **published_cells.get((quantity, variant, size), {}),
         )
         for quantity in TIMES

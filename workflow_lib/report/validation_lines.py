@@ -226,17 +226,10 @@ def draw_curves(
 
 def _draw_rings(axis, curve: Curve, method: str, methods: Mapping[str, Mapping]) -> None:
     for value, (error, count) in curve.chosen.items():
-        axis.scatter(
-            [value],
-            [error],
-            s=RING + RING_OF_A_SPLIT * count,
-            facecolors="none",
-            edgecolors=line_style(method, methods)["color"],
-            linewidths=1.4,
-            clip_on=False,
-            zorder=4,
-            label=f"{method_label(method, methods)}, chosen in {count}",
-        )
+        label, area = f"{method_label(method, methods)}, chosen in {count}", RING_OF_A_SPLIT * count
+        ring = {"facecolors": "none", "edgecolors": line_style(method, methods)["color"]}
+        ring |= {"linewidths": 1.4, "clip_on": False, "zorder": 4}
+        axis.scatter([value], [error], s=RING + area, label=label, **ring)
 
 
 def _label(method: str, methods: Mapping[str, Mapping], kernel: str) -> str:

@@ -72,16 +72,11 @@ def draw_weak_study(
             for index, variant in enumerate(variants)
         ]
         color = line_style(reference, methods)["color"]
-        levels = [
-            level_line(
-                axis,
-                f"{variant_label(cell.variant, methods)}, no weak rows",
-                measured.shown(cell.mean),
-                color=color,
-                linestyle="--",
-            )
-            for cell in dict.fromkeys(cell for cell in references if cell is not None)
-        ]
+        levels = []
+        for cell in dict.fromkeys(cell for cell in references if cell is not None):
+            label = f"{variant_label(cell.variant, methods)}, no weak rows"
+            level = measured.shown(cell.mean)
+            levels.append(level_line(axis, label, level, color=color, linestyle="--"))
         draw_panels(
             [axis],
             [lines + levels],

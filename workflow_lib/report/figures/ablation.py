@@ -142,30 +142,16 @@ def _draw_change(
     # Differences that are equal but for rounding are one circle.
     counts = Counter(round(each, 9) for each in change.by_split)
     area = min(CIRCLE, CIRCLES / len(change.by_split))
-    axis.scatter(
-        list(counts),
-        [index + BELOW] * len(counts),
-        s=[area * count for count in counts.values()],
-        color="#9a9a9a",
-        alpha=0.55,
-        linewidths=0,
-        zorder=2,
-        label=f"{method_label(change.method, methods)}, splits",
-    )
+    label = method_label(change.method, methods)
+    grey = {"color": "#9a9a9a", "alpha": 0.55, "linewidths": 0, "zorder": 2}
+    areas, heights = [area * count for count in counts.values()], [index + BELOW] * len(counts)
+    axis.scatter(list(counts), heights, s=areas, label=f"{label}, splits", **grey)
     found, appearance = change.found, line_style(change.method, methods)
     is_found = found.p_corrected < CORRECTED_RISK
-    axis.errorbar(
-        [change.mean],
-        [index],
-        xerr=None if math.isnan(change.half_width) else [change.half_width],
-        capsize=3,
-        elinewidth=1.6,
-        linestyle="",
-        markerfacecolor=appearance["color"] if is_found else "white",
-        zorder=4,
-        label=method_label(change.method, methods),
-        **appearance,
-    )
+    bar = None if math.isnan(change.half_width) else [change.half_width]
+    style = {"capsize": 3, "elinewidth": 1.6, "linestyle": "", "zorder": 4, **appearance}
+    style["markerfacecolor"] = appearance["color"] if is_found else "white"
+    axis.errorbar([change.mean], [index], xerr=bar, label=label, **style)
     if not is_found and found.p_student < STUDENT_RISK:
         dot = {"marker": ".", "markersize": 3, "color": appearance["color"], "linestyle": ""}
         axis.plot([change.mean], [index], zorder=5, label="_test", **dot)

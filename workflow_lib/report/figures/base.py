@@ -49,19 +49,8 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.plugins import FIGURES
 from workflow_lib.report.reads import arranged
 
-SETTINGS = (
-    "methods",
-    "metric",
-    "named_methods",
-    "output_scale",
-    "seed",
-    "shown_methods",
-    "title",
-    "training_size",
-    "version_titles",
-    "weak_size",
-    "wrong_shares",
-)
+SETTINGS = ("methods", "metric", "named_methods", "output_scale", "seed", "shown_methods", "title")
+SETTINGS += ("training_size", "version_titles", "weak_size", "wrong_shares")
 """What else figures may be given. `methods` are all of the experiment, `named_methods` those that
 the figure names and `shown_methods` the same, or all where it names none, as mappings to their
 `METHOD_FIELDS`; the sizes are the largest;

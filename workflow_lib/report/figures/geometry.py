@@ -86,15 +86,9 @@ def draw(seed: int):
 
 def _draw_histogram(axis, values: np.ndarray, is_central: np.ndarray) -> None:
     inside, outside = values[is_central], values[~is_central]
-    axis.hist(
-        [inside, outside],
-        bins=25,
-        stacked=True,
-        color=[ACCENT_COLOR, BASE_COLOR],
-        edgecolor="white",
-        linewidth=0.6,
-        label=["within one standard deviation", "other points"],
-    )
+    labels = ["within one standard deviation", "other points"]
+    appearance = {"color": [ACCENT_COLOR, BASE_COLOR], "edgecolor": "white", "linewidth": 0.6}
+    axis.hist([inside, outside], bins=25, stacked=True, label=labels, **appearance)
     axis.set_title(rf"{len(values)} points of $\mathcal{{N}}(0, 0.5)$")
     axis.set_xlabel("y")
     axis.set_ylabel("number of points")

@@ -91,13 +91,8 @@ def draw(
     if any(np.isnan(profile["true"]).any() for profile in profiles):
         heading += "\nHatched: not observed"
     unit_in_words = "standard deviations" if output_scale == "standard" else "unit of the outputs"
-    return _draw(
-        rows,
-        profiles,
-        json.loads(data["names"]["outputs"]),
-        heading,
-        f"difference from the training mean ({unit_in_words})",
-    )
+    unit_in_words = f"difference from the training mean ({unit_in_words})"
+    return _draw(rows, profiles, json.loads(data["names"]["outputs"]), heading, unit_in_words)
 
 
 def shown_methods(names: Sequence[str], reference: str) -> list[str]:

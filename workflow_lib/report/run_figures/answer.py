@@ -232,16 +232,10 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
     measured = QUANTITIES[metric]
     sizes = sorted(set(points["training_size"]))
     baseline = answer.get("baseline")
-    lines = [
-        Line(
-            rows["label"].iloc[0],
-            rows["training_size"].to_numpy(float),
-            rows["mean"].to_numpy(),
-            rows["deviation"].to_numpy(),
-            line_style(method, methods),
-        )
-        for method, rows in points.groupby("method", sort=False)
-    ]
+    lines = []
+    for method, rows in points.groupby("method", sort=False):
+        columns = (rows[name].to_numpy(float) for name in ("training_size", "mean", "deviation"))
+        lines.append(Line(rows["label"].iloc[0], *columns, line_style(method, methods)))
     return draw_lines(
         {"": lines},
         size=(WIDTH, 2.6),

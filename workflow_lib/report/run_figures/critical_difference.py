@@ -88,15 +88,9 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
         _draw_critical_difference(axis, ranking)
         for group, level in zip(ranking.groups, _group_levels(ranking), strict=True):
             shift = ScaledTranslation((8 + 7 * level) / 72, 0, figure.dpi_scale_trans)
-            axis.plot(
-                [1, 1],
-                [group[0] - 0.3, group[-1] + 0.3],
-                color=INK,
-                linewidth=4.5,
-                solid_capstyle="butt",
-                transform=axis.get_yaxis_transform() + shift,
-                clip_on=False,
-            )
+            line = {"color": INK, "linewidth": 4.5, "solid_capstyle": "butt", "clip_on": False}
+            line["transform"] = axis.get_yaxis_transform() + shift
+            axis.plot([1, 1], [group[0] - 0.3, group[-1] + 0.3], **line)
     return figure
 
 

@@ -63,13 +63,8 @@ def draw_embedding_or_raw(found: pd.DataFrame):
     height = HEAD + sum(1.0 + ROW * number for number in n_rows)
     with applied_style():
         figure = Figure(figsize=(NAMES + PANEL * len(labels), height), layout="constrained")
-        axes = figure.subplots(
-            len(blocks),
-            len(labels),
-            sharex=True,
-            squeeze=False,
-            gridspec_kw={"height_ratios": n_rows},
-        )
+        shape = {"sharex": True, "squeeze": False, "height_ratios": n_rows}
+        axes = figure.subplots(len(blocks), len(labels), **shape)
         limit = _limit(found)
         for rows, line in zip(blocks, axes, strict=True):
             for label, axis in zip(labels, line, strict=True):
@@ -102,24 +97,13 @@ def _draw_panel(axis, block: pd.DataFrame, rows: pd.DataFrame, limit: float) -> 
         is_inside = abs(x) <= limit
         ends = np.clip([x - deviation, x + deviation], -limit, limit)
         axis.plot(ends, [y, y], color=color, linewidth=1.0, alpha=0.55, zorder=2)
-        axis.plot(
-            np.clip(x, -limit, limit),
-            y,
-            marker=marker if is_inside else "<" if x < 0 else ">",
-            color=color,
-            markersize=5.5,
-            markerfacecolor=color if row.p_corrected < RISK else "white",
-            markeredgewidth=1.3,
-            clip_on=False,
-            zorder=3,
-        )
+        mark = {"color": color, "markersize": 5.5, "markeredgewidth": 1.3, "clip_on": False}
+        mark["marker"] = marker if is_inside else "<" if x < 0 else ">"
+        mark["markerfacecolor"] = color if row.p_corrected < RISK else "white"
+        axis.plot(np.clip(x, -limit, limit), y, zorder=3, **mark)
     names = block.drop_duplicates("experiment").set_index("experiment")
-    texts = [
-        wrapped(
-            plain_name(name + (" *" if names.loc[name, "is_stand_in"] else "")), NAMES - 0.2, 8.5
-        )
-        for name in experiments
-    ]
+    marked = (f"{name} *" if names.loc[name, "is_stand_in"] else name for name in experiments)
+    texts = [wrapped(plain_name(name), NAMES - 0.2, 8.5) for name in marked]
     axis.set_yticks(range(len(experiments)), texts, fontsize=8.5)
     axis.set_ylim(len(experiments) - 0.45, -0.55)
     axis.set_xlim(-1.04 * limit, 1.04 * limit)

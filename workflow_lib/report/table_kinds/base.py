@@ -25,12 +25,9 @@ and may have
 
 ``SHOWS_ERRORS``
     whether its cells are `workflow_lib.report.tables.Cell` of errors, whose decimals can be set;
-``REQUIRES`` and ``BECAUSE``
-    what an experiment must satisfy to have it, as facts of `workflow_lib.run.capabilities` each
-    with the values that are possible, and the reason given to the user where it is not satisfied;
-``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
-    what one method of the experiment must satisfy, as facts with values too, and what such a
-    method is.
+``REQUIRES`` and ``BECAUSE``, ``NEEDS_METHOD`` and ``METHOD_IN_WORDS``
+    what an experiment and one of its methods must satisfy, as `workflow_lib.report.figures.base`
+    says of figures.
 
 A kind with keys of its own in the configuration has a module of its name in the folder ``keys``
 beside it, with the class

@@ -98,13 +98,8 @@ def _compared(variants: Iterable[Variant], method: str, against: str) -> list[tu
     return [(first, second) for first, second in pairs if first != second]
 
 
-_ANSWERS = {
-    "lower": "yes",
-    "higher": "no, worse",
-    "open": "not shown",
-    "equal": "not shown",
-    "untested": "not tested",
-}
+_ANSWERS = {"lower": "yes", "higher": "no, worse", "untested": "not tested"}
+_ANSWERS |= {"open": "not shown", "equal": "not shown"}
 """Outcome of the comparison of errors -> the answer."""
 
 

@@ -155,11 +155,5 @@ def layout(found: pd.DataFrame, options: TableOptions) -> Layout:
             "differ most between components, relative to the variance of the output."
         )
     heads = [outputs[output].replace("_", " ") for output in shown]
-    return Layout(
-        options.title,
-        "Component",
-        ["Weight (%)", "Rows", *heads, "Typical rows"],
-        [Block("", rows)],
-        notes,
-        is_prose=True,
-    )
+    heads = ["Weight (%)", "Rows", *heads, "Typical rows"]
+    return Layout(options.title, "Component", heads, [Block("", rows)], notes, is_prose=True)
