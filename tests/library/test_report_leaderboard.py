@@ -746,6 +746,7 @@ def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):
     assert by_method["m-rf"]["versus_best"]["effect"] is None
     assert by_method["m-rf"]["versus_best"]["p_corrected"] is None
     assert by_method["m-rf"]["versus_best"]["outcome"] == "open"
+    assert by_method["m-rf"]["versus_best"]["note"] == "all differences are equal and not zero"
     assert "p = \u2013: the difference may be chance" in answer["sentences"][0]
     assert by_method["m-krr"]["versus_mean"]["outcome"] == "better"
     mean, deviation = mean_and_deviation([base_error(50, split) for split in range(5)])
