@@ -27,13 +27,13 @@ from report_samples import (
     write_timings,
 )
 from scipy import stats
+from test_report_page import inputs_in, page_of, text_of
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.page import assembly
 from workflow_lib.protocol.evaluation import run_scores
 from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.figures import confusion, coordinates, learning_curve, weak_weight
-from workflow_lib.report.manifest import run_manifest, write_manifest
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of_unit, shown_cells
 from workflow_lib.report.render import html_markup
@@ -454,31 +454,11 @@ def test_the_files_of_the_evaluation_are_read(tmp_path):
 
 
 def test_a_report_of_classes_is_one_page(tmp_path):
-    paths = write_class_results(tmp_path)
-    write_manifest(tmp_path / "run.json", run_manifest({}, {}, tmp_path))
+    paths, inputs = write_class_results(tmp_path), inputs_in(tmp_path)
     arguments = paths["dataset"], paths["splits"], paths["predictions"], paths["models"]
-    figure = tmp_path / "c.svg", tmp_path / "c.png"
-    save_figure(
-        confusion.draw(*arguments, title="Toy", methods=CLASS_METHODS, named_methods={}), *figure
-    )
+    figure = confusion.draw(*arguments, title="Toy", methods=CLASS_METHODS, named_methods={})
+    save_figure(figure, tmp_path / "c.svg")
     kinds = ("error", "weak", "coordinates", "weak_weight", "component_names", "time")
-    settings = {
-        "title": "Toy classes",
-        "dataset": "toy",
-        "training_sizes": [1, 5],
-        "weak_sizes": [700],
-        "components": "selected",
-        "kernel": "rbf",
-        "metric": "accuracy",
-        "split": "per_class",
-        "tables": [
-            {"name": kind, "kind": kind, "caption": f"Table {kind}.", "paper_table": None}
-            for kind in kinds
-        ],
-        "figures": [{"name": "c", "kind": "confusion", "caption": "Confusion."}],
-    }
-    dataset = dict.fromkeys(("title", "description", "licence", "citation"), "Toy")
-    dataset |= {"stand_in_for": None, "reader": "images", "sources": []}
     rates = [(method, "selected", 0, base_error) for method in ("class-krr", "ofer-gmm")]
     results = {
         "scores": write_accuracies(tmp_path / "s.csv", [*ROWS[:3], *STUDY[1:]]),
@@ -487,26 +467,18 @@ def test_a_report_of_classes_is_one_page(tmp_path):
         "dataset": paths["dataset"],
         "models": paths["models"],
     }
-    experiment = {
-        "settings": settings,
-        "scores": results["scores"],
-        "choices": write_choices(tmp_path / "h.csv", rates),
-        "table_results": dict.fromkeys(kinds, results),
-        "figures": {"c": figure[0]},
-    }
-    assembly.run(
-        output=tmp_path / "report.html",
-        manifest=tmp_path / "run.json",
-        title="Report",
-        author="",
-        experiments={"toy": experiment},
-        datasets={"toy": {"settings": dataset, "artifact": paths["dataset"]}},
-        methods=CLASS_METHODS,
-        published={},
-        n_folds=5,
-    )
-    page = (tmp_path / "report.html").read_text()
-    text = "".join(parse(page).text).replace("\u00a0", " ")
+    toy = inputs["experiments"]["toy"]
+    toy |= {"scores": results["scores"], "choices": write_choices(tmp_path / "h.csv", rates)}
+    toy |= {"table_results": dict.fromkeys(kinds, results), "figures": {"c": tmp_path / "c.svg"}}
+    toy["settings"] |= {"training_sizes": [1, 5], "weak_sizes": [700], "metric": "accuracy"}
+    toy["settings"]["split"] = "per_class"
+    toy["settings"]["figures"] = [{"name": "c", "kind": "confusion", "caption": "Confusion."}]
+    toy["settings"]["tables"] = [
+        {"name": kind, "kind": kind, "caption": f"Table {kind}.", "paper_table": None}
+        for kind in kinds
+    ]
+    inputs["datasets"]["toy-data"]["artifact"] = paths["dataset"]
+    text = text_of(page_of(inputs | {"methods": CLASS_METHODS}, tmp_path))
     for kind in kinds:
         assert f"Table {kind}. Data: Toy" in text
     assert "class 0, class 3" in text

@@ -6,17 +6,22 @@ from dataclasses import replace
 
 import pytest
 from report_samples import (
+    CLASS_METHODS,
     METHODS,
+    base_accuracy,
     base_error,
+    better_accuracy,
     better_error,
     noisy_error,
     parse,
     worse_error,
+    write_accuracies,
     write_scores,
 )
 
 from workflow_lib.core.errors import UserError
-from workflow_lib.page.gains import gains_section
+from workflow_lib.page.gains import data_words, gains_section, where_words
+from workflow_lib.report.labels import format_p_value
 from workflow_lib.report.results import read_scores
 from workflow_lib.table.verdict import verdict
 
@@ -109,3 +114,31 @@ def test_a_damaged_file_is_reported(tmp_path, content):
     path.write_text(content)
     with pytest.raises(UserError, match="equivalence-checks.json"):
         gains_section({}, {"toy": path}, METHODS, SECTIONS)
+
+
+REAL = {"name": "toy", "is_made": False, "stand_in_for": None}
+
+
+def best_of(found):
+    """Return the comparison of a verdict with the largest effect."""
+    rows = found.comparisons.assign(metric=found.metric).itertuples()
+    return min(rows, key=lambda row: row.effect)
+
+
+def test_a_comparison_in_words_has_its_data_difference_effect_and_test(tmp_path):
+    found = best_of(verdict_of(tmp_path, ofer_gmm=better_error))
+    assert where_words(found, REAL) == (
+        f"OFER-GMM on toy (real data) at n = {found.training_size}: \u22120.300 in aRRMSE, "
+        f"\u2212{abs(found.effect):.1f} in units of its spread "
+        f"(corrected {format_p_value(found.p_reference_corrected)})"
+    )
+    assert data_words(SECTIONS[0]) == "toy (a stand-in)"
+    assert data_words(SECTIONS[1]) == "made (simulated data)"
+
+
+def test_accuracies_have_the_other_sign(tmp_path):
+    rows = [("class-krr", "selected", 0, base_accuracy)]
+    rows.append(("ofer-gmm", "selected", 0, better_accuracy))
+    scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows))
+    found = best_of(verdict(scores, methods=CLASS_METHODS, metric="accuracy"))
+    assert "+20.0 in accuracy (percentage points), +" in where_words(found, REAL)

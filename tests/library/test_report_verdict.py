@@ -2,11 +2,19 @@
 
 import pandas as pd
 from each_case import each_case
-from report_samples import METHODS, base_error, better_error, noisy_error, worse_error, write_scores
+from report_samples import (
+    METHODS,
+    base_error,
+    better_error,
+    noisy_error,
+    worse_error,
+    write_accuracies,
+    write_scores,
+)
 
 from workflow_lib.page.assembly import comparison_rows
 from workflow_lib.report.results import read_scores
-from workflow_lib.table.verdict import count_sentences, verdict
+from workflow_lib.table.verdict import count_sentences, unbeaten_sizes, verdict
 
 
 def verdict_of(tmp_path, rows, **options):
@@ -143,6 +151,20 @@ def test_only_the_subjects_are_compared(tmp_path):
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
     result = verdict(scores, methods=METHODS, subjects=["m-rf"])
     assert result.judgements == ["m-RF against m-KRR is worse at n = 20 and 50."]
+
+
+def test_sizes_at_which_nothing_beats_a_guess(tmp_path):
+    def error(size, split):
+        return 1.2 if size == 20 else base_error(size, split)
+
+    rows = [("m-krr", "selected", 0, error), ("m-rf", "selected", 0, lambda n, s: 1.0)]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    assert unbeaten_sizes(scores, "arrmse", {}) == [20]
+    ceiling = {"m-krr": {"weak_outputs": "true"}}
+    assert unbeaten_sizes(scores, "arrmse", ceiling) == [20, 50]
+    rows = [("class-krr", "selected", 0, lambda n, s: 0.1 if n == 1 else 0.11)]
+    scores = read_scores(write_accuracies(tmp_path / "accuracies.csv", rows))
+    assert unbeaten_sizes(scores, "accuracy", {}) == [1]  # ten classes: chance is 0.1
 
 
 def test_counts_over_experiments(tmp_path):
