@@ -72,14 +72,12 @@ def inputs_in(tmp_path):
         "kernel": "rbf",
         "metric": "arrmse",
         "tables": [
-            {"name": "error", "kind": "error", "caption": "Errors.", "paper_table": None},
-            {"name": "time", "kind": "time", "caption": "Times.", "paper_table": "one-3"},
-            {
-                "name": "weeks",
-                "kind": "coordinates",
-                "caption": "Weeks.",
-                "paper_table": "djerrab-6",
-            },
+            dict(zip(("name", "kind", "caption", "paper_table"), table))
+            for table in (
+                ("error", "error", "Errors.", None),
+                ("time", "time", "Times.", "one-3"),
+                ("weeks", "coordinates", "Weeks.", "djerrab-6"),
+            )
         ],
         "figures": [{"name": "curve", "kind": "learning_curve", "caption": "Curves & more."}],
     }
@@ -192,10 +190,8 @@ def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
     files = {"csv": tmp_path / "toy-error.csv", "tex": tmp_path / "toy-error.tex"}
     for path in (*files.values(), tmp_path / "toy-curve.png"):
         path.write_bytes(f"the bytes of {path.name}".encode())
-    experiment |= {
-        "table_files": {"error": files},
-        "pictures": {"curve": tmp_path / "toy-curve.png"},
-    }
+    experiment |= {"table_files": {"error": files}}
+    experiment |= {"pictures": {"curve": tmp_path / "toy-curve.png"}}
     page = page_of(inputs, tmp_path)
     for anchor in ("table-toy-error", "table-toy-time", "table-toy-weeks", "figure-toy-curve"):
         assert page.count(f' id="{anchor}"') == 1
