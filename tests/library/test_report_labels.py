@@ -16,7 +16,6 @@ from workflow_lib.report.labels import (
     format_signed,
     join_words,
     splits_in_words,
-    table_title,
     variant_label,
 )
 from workflow_lib.report.variants import Variant
@@ -65,8 +64,6 @@ from workflow_lib.report.variants import Variant
             (3, [12, 10, 12]),
             "3 splits, 10 to 12 test rows, mean ± standard deviation",
         ),
-        (table_title, ("Errors.", "Toy", None), "Errors. Data: Toy"),
-        (table_title, ("Errors", "Toy", "x"), "Errors. Data: Toy, standing in for x"),
         (figure_title, ("Toy", None), "Toy"),
         (figure_title, ("Toy", "videos"), "Toy (a stand-in)"),
         # Effects and per cent have a true minus, and zero no sign.

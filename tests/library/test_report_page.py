@@ -33,7 +33,7 @@ from workflow_lib.items.sparse_inputs import sparse_tree
 from workflow_lib.page import assembly
 from workflow_lib.report import manifest
 from workflow_lib.report.dataset_records import dataset_facts
-from workflow_lib.report.manifest import run_manifest, write_manifest
+from workflow_lib.report.manifest import run_manifest
 from workflow_lib.report.protocol_sentences import _k_fold_in_words
 from workflow_lib.report.results import read_choices
 
@@ -51,7 +51,7 @@ RUN = {
 def inputs_in(tmp_path):
     """Return everything that `assembly.run` takes, for one experiment on a stand-in."""
     rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
-    write_manifest(tmp_path / "run.json", RUN)
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
     (tmp_path / "curve.svg").write_text(SVG)
     tree = {
         "inputs": np.zeros((6, 3)),

@@ -94,9 +94,9 @@ def test_a_table_is_written_as_csv_latex_and_html(results, tmp_path, kind):
     latex = written[0][1].decode()
     assert r"\caption{Some \& more. Data: Toy" in latex and r"\label{toy-table}" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
-    made = make(kind, results, TableOptions(**OPTIONS))
-    html = html_markup(made.layout, made.below)
-    assert "Some &amp; more" in html and html.count("<tr") >= 3 and made.layout.notes
+    _, layout, below = make(kind, results, TableOptions(**OPTIONS))
+    html = html_markup(layout, below)
+    assert "Some &amp; more" in html and html.count("<tr") >= 3 and layout.notes
     assert str(tmp_path).encode() not in b"".join(written[0])
 
 

@@ -11,7 +11,7 @@ from workflow_lib.report.embedding_pairs import in_words, relative_differences
 from workflow_lib.report.overview import beware, came_out, findings, overview
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences, ranks_layout
 from workflow_lib.report.ranks import rank_methods
-from workflow_lib.report.render import Section, figure_part, html_markup, section, table_part
+from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.run_figures.overview import (
     best_in_words,
     curve_points,
@@ -93,7 +93,7 @@ def ranks_section(
         "ranks.html",
         sentences=[*sentences, *data_sentences(ranking, methods)],
         figure=figure_part(files, alt=" ".join(sentences), caption=RANKS),
-        table=table_part({**files, "html": html_markup(ranks_layout(ranking, methods))}),
+        table={**files, "html": html_markup(ranks_layout(ranking, methods))},
     )
 
 

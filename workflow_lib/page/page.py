@@ -9,7 +9,7 @@ from pathlib import Path
 from workflow_lib.report.dataset_records import dataset_facts
 from workflow_lib.report.html_page import write_page
 from workflow_lib.report.labels import count_of, join_words
-from workflow_lib.report.render import Section, figure_part, section, table_part
+from workflow_lib.report.render import Section, figure_part, section
 
 
 def write_report(
@@ -57,7 +57,7 @@ def write_report(
             f"{experiment['name']}: {experiment['title']}",
             "experiment.html",
             **experiment
-            | {"tables": [table_part(table) for table in experiment["tables"]]}
+            | {"tables": [{"csv": None, "tex": None, **table} for table in experiment["tables"]]}
             | {"figures": [figure_part(figure) for figure in experiment["figures"]]},
         )
         for experiment in sections

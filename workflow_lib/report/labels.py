@@ -54,12 +54,6 @@ def variant_label(variant: Variant, methods: Mapping[str, Mapping]) -> str:
     return label
 
 
-def table_title(caption: str, dataset_title: str, stand_in_for: str | None) -> str:
-    """Return the caption of a table with the data actually used, and what they stand in for."""
-    title = f"{caption.rstrip('.')}. Data: {dataset_title}"
-    return f"{title}, standing in for {stand_in_for}" if stand_in_for else title
-
-
 def figure_title(dataset_title: str, stand_in_for: str | None) -> str:
     """Return the title of a figure: the dataset, marked when it is a stand-in."""
     return f"{dataset_title} (a stand-in)" if stand_in_for else dataset_title

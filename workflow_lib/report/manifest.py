@@ -23,8 +23,10 @@ def run(
     repository: str | Path,
     host: bool = False,
 ) -> None:
-    """Write the record of this run to `output`; see `run_manifest`."""
-    write_manifest(output, run_manifest(merged_configuration, seeds, Path(repository), host))
+    """Write `run_manifest` to `output` as JSON with sorted keys, whole or not at all."""
+    record = run_manifest(merged_configuration, seeds, Path(repository), host)
+    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
+    write_text(output, text + "\n")
 
 
 def run_manifest(
@@ -55,12 +57,6 @@ def run_manifest(
         "configuration": _without_folders(dict(merged_configuration)),
         "seeds": dict(seeds),
     }
-
-
-def write_manifest(path: str | Path, manifest: Mapping) -> None:
-    """Write the manifest as JSON with sorted keys, whole or not at all."""
-    text = json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False)
-    write_text(path, text + "\n")
 
 
 def _without_folders(value: Any) -> Any:

@@ -69,11 +69,6 @@ def figure_part(figure: Mapping, **words: str) -> dict:
     return shown
 
 
-def table_part(table: Mapping) -> dict:
-    """Return what the templates show of a table, `html`, and its files `csv` and `tex` or None."""
-    return {"csv": None, "tex": None, **table}
-
-
 def prose(text: str) -> Markup:
     """Return text, escaped unless it is HTML, in which no line breaks at ``=`` or ``±``."""
     found = str(escape(text))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -24,16 +24,10 @@ READERS: dict[str, Callable] = {
 """The readers of results that a kind of table is given as frames."""
 
 
-class Table(NamedTuple):
-    """The cells of a table, its layout, and the layouts of published tables below it."""
-
-    cells: Any
-    layout: Layout
-    below: list[Layout]
-
-
-def make(kind: str, results: Mapping[str, Any], options: TableOptions) -> Table:
-    """Return a table.
+def make(
+    kind: str, results: Mapping[str, Any], options: TableOptions
+) -> tuple[Any, Layout, list[Layout]]:
+    """Return the cells of a table, its layout, and the layouts of published tables below it.
 
     Published numbers without a training size are beside ours where rows and columns are the same,
     else in separate tables below.
@@ -55,7 +49,7 @@ def make(kind: str, results: Mapping[str, Any], options: TableOptions) -> Table:
         *(_read(*read, results[read[0]]) for read in module.READS.items()), options
     )
     published = published_layouts(options.published, options.methods, options.stand_in_for)
-    return Table(cells, *beside(module.layout(cells, options), published))
+    return cells, *beside(module.layout(cells, options), published)
 
 
 def run(

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_lib.report.agreement import format_spreads
-from workflow_lib.report.labels import MISSING, format_published_error, table_title, variant_label
+from workflow_lib.report.labels import MISSING, format_published_error, variant_label
 from workflow_lib.report.quantities import QUANTITIES, Quantity, errors_shown
 from workflow_lib.report.results import Published
 from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row
@@ -53,7 +53,8 @@ class TableOptions:
     @property
     def title(self) -> str:
         """The caption with the data that were used and what they stand in for."""
-        return table_title(self.caption, self.dataset_title, self.stand_in_for)
+        title = f"{self.caption.rstrip('.')}. Data: {self.dataset_title}"
+        return f"{title}, standing in for {self.stand_in_for}" if self.stand_in_for else title
 
     @property
     def reference(self) -> str:

@@ -164,8 +164,10 @@ def draw_methods(
     table = points.groupby(["method", "label"], sort=False)["value"].agg(["mean", "std"])
     shown = table.head(MAX_METHODS)
     baseline = answer.get("baseline") or {}
-    is_near = baseline and _is_near(baseline["mean"], points["value"])
-    level = baseline["mean"] if is_near else math.nan
+    low, high = points["value"].min(), points["value"].max()
+    level = baseline.get("mean", math.nan)
+    is_near = max(low - level, level - high) <= BASELINE_NEAR * (high - low)
+    level = level if is_near else math.nan
     limits = _limits(points, shown, level, metric)
     is_cut = False
     with applied_style():
@@ -303,11 +305,6 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
     shares = zip(found["class"], found["right_percent"], strict=True)
     words = join_words([f"{name} {share:.0f} %" for name, share in shares])
     return describe(figure, f"{title}. Right: {words}."), found
-
-
-def _is_near(baseline: float, values: pd.Series) -> bool:
-    low, high = values.min(), values.max()
-    return max(low - baseline, baseline - high) <= BASELINE_NEAR * (high - low)
 
 
 def _limits(
