@@ -81,7 +81,7 @@ docs: env ## build the documentation in results/docs, and write the reference of
 	@$(BIN)/python -m sphinx --fail-on-warning --quiet docs results/docs
 	@echo "The documentation: results/docs/index.html"
 
-bench: env ## time the methods against other libraries; peers: pip install '.[benchmarks]'
+bench: env ## time the methods against other libraries
 	@$(BIN)/python -m benchmarks $(OPTIONS)
 
 compare: env ## compare the methods with other libraries; peers: pip install '.[boosting]'

@@ -1,1 +1,17 @@
-"""Comparisons of this project with other libraries, and with the limits of the machine."""
+"""Benchmarks: the speed of the library beside others', and the coverage of its intervals.
+
+A benchmark is a module named in `TITLES`, with a function ``measurements(quick)``, which lists what
+is measured, and the functions that it names, which return rows (`benchmarks.measuring.row`).
+"""
+
+TITLES = {
+    "box_search": "Branch and bound for boxes in images",
+    "em_of_series": "EM for series and sequences",
+    "interval_coverage": "Coverage of intervals",
+    "linear_penalties": "Linear penalties",
+    "matrix_factorisation": "Matrix factorisation of a stream of rows",
+    "random_features": "Many rows",
+    "selection": "Selection",
+    "structured_machine": "The structured support vector machine",
+    "support_training": "Training of joint kernel support",
+}

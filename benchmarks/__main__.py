@@ -11,10 +11,12 @@ import importlib
 import sys
 from pathlib import Path
 
+import pandas
+
+from benchmarks import TITLES
 from benchmarks.machine import write_description
-from benchmarks.measuring import read_table, run
+from benchmarks.measuring import run
 from benchmarks.page import PAGE_NAME, write_page
-from benchmarks.titles import TITLES
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,16 +49,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _print_ratios(table: Path) -> None:
-    print(f"\n{table}")
-    for each in read_table(table) if table.exists() else []:
-        if each.get("ratio"):
-            goal = f"{each['goal']}: {each['met']}" if each["goal"] else ""
-            print(
-                f"  n={each['n']:>5}  {each['ratio']:>9}  {goal:<28}"
-                f"  {each['method']} / {each['peer']}"
-            )
-    print(flush=True)
+def _print_ratios(path: Path) -> None:
+    table = pandas.read_csv(path) if path.exists() else pandas.DataFrame()
+    if "ratio" in table:
+        print(f"\n{path}")
+        shown = table.dropna(subset="ratio")[["n", "ratio", "goal", "met", "method", "peer"]]
+        print(shown.to_string(index=False, na_rep=""), "\n", flush=True)
 
 
 if __name__ == "__main__":

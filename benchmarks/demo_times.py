@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.job_graph import write_copy
+from benchmarks.measuring import ROOT
 
 SENTENCE = re.compile(r"On (\w+) cores, `ofer run`[^.]*\.")
 """The sentence of the README with the seconds."""
@@ -31,9 +31,7 @@ COMMANDS = {
 def measured(cores: int) -> dict[str, float]:
     """Return the seconds of each command on so many processors, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "project")
-        ignored = shutil.ignore_patterns(".venv", ".git", "results", "logs", ".snakemake")
-        shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored)
+        copy = write_copy(Path(folder, "project"))
         (copy / ".venv").symlink_to(ROOT / ".venv")
         path = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
         environment = os.environ | {"PATH": path, "PYTHONPATH": str(copy)}

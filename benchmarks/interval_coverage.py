@@ -32,23 +32,27 @@ over tables: the half width of one table is a quantile of its own few rows, and 
 with them.
 """
 
-import itertools
+from __future__ import annotations
+
 import math
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import yaml
 
-from benchmarks.measuring import ROOT, Measurement, write_table
+from benchmarks.measuring import ROOT, Measurement
 from benchmarks.table_laws import LAWS as SIMULATED_LAWS
-from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
-from benchmarks.user_table import METHODS, OwnTable
+from benchmarks.table_laws import METHODS, REAL_TABLES, Law, RealTable, Rows
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.seeds import derive_seed
+from workflow_lib.core.whole_files import write_text
+from workflow_lib.table.in_process import TableRun, run_table
 from workflow_lib.uncertainty.joint_regions import FORMS
-
-TITLE = "Coverage of intervals"
 
 LAWS: dict[str, Law | RealTable] = {**SIMULATED_LAWS, **REAL_TABLES}
 
@@ -61,19 +65,11 @@ is not applied: with few different values of an output, the coverage cannot be m
 MIN_COVERAGE_OF_THIRDS = 0.8
 """Least coverage of every third of the rows."""
 
-THIRDS = tuple(
-    f"{third}_{by}"
-    for by in ("predicted", "novelty", "width")
-    for third in ("lowest", "middle", "highest")
-)
+PARTS = ("lowest", "middle", "highest")
+THIRDS = tuple(f"{part}_{by}" for by in ("predicted", "novelty", "width") for part in PARTS)
 """Thirds of the fresh rows, of each of which the coverage is counted."""
 
-JOINT_THIRDS = tuple(
-    f"{form}_{third}_{by}"
-    for form in FORMS
-    for by in ("novelty", "width")
-    for third in ("lowest", "middle", "highest")
-)
+JOINT_THIRDS = tuple(f"{form}_{third}" for form in FORMS for third in THIRDS[3:])
 """Thirds of the fresh rows, of each of which the coverage by a region is counted."""
 
 JOINT = ("all_in_intervals", "in_box", "in_ellipsoid", *JOINT_THIRDS)
@@ -82,27 +78,14 @@ JOINT = ("all_in_intervals", "in_box", "in_ellipsoid", *JOINT_THIRDS)
 SIDES = ("box_over_intervals", "ellipsoid_over_box")
 """Ratios of the sides of cubes with the volumes of the regions."""
 
+WIDTHS = ("width_over_constant", "score_over_constant", "half_width_over_ideal")
+
 COLUMNS = (
-    "law",
-    "simulation",
-    "output",
-    "winner",
-    "coverage",
-    *THIRDS,
-    "width_over_constant",
-    "score_over_constant",
-    "half_width_over_ideal",
-    "measured_by_product",
-    "fresh_error",
-    "claimed_error",
-    "lowest_error",
-    "share_in_claimed_range",
-    *JOINT,
-    *SIDES,
+    *("law", "simulation", "output", "winner", "coverage", *THIRDS, *WIDTHS),
+    *("measured_by_product", "fresh_error", "claimed_error", "lowest_error"),
+    *("share_in_claimed_range", *JOINT, *SIDES),
 )
 """Columns of ``interval_coverage.csv``: one row per output of a simulated table."""
-
-BY_LAW = "interval_coverage_by_law"
 
 
 def measurements(quick: bool) -> list[Measurement]:
@@ -119,58 +102,95 @@ def measurements(quick: bool) -> list[Measurement]:
 
 
 def coverage(law: str, n_simulations: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Return the rows of one law: all outputs of all simulated tables.
+    """Return the rows of one law of `LAWS`: all outputs of all simulated tables."""
+    rows = []
+    for simulation in range(n_simulations):
+        own_seed = derive_seed(seed, "interval coverage", law, simulation)
+        with tempfile.TemporaryDirectory() as folder:
+            found = simulated(LAWS[law], Path(folder), own_seed)
+        rows += [{"law": law, "simulation": simulation + 1} | each for each in found]
+    return rows
+
+
+def configured(
+    folder: Path,
+    columns: Mapping[str, Sequence],
+    outputs: Sequence[str],
+    law: Law | RealTable,
+    seed: int,
+    config: Path = ROOT / "config",
+) -> TableRun:
+    """Return an experiment on a user's table, of the last training size and some methods.
 
     Parameters
     ----------
-    law : str
-        Of `LAWS`.
-    n_simulations : int
-    seed : int, default=0
+    folder : path
+        Of the table, its configuration and all artifacts.
+    columns : mapping of str to sequence
+    outputs : sequence of str
+    law : Law or RealTable
+        Its methods are of the regressors training_mean and kernel_ridge.
+    seed : int
+    config : path
+        The folder with ``methods/`` and ``models/``.
     """
-    rows = []
-    for simulation in range(n_simulations):
-        with tempfile.TemporaryDirectory() as folder:
-            found = simulated(
-                LAWS[law], Path(folder), derive_seed(seed, "interval coverage", law, simulation)
-            )
-        rows += [{"law": law, "simulation": simulation + 1} | each for each in found]
-    return rows
+    from workflow_lib.run.loading import load_configuration
+    from workflow_lib.table.proposal_text import dataset_text, experiment_text
+    from workflow_lib.table.table_proposal import propose
+    from workflow_lib.tabular.table_file import read_table
+
+    name, own = "simulated", folder / "config"
+    for kind in ("methods", "models"):
+        shutil.copytree(config / kind, own / kind)
+    table = folder / f"{name}.csv"
+    pd.DataFrame(columns, dtype=object).to_csv(table, index=False)
+    request = {"name": name, "data": str(table), "outputs": list(outputs), **(law.request or {})}
+    proposal = propose(request, read_table(str(table)), own)
+    summaries = dict(proposal.methods)
+    proposal.methods = [(method, summaries[method]) for method in law.methods]
+    proposal.training_sizes = proposal.training_sizes[-1:]
+    proposal.n_splits = law.n_splits
+    for kind, text in {"datasets": dataset_text, "experiments": experiment_text}.items():
+        written = yaml.safe_load(text(proposal))
+        # Nothing is plotted here, and some result tables need methods that are left out.
+        for part in ("tables", "figures"):
+            written.pop(part, None)
+        write_text(own / kind / f"{name}.yaml", yaml.safe_dump(written))
+    settings = load_configuration(own, {"name": name, "seed": seed})
+    return TableRun(settings, name, folder)
 
 
 def simulated(
     law: Law | RealTable, folder: Path, seed: int, config: Path = ROOT / "config"
 ) -> list[dict[str, Any]]:
-    """Return the rows of one simulated table, without the name of the law.
+    """Return the rows of one simulated table, without the name of the law; see `configured`."""
+    from workflow_lib.table.saved_model import load_model
+    from workflow_lib.uncertainty.row_intervals import RowIntervals
 
-    Parameters
-    ----------
-    law : Law or RealTable
-    folder : path
-        Folder of the table and all artifacts.
-    seed : int
-    config : path, default=config/ of the checkout
-        The folder with ``methods/`` and ``models/``.
-    """
     known, fresh = law.tables(np.random.default_rng(seed))
     names = [f"y{output}" for output in range(1, known.outputs.shape[1] + 1)]
     columns = known.inputs | dict(zip(names, known.outputs.T.tolist()))
-    table = OwnTable.new(
-        folder, "simulated", columns, names, law.n_splits, seed, config, law.methods, law.request
-    )
-    table.answer()
-    predicted = table.predict(fresh.inputs)
-    measured, constant = table.measured_coverage(), table.constant_half_widths()
-    half_widths = table.intervals().half_widths(predicted.outputs, predicted.novelty)
-    of_table = _claim(table.answered(), predicted.outputs, fresh.outputs, known.outputs)
+    run = configured(folder, columns, names, law, seed, config)
+    for _ in run_table(run):
+        pass
+    answer, results = run.answer(), run.file(f"results/{run.name}/model.h5").parent
+    model = load_model(results / "model.h5")
+    predicted = model.predict(fresh.inputs, joint=model.joint_regions is not None)
+    calibration = read_artifact(results / "calibration.h5", "calibration")
+    # NaN where the test rows of all splits are too few to measure any.
+    measured = pd.DataFrame(calibration["coverage"]).mean()
+    intervals = RowIntervals.from_tree(calibration["intervals"])
+    half_widths = intervals.half_widths(predicted.outputs, predicted.novelty)
+    constants = calibration["constant_half_widths"]
+    of_table = _claim(answer, predicted.outputs, fresh.outputs, known.outputs)
     of_table |= _joint(predicted, half_widths, fresh.outputs)
     return [
         {
             "output": name,
-            "winner": table.answered()["winner"],
+            "winner": answer["winner"],
             "level": float(predicted.level),
             "measured_by_product": float(measured[output]),
-            **_counted(predicted, half_widths, fresh, output, float(constant[output])),
+            **_counted(predicted, half_widths, fresh, output, float(constants[output])),
             **of_table,
         }
         for output, name in enumerate(names)
@@ -183,10 +203,10 @@ def _claim(
     """Return the error on the fresh rows, what the answer says of it, and how often it holds."""
 
     def error(rows: slice) -> float:
-        squares = (
-            (truth[rows] - each) ** 2 for each in (predicted[rows], np.nanmean(known, axis=0))
+        ours, of_mean = (
+            np.nansum((truth[rows] - each) ** 2, axis=0)
+            for each in (predicted[rows], np.nanmean(known, axis=0))
         )
-        ours, of_mean = (np.nansum(each, axis=0) for each in squares)
         return float(np.sqrt(ours / of_mean).mean())
 
     # The error of the training mean is 1 up to rounding, and so is its range.
@@ -201,6 +221,15 @@ def _claim(
     }
 
 
+def _in_thirds(held: np.ndarray, **values: np.ndarray) -> dict[str, float]:
+    """Return the shares of rows that are held, of thirds of the rows by each of some values."""
+    return {
+        f"{part}_{by}": float(held[rows].mean())
+        for by, numbers in values.items()
+        for part, rows in zip(PARTS, np.array_split(np.argsort(numbers, kind="stable"), 3))
+    }
+
+
 def _joint(predicted: Any, half_widths: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Return how often fresh rows have all outputs in their intervals and regions; the sides. NaN
     where the model has no regions, or there were too few rows for them."""
@@ -210,21 +239,16 @@ def _joint(predicted: Any, half_widths: np.ndarray, truth: np.ndarray) -> dict[s
     single = (predicted.lower <= truth) & (truth <= predicted.upper)
     found = {"all_in_intervals": float(single[known].all(axis=1).mean())}
     log_sides = predicted.joint.log_sides
-    by = {"novelty": predicted.novelty[known], "width": log_sides[known, 0]}
     for form in FORMS:
         held = predicted.joint.contain(truth, form)[known]
         found[f"in_{form}"] = float(held.mean())
-        for name, values in by.items():
-            thirds = np.array_split(np.argsort(values, kind="stable"), 3)
-            for third, part in zip(("lowest", "middle", "highest"), thirds, strict=True):
-                found[f"{form}_{third}_{name}"] = float(held[part].mean())
+        thirds = _in_thirds(held, novelty=predicted.novelty[known], width=log_sides[known, 0])
+        found |= {f"{form}_{third}": share for third, share in thirds.items()}
     varied = (half_widths > 0).all(axis=0)
     of_intervals = np.log(2.0 * half_widths[:, varied]).mean()
     box, ellipsoid = log_sides.mean(axis=0)
-    return found | {
-        "box_over_intervals": float(np.exp(box - of_intervals)),
-        "ellipsoid_over_box": float(np.exp(ellipsoid - box)),
-    }
+    sides = np.exp([box - of_intervals, ellipsoid - box])
+    return found | dict(zip(SIDES, sides.tolist(), strict=True))
 
 
 def _counted(
@@ -233,39 +257,31 @@ def _counted(
     """Return the coverage of the fresh rows by the intervals of one output, and their widths.
     `half_widths` (m, d) are not clipped; rows are sorted by them."""
     known = ~np.isnan(fresh.outputs[:, output])
-    lower, upper = predicted.lower[known, output], predicted.upper[known, output]
-    truth, centre = fresh.outputs[known, output], predicted.outputs[known, output]
+    lower, upper, truth, centre, widths = (
+        values[known, output]
+        for values in (
+            *(predicted.lower, predicted.upper, fresh.outputs, predicted.outputs, half_widths),
+        )
+    )
     held = (lower <= truth) & (truth <= upper)
-    by = {
-        "predicted": centre,
-        "novelty": predicted.novelty[known],
-        "width": half_widths[known, output],
-    }
-    thirds = [
-        held[part].mean()
-        for values in by.values()
-        for part in np.array_split(np.argsort(values, kind="stable"), 3)
-    ]
 
     def score(low: np.ndarray, high: np.ndarray) -> float:
         outside = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
         return float((high - low + 2.0 / (1.0 - predicted.level) * outside).mean())
 
     width = float((upper - lower).mean())
-    score_of_constant = score(centre - constant, centre + constant)
+    of_constant = score(centre - constant, centre + constant)
     ideal = math.nan
     if fresh.means is not None:
         sizes = np.abs(fresh.outputs - fresh.means)[known, output]
         ideal = float(np.quantile(sizes, predicted.level))
-    return {
-        "coverage": float(held.mean()),
-        **{name: float(share) for name, share in zip(THIRDS, thirds, strict=True)},
-        "width_over_constant": width / (2.0 * constant) if constant > 0 else math.nan,
-        "score_over_constant": score(lower, upper) / score_of_constant
-        if score_of_constant > 0
-        else math.nan,
-        "half_width_over_ideal": width / 2.0 / ideal,
-    }
+    ratios = (
+        width / (2.0 * constant) if constant > 0 else math.nan,
+        score(lower, upper) / of_constant if of_constant > 0 else math.nan,
+        width / 2.0 / ideal,
+    )
+    thirds = _in_thirds(held, predicted=centre, novelty=predicted.novelty[known], width=widths)
+    return {"coverage": float(held.mean()), **thirds, **dict(zip(WIDTHS, ratios))}
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -276,57 +292,37 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     single outputs, with a coverage in `BAND`. The coverages of thirds, and the ratios of widths and
     of interval scores, are means over outputs; ``least_third`` is the smallest of these coverages.
     """
-    by_table: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        by_table.setdefault(row["simulation"], []).append(row)
-    tables = np.array([np.mean([row["coverage"] for row in each]) for each in by_table.values()])
-    winners = [each[0]["winner"] for each in by_table.values()]
-    law = LAWS[rows[0]["law"]]
-    thirds = {name: float(np.mean([row[name] for row in rows])) for name in THIRDS}
+    name, frame = rows[0]["law"], pd.DataFrame(rows)
+    law, means = LAWS[name], frame.mean(numeric_only=True).to_dict()
+    by_table = frame.groupby("simulation")
+    tables, winners = by_table["coverage"].mean(), by_table["winner"].first().value_counts()
+    least = min(means[third] for third in THIRDS)
     is_met = BAND[0] <= tables.mean() and (law.is_real or tables.mean() <= BAND[1])
-    is_met &= min(thirds.values()) >= MIN_COVERAGE_OF_THIRDS
-    fresh = float(np.mean([row["fresh_error"] for row in rows]))
+    is_met = is_met and least >= MIN_COVERAGE_OF_THIRDS
 
-    def means(names: Sequence[str]) -> dict[str, float]:
-        return {name: _mean([row[name] for row in rows]) for name in names}
+    def chosen(*names: str) -> dict[str, float]:
+        return {name: means[name] for name in names}
 
     return {
-        "law": rows[0]["law"],
+        "law": name,
         "rows": law.n_rows,
         "splits": law.n_splits,
         "simulations": len(tables),
         "outputs": len(rows) // len(tables),
         "level": rows[0]["level"],
-        "coverage": float(tables.mean()),
-        "deviation": float(tables.std(ddof=1)) if len(tables) > 1 else math.nan,
-        "share_in_band": float(_is_in_band(tables).mean()),
-        "share_of_outputs_in_band": float(
-            _is_in_band(np.array([row["coverage"] for row in rows])).mean()
-        ),
-        "least_third": min(thirds.values()),
-        **thirds,
+        "coverage": tables.mean(),
+        "deviation": tables.std(),
+        "share_in_band": tables.between(*BAND).mean(),
+        "share_of_outputs_in_band": frame["coverage"].between(*BAND).mean(),
+        "least_third": least,
+        **chosen(*THIRDS),
         "met": "yes" if is_met else "no",
-        **means(("width_over_constant", "score_over_constant", "half_width_over_ideal")),
-        "measured_by_product": float(np.mean([row["measured_by_product"] for row in rows])),
-        "fresh_error": fresh,
-        "claimed_over_fresh": float(np.mean([row["claimed_error"] for row in rows])) / fresh,
-        "lowest_over_fresh": float(np.mean([row["lowest_error"] for row in rows])) / fresh,
-        "share_in_claimed_range": float(np.mean([row["share_in_claimed_range"] for row in rows])),
-        **means((*JOINT, *SIDES)),
-        "winners": ", ".join(
-            f"{winners.count(name)} {name}" for name in METHODS if name in winners
-        ),
+        **chosen(*WIDTHS, "measured_by_product", "fresh_error"),
+        "claimed_over_fresh": means["claimed_error"] / means["fresh_error"],
+        "lowest_over_fresh": means["lowest_error"] / means["fresh_error"],
+        **chosen("share_in_claimed_range", *JOINT, *SIDES),
+        "winners": ", ".join(f"{winners[name]} {name}" for name in METHODS if name in winners),
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    """Return the mean without NaN; NaN where all values are NaN."""
-    known = [value for value in values if not math.isnan(value)]
-    return float(np.mean(known)) if known else math.nan
-
-
-def _is_in_band(values: np.ndarray) -> np.ndarray:
-    return (values >= BAND[0]) & (values <= BAND[1])
 
 
 def write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str, list[str]]:
@@ -335,48 +331,14 @@ def write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str, 
     That is where its mean coverage is outside of `BAND`, or one of its thirds has a coverage below
     `MIN_COVERAGE_OF_THIRDS`; a few tables (`quick`) are too few to estimate the mean.
     """
-    laws = [summary(rows) for rows in found]
-    for name, columns, rows in (
-        ("interval_coverage", COLUMNS, itertools.chain.from_iterable(found)),
-        (BY_LAW, list(laws[0]), laws),
-    ):
-        shown = [{key: _shown(value) for key, value in row.items()} for row in rows]
-        write_table(folder / f"{name}.csv", shown, columns)
-    last, faults = laws[-1], []
-    if last["met"] == "no" and not quick:
-        faults = [f"mean coverage {last['coverage']:.1%}, least third {last['least_third']:.1%}"]
-    return in_words(last), faults
-
-
-def in_words(law: Mapping[str, Any]) -> str:
-    """Return the line that is printed for a law."""
-    ratio = law["half_width_over_ideal"]
-    ideal = "" if math.isnan(ratio) else f"half widths {ratio:.2f} times the ideal; "
-    return (
-        f"{law['law']}: {law['coverage']:.1%} of fresh outputs in intervals of {law['level']:.0%} "
-        f"(deviation over {law['simulations']} tables {law['deviation']:.1%}; "
-        f"{law['share_in_band']:.0%} of the tables between {BAND[0]:.0%} and {BAND[1]:.0%}; the "
-        f"product states {law['measured_by_product']:.1%}; thirds by prediction "
-        f"{_in_percent(law, 'predicted')}, by novelty {_in_percent(law, 'novelty')}, by width "
-        f"{_in_percent(law, 'width')}; widths {law['width_over_constant']:.2f} and scores "
-        f"{law['score_over_constant']:.2f} times those of one width; "
-        f"{ideal}error {law['fresh_error']:.3f}, claimed {law['claimed_over_fresh']:.3f} times it, "
-        f"lowest mean {law['lowest_over_fresh']:.3f} times it, in the claimed range "
-        f"{law['share_in_claimed_range']:.0%}; all outputs of a row in their intervals "
-        f"{law['all_in_intervals']:.0%}, in the box {law['in_box']:.0%} (by novelty "
-        f"{_in_percent(law, 'novelty', 'box_')}, by width {_in_percent(law, 'width', 'box_')}), "
-        f"in the ellipsoid {law['in_ellipsoid']:.0%} (by novelty "
-        f"{_in_percent(law, 'novelty', 'ellipsoid_')}), sides {law['box_over_intervals']:.2f} "
-        f"times those of intervals, of the ellipsoid {law['ellipsoid_over_box']:.2f} times those "
-        f"of the box; winners: {law['winners']})"
+    rows = pd.DataFrame([row for each in found for row in each], columns=COLUMNS)
+    laws = pd.DataFrame([summary(rows) for rows in found])
+    for name, frame in (("interval_coverage", rows), ("interval_coverage_by_law", laws)):
+        text = frame.to_csv(index=False, float_format="%.4g", na_rep="nan", lineterminator="\n")
+        write_text(folder / f"{name}.csv", text)
+    last = laws.iloc[-1]
+    words = (
+        f"{last['coverage']:.1%} of fresh outputs in intervals of {last['level']:.0%}, of the "
+        f"least third {last['least_third']:.1%}, over {last['simulations']} tables"
     )
-
-
-def _in_percent(law: Mapping[str, Any], by: str, form: str = "") -> str:
-    """Return the coverages of the three thirds, as ``91/90/89``."""
-    thirds = (f"{form}{third}_{by}" for third in ("lowest", "middle", "highest"))
-    return "/".join(f"{100 * law[name]:.0f}" for name in thirds)
-
-
-def _shown(value: Any) -> Any:
-    return f"{value:.4g}" if isinstance(value, float) else value
+    return words, [words] if last["met"] == "no" and not quick else []

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.measuring import ROOT
 
 STUDIES = {2_000: (10, 10, 18), 20_000: (20, 40, 23), 200_000: (100, 100, 19)}
 """Tables, splits and methods by the approximate number of jobs."""

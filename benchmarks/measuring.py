@@ -1,9 +1,8 @@
 """What all benchmarks share: own processes, interleaved repetitions, peak memory, one table.
 
-A benchmark is a module of this package with a `TITLE`, a function `measurements(quick)`, which
-lists what is measured, and the functions that it names, which return rows (`row`). `run` calls each
-in a process of its own, bound to one processor, with one BLAS thread. Both sides of a ratio
-are timed there in turn (`interleaved`), so that any other load of the machine affects both.
+`run` calls each measurement of a benchmark in a process of its own, bound to one processor, with
+one BLAS thread. Both sides of a ratio are timed there in turn (`interleaved`), so that any other
+load of the machine affects both.
 """
 
 from __future__ import annotations
@@ -11,18 +10,17 @@ from __future__ import annotations
 import csv
 import ctypes
 import importlib
-import importlib.util
 import io
 import itertools
 import json
 import os
-import resource
+import re
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,25 +29,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 
 COLUMNS = (
-    "benchmark",
-    "n",
-    "p",
-    "method",
-    "peer",
-    "seconds",
-    "seconds_min",
-    "seconds_max",
-    "peer_seconds",
-    "ratio",
-    "ratio_is",
-    "goal",
-    "met",
-    "agreement",
-    "memory_mb",
-    "peer_memory_mb",
-    "threads",
-    "repetitions",
-    "note",
+    *("benchmark", "n", "p", "method", "peer", "seconds", "seconds_min", "seconds_max"),
+    *("peer_seconds", "ratio", "ratio_is", "goal", "met", "agreement", "memory_mb"),
+    *("peer_memory_mb", "threads", "repetitions", "note"),
 )
 """Columns of every table; benchmarks/README.md says what they mean."""
 
@@ -59,10 +41,10 @@ THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
 REPETITIONS = 7
 MIN_REPETITIONS = 3
 SECONDS_PER_REPETITION = 0.05
-MAX_SECONDS = 60.0
+"""A call that takes less is repeated for that long within each round, which counts the mean."""
 
-OWN_OVER_PEER = "own / peer"
-PEER_OVER_OWN = "peer / own"
+MAX_SECONDS = 60.0
+"""Seconds after which no further round is begun, but for the first three."""
 
 
 class Measurement(NamedTuple):
@@ -74,6 +56,12 @@ class Measurement(NamedTuple):
     def __str__(self) -> str:
         values = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
         return f"{self.function}({values})"
+
+
+def each(function: str, **values: Iterable[Any]) -> list[Measurement]:
+    """Return a measurement for every combination of values of its arguments."""
+    points = itertools.product(*values.values())
+    return [Measurement(function, dict(zip(values, point))) for point in points]
 
 
 class Goal(NamedTuple):
@@ -108,92 +96,89 @@ def at_least(bound: float, tolerance: float | None = None) -> Goal:
 
 @dataclass(frozen=True)
 class Timing:
-    """The measurements of one side."""
+    """The measurements of one side.
+
+    Attributes
+    ----------
+    seconds : tuple of float
+        Of every repetition, in order.
+    memory_mb : float or None
+        See `with_peak_memory`; of the first repetition.
+    result : object
+        What the last call returned.
+    """
 
     seconds: tuple[float, ...]
-    """Of every repetition, in order."""
-
     memory_mb: float | None = None
-    """Highest resident memory in the first repetition above that before it; None where the system
-    hides it."""
-
-    results: tuple[Any, ...] = ()
-    """What the call returned, the last of each repetition."""
-
-    @property
-    def result(self) -> Any:
-        """What the last call returned."""
-        return self.results[-1]
-
-    @property
-    def median(self) -> float:
-        """The median of the repetitions."""
-        return statistics.median(self.seconds)
+    result: Any = None
 
     def scaled(self, factor: float) -> Timing:
         """Return the timing of `factor` times as much work, as if time were proportional to it."""
-        return replace(self, seconds=tuple(factor * each for each in self.seconds))
+        seconds = tuple(factor * each for each in self.seconds)
+        return Timing(seconds, self.memory_mb, self.result)
 
 
 def interleaved(
     calls: Mapping[str, Callable[[], Any]],
     once: Collection[str] = (),
     repetitions: int = REPETITIONS,
-    longest: float = MAX_SECONDS,
-    shortest: float = SECONDS_PER_REPETITION,
 ) -> dict[str, Timing]:
-    """Time functions in turn: each once, then each again.
+    """Time functions without arguments in turn: each once, then each again.
 
-    Parameters
-    ----------
-    calls : mapping from name to function without arguments
-        What is timed.
-    once : collection of str, default=()
-        Names of the calls that are timed in the first round only.
-    repetitions : int, default=7
-        Rounds.
-    longest : float, default=60
-        Seconds after which no further round is begun, but for the first three.
-    shortest : float, default=0.05
-        A call that takes fewer seconds is repeated for that long within each round, which then
-        counts the mean.
+    Those named in `once` are timed in the first round only.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
-    memory: dict[str, float | None] = {}
-    results: dict[str, list] = {name: [] for name in calls}
+    found: dict[str, Timing] = {}
     begin = time.perf_counter()
     for repetition in range(repetitions):
-        if repetition >= MIN_REPETITIONS and time.perf_counter() - begin > longest:
+        if repetition >= MIN_REPETITIONS and time.perf_counter() - begin > MAX_SECONDS:
             break
         for name, call in calls.items():
-            if repetition and name in once:
-                continue
-            if repetition:
-                elapsed, result = _mean_seconds(call, shortest)
-            else:
-                (elapsed, result), memory[name] = with_peak_memory(
-                    lambda call=call: _mean_seconds(call, shortest)
-                )
-            seconds[name].append(elapsed)
-            results[name].append(result)
-    return {
-        name: Timing(tuple(seconds[name]), memory[name], tuple(results[name])) for name in calls
-    }
+            if not repetition:
+                (seconds, result), memory = with_peak_memory(lambda call=call: _timed(call))
+                found[name] = Timing((seconds,), memory, result)
+            elif name not in once:
+                seconds, result = _timed(call)
+                earlier = found[name]
+                found[name] = Timing((*earlier.seconds, seconds), earlier.memory_mb, result)
+    return found
 
 
-def _mean_seconds(call, shortest: float) -> tuple[float, Any]:
+def _timed(call) -> tuple[float, Any]:
     started, calls, result = time.perf_counter(), 0, None
-    while calls == 0 or time.perf_counter() - started < shortest:
+    while calls == 0 or time.perf_counter() - started < SECONDS_PER_REPETITION:
         result = call()
         calls += 1
     return (time.perf_counter() - started) / calls, result
 
 
+def with_peak_memory(call: Callable[[], Any]) -> tuple[Any, float | None]:
+    """Return what `call` returns, and how far it raised the resident memory, in megabytes.
+
+    None where the system is not Linux. Memory that was freed before is first returned to the
+    system, so that memory that the call uses again is counted.
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        before = _resident("VmRSS")
+        # Forget the peak, so that the memory of imports is not counted.
+        Path("/proc/self/clear_refs").write_text("5")
+    except (AttributeError, OSError):
+        return call(), None
+    result = call()
+    return result, _resident("VmHWM") - before
+
+
+def _resident(name: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[1]) / 1024
+
+
 def times(numerator: Timing, denominator: Timing) -> float:
     """Return how many times as long the first took: the median over the rounds of both."""
-    if len(numerator.seconds) == len(denominator.seconds):
-        return statistics.median(a / b for a, b in zip(numerator.seconds, denominator.seconds))
-    return numerator.median / denominator.median
+    pair = numerator.seconds, denominator.seconds
+    if len(pair[0]) == len(pair[1]):
+        return statistics.median(a / b for a, b in zip(*pair))
+    return statistics.median(pair[0]) / statistics.median(pair[1])
 
 
 def row(
@@ -224,56 +209,52 @@ def row(
     gain : bool, default=False
         Without a goal: whether the ratio is the peer's time over ours. With a goal, this follows
         from it.
-    ratio : float or None
-        Given where it is not the ratio of the two times.
+    ratio, memory_mb, peer_memory_mb : float or None
+        Given where they are not those of the timings.
     agreement : float or None
         Largest difference of the results where they must be equal.
-    memory_mb, peer_memory_mb : float or None
-        Given where they are not those of the timings.
     note : str
         What else a reader must know, such as what was extrapolated.
     """
+    own, theirs = (each.seconds if each else () for each in (timing, peer_timing))
     gain = goal.relation == ">=" if goal is not None else gain
-    if ratio is None and timing is not None and peer_timing is not None:
+    if ratio is None and own and theirs:
         ratio = times(peer_timing, timing) if gain else times(timing, peer_timing)
-    if memory_mb is None and timing is not None:
+    if memory_mb is None and timing:
         memory_mb = timing.memory_mb
-    if peer_memory_mb is None and peer_timing is not None:
+    if peer_memory_mb is None and peer_timing:
         peer_memory_mb = peer_timing.memory_mb
     notes = [note] if note else []
-    if timing and peer_timing and len(timing.seconds) != len(peer_timing.seconds):
-        count = len(peer_timing.seconds)
+    if own and theirs and len(own) != len(theirs):
+        count = len(theirs)
         notes.append("peer timed once" if count == 1 else f"peer timed {count} times")
-    return {
+    is_judged = goal is not None and ratio is not None
+    numbers = {
+        "seconds": statistics.median(own) if own else None,
+        "seconds_min": min(own, default=None),
+        "seconds_max": max(own, default=None),
+        "peer_seconds": statistics.median(theirs) if theirs else None,
+        "ratio": ratio,
+        "agreement": agreement,
+        "memory_mb": memory_mb,
+        "peer_memory_mb": peer_memory_mb,
+    }
+    found = {
+        name: "" if value is None else f"{value:.{2 if name == 'agreement' else 4}g}"
+        for name, value in numbers.items()
+    } | {
         "n": str(n),
         "p": str(p),
         "method": method,
         "peer": peer,
-        "seconds": _number(timing and timing.median),
-        "seconds_min": _number(timing and min(timing.seconds)),
-        "seconds_max": _number(timing and max(timing.seconds)),
-        "peer_seconds": _number(peer_timing and peer_timing.median),
-        "ratio": _number(ratio),
-        "ratio_is": "" if ratio is None else PEER_OVER_OWN if gain else OWN_OVER_PEER,
+        "ratio_is": "" if ratio is None else "peer / own" if gain else "own / peer",
         "goal": "" if goal is None else str(goal),
-        "met": _met(goal, ratio, agreement),
-        "agreement": _number(agreement, 2),
-        "memory_mb": _number(memory_mb),
-        "peer_memory_mb": _number(peer_memory_mb),
+        "met": ("yes" if goal.met(ratio, agreement) else "no") if is_judged else "",
         "threads": str(THREADS),
-        "repetitions": str(len(timing.seconds)) if timing else "1",
+        "repetitions": str(len(own) or 1),
         "note": "; ".join(notes),
     }
-
-
-def _met(goal: Goal | None, ratio: float | None, agreement: float | None) -> str:
-    if goal is None or ratio is None:
-        return ""
-    return "yes" if goal.met(ratio, agreement) else "no"
-
-
-def _number(value: float | None, digits: int = 4) -> str:
-    return "" if value is None else f"{value:.{digits}g}"
+    return {name: found[name] for name in COLUMNS[1:]}
 
 
 def compared(
@@ -294,51 +275,27 @@ def compared(
     ----------
     n, p, goal, more
         As for `row`.
-    calls : mapping from name to function without arguments
-        The method and its peer.
+    calls, once
+        As for `interleaved`: the method and its peer.
     agreement : function or None
         From the results of both to their largest difference, where they must be equal.
     work : mapping from name to float or None
         How many times as much work as is timed counts for a name, as if time were proportional.
-    once : collection of str, default=()
-        Names of the calls that are timed in the first round only.
     note : str or function
         A function is given both results.
     """
-    own, peer = calls
     timings = interleaved(calls, once)
-    results = timings[own].result, timings[peer].result
-    for name, factor in (work or {}).items():
-        timings[name] = timings[name].scaled(factor)
-    difference = agreement(*results) if agreement else None
-    words = note if isinstance(note, str) else note(*results)
-    more |= {"agreement": difference, "note": words}
-    return [row(n, p, own, timings[own], peer, timings[peer], goal, **more)]
+    results = [timing.result for timing in timings.values()]
+    own, peer = (timing.scaled((work or {}).get(name, 1)) for name, timing in timings.items())
+    method, peer_name = calls
+    more["agreement"] = agreement(*results) if agreement else None
+    more["note"] = note if isinstance(note, str) else note(*results)
+    return [row(n, p, method, own, peer_name, peer, goal, **more)]
 
 
-def largest_difference(ours: Any, theirs: Any) -> float:
-    """Return the largest difference between two arrays, or between two lists of arrays."""
-    pairs = zip(ours, theirs, strict=True) if isinstance(ours, list) else [(ours, theirs)]
-    return max(float(np.abs(own - other).max()) for own, other in pairs)
-
-
-def each(function: str, **values: Iterable[Any]) -> list[Measurement]:
-    """Return a measurement for every combination of values of its arguments."""
-    points = itertools.product(*values.values())
-    return [Measurement(function, dict(zip(values, point))) for point in points]
-
-
-def where_installed(package: str, wanted: list[Measurement]) -> list[Measurement]:
-    """Return what needs a package; nothing, and a message, where it is not installed."""
-    if is_installed(package):
-        return wanted
-    print(f"{package} is not installed: left out")
-    return []
-
-
-def is_installed(package: str | None) -> bool:
-    """Return whether a peer can be imported; None stands for this project."""
-    return package is None or importlib.util.find_spec(package) is not None
+def largest_difference(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """Return the largest difference between two arrays."""
+    return float(np.abs(ours - theirs).max())
 
 
 # --- processes -----------------------------------------------------------------------------------
@@ -392,17 +349,14 @@ def _write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str,
 
 def in_own_process(name: str, measurement: Measurement) -> list[dict[str, str]] | None:
     """Return the rows of a measurement made in a fresh process, or None where it failed."""
-    command = [
-        sys.executable,
-        "-c",
-        "from benchmarks.measuring import answer; answer()",
-        name,
-        measurement.function,
-        json.dumps(measurement.arguments),
-    ]
+    words = [name, measurement.function, json.dumps(measurement.arguments)]
     threads = dict.fromkeys(THREAD_VARIABLES, str(THREADS))
     process = subprocess.run(
-        command, cwd=ROOT, env=os.environ | threads, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", "from benchmarks.measuring import answer; answer()", *words],
+        cwd=ROOT,
+        env=os.environ | threads,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(process.stdout.splitlines()[-1]) if process.returncode == 0 else None
 
@@ -428,61 +382,3 @@ def write_table(
     writer.writeheader()
     writer.writerows(rows)
     write_text(path, content.getvalue())
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-# --- memory --------------------------------------------------------------------------------------
-
-
-def with_peak_memory(call: Callable[[], Any]) -> tuple[Any, float | None]:
-    """Return what `call` returns, and how far it raised the resident memory, in megabytes.
-
-    None where the system does not report it. Memory that was freed before is first returned to the
-    system, so that memory that the call uses again is counted.
-    """
-    _return_freed_memory()
-    before = resident_memory()
-    forget_peak()
-    result = call()
-    return result, peak_memory() - before if before else None
-
-
-def _return_freed_memory() -> None:
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (AttributeError, OSError):
-        pass
-
-
-def resident_memory() -> float:
-    """Return the resident memory of this process, in megabytes (0 where the system hides it)."""
-    return _status("VmRSS")
-
-
-def peak_memory() -> float:
-    """Return the highest resident memory since `forget_peak`, or else since the start."""
-    # The kernel passes the maximum of a process to its children, but not that in its status.
-    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def forget_peak() -> None:
-    """Reset the peak, so that the memory of imports is not counted."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
-
-
-def _status(name: str) -> float:
-    path = Path("/proc/self/status")
-    if not path.exists():
-        return 0.0
-    for line in path.read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) / 1024
-    return 0.0

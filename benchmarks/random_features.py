@@ -21,8 +21,6 @@ from workflow_lib.solvers.feature_sums import FeatureSums
 from workflow_lib.solvers.landmarks import LandmarkFeatures, choose_landmarks
 from workflow_lib.solvers.random_features import RandomFeatures, orthogonal_directions
 
-TITLE = "Many rows"
-
 ROWS, QUICK_ROWS, N_TEST = 20_000, 2000, 2000
 LANDMARKS = (100, 500, 1000, 2000)
 QUICK_LANDMARKS = (50,)
@@ -40,12 +38,6 @@ ALPHAS = tuple(10.0**power for power in range(-9, 0))
 
 SELECTION, LIMIT = "selection and refit on 1000 landmarks", "kernel values and a sum of squares"
 OWN, PEER = "random features", "landmarks"
-
-FIGURES = {
-    "Selection on landmarks": (SELECTION, LIMIT),
-    "Random features and landmarks of equal error": (OWN, PEER),
-}
-"""Methods and peers that are drawn together."""
 
 
 def measurements(quick: bool) -> list[Measurement]:

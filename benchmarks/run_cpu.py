@@ -8,11 +8,9 @@ processes that waited for a processor says whether the machine was idle otherwis
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,8 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.measuring import ROOT, THREAD_VARIABLES
+from benchmarks.job_graph import write_copy
+from benchmarks.measuring import THREAD_VARIABLES
 
 CORES = 2
 
@@ -90,27 +90,24 @@ atexit.register(note)
 def measured(run: str, own: bool) -> tuple[Counter, float, float]:
     """Return the CPU seconds of each part, those of all processes, and how many were waiting."""
     with tempfile.TemporaryDirectory() as folder:
-        copy, notes = Path(folder, "project"), Path(folder, "notes")
+        copy, notes = write_copy(Path(folder, "project")), Path(folder, "notes")
         notes.mkdir()
-        ignored = shutil.ignore_patterns(".venv", ".git", "results", "logs", ".snakemake")
-        shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored)
         environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
         environment |= {"PYTHONPATH": str(copy), "OFER_OWN_PROCESSES": "1" if own else ""}
-        command = [sys.executable, "-m", "snakemake", "--cores", str(CORES)]
 
         def call(*words: str) -> None:
-            subprocess.run(
-                [*command, *words], cwd=copy, env=environment, check=True, stdout=sys.stderr
-            )
+            command = [sys.executable, "-m", *words]
+            subprocess.run(command, cwd=copy, env=environment, check=True, stdout=sys.stderr)
 
-        subprocess.run([sys.executable, "-m", "compileall", "-q", "workflow_lib"], cwd=copy)
+        snakemake = ["snakemake", "--cores", str(CORES)]
+        call("compileall", "-q", "workflow_lib")
         if run == "answer":
             write_table(copy / "small.csv")
-            call("new", "--config", "name=small", "data=small.csv", "outputs=y1,y2")
+            call(*snakemake, "new", "--config", "name=small", "data=small.csv", "outputs=y1,y2")
         (notes / "sitecustomize.py").write_text(NOTES.format(folder=str(notes)))
         environment["PYTHONPATH"] += os.pathsep + str(notes)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        call(*(["answer", "--config", "name=small"] if run == "answer" else []))
+        call(*snakemake, *(["answer", "--config", "name=small"] if run == "answer" else []))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = [json.loads(path.read_text()) for path in notes.glob("*.json")]
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -140,10 +137,8 @@ def write_table(path: Path) -> None:
     inputs = generator.standard_normal((60, 10))
     noise = 0.3 * generator.standard_normal((60, 2))
     outputs = np.c_[inputs[:, 0] + inputs[:, 1], np.sin(inputs[:, 2])] + noise
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*(f"x{number}" for number in range(1, 11)), "y1", "y2"])
-        writer.writerows(np.c_[inputs, outputs].round(4).tolist())
+    names = [*(f"x{number}" for number in range(1, 11)), "y1", "y2"]
+    pd.DataFrame(np.c_[inputs, outputs].round(4), columns=names).to_csv(path, index=False)
 
 
 def main() -> None:

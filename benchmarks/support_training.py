@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, compared, each, interleaved, row
 
-TITLE = "Training of joint kernel support"
-
 N_CLASSES, N_INPUTS, N_LANDMARKS = 10, 20, 100
 NUMBERS, MANY = (500, 2000, 4000), (32_000, 128_000)
 PART = 0.3

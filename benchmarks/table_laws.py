@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.measuring import ROOT, is_installed
+from benchmarks.measuring import ROOT
+from workflow_lib.core.optional_packages import is_installed
 
 N_FRESH = 500
 """Fresh rows of a law."""
 
-FEW_METHODS = ("m-krr", "m-mean")
+METHODS = ("ofer-gmm", "m-krr", "m-mean")
+FEW_METHODS = METHODS[1:]
 """Methods for the laws and tables where only the intervals are of interest."""
-
 
 GROUP = "group"
 """Column of the groups of weak rows."""
@@ -36,21 +37,19 @@ class Rows(NamedTuple):
 class Law(NamedTuple):
     """A way to draw tables."""
 
-    title: str
-
     draw: Callable[[int, np.random.Generator], Rows]
     """From a number of rows and a generator to `Rows`."""
 
     n_rows: int
     """Of a user's table."""
 
-    n_splits: int
-    """Ten by default, as for a table of at most 500 rows."""
+    n_splits: int = 10
+    """As for a table of at most 500 rows."""
 
     package: str | None = None
     """An optional package that it needs."""
 
-    methods: tuple[str, ...] = ("ofer-gmm", "m-krr", "m-mean")
+    methods: tuple[str, ...] = METHODS
     """Methods that are compared."""
 
     n_draws: int = 20
@@ -69,7 +68,7 @@ class Law(NamedTuple):
 
     def is_here(self) -> bool:
         """Return whether its package is installed."""
-        return is_installed(self.package)
+        return self.package is None or is_installed(self.package)
 
     def tables(self, generator: np.random.Generator) -> tuple[Rows, Rows]:
         """Return the rows of a user's table, and fresh rows."""
@@ -96,7 +95,6 @@ class RealTable(NamedTuple):
 
     Attributes
     ----------
-    title : str
     name : str
         Of the dataset; its reader is ``arff``.
     n_rows : int
@@ -105,7 +103,6 @@ class RealTable(NamedTuple):
         As of `Law`.
     """
 
-    title: str
     name: str
     n_rows: int
     n_splits: int = 10
@@ -131,12 +128,11 @@ class RealTable(NamedTuple):
         order = generator.permutation(len(outputs))
         known, fresh = order[: self.n_rows], order[self.n_rows :]
         varies = np.ptp(outputs[known], axis=0) > 0
-        columns = {f"x{column}": values for column, values in enumerate(inputs.T, start=1)}
         return tuple(
             Rows(
                 {
-                    name: [None if np.isnan(value) else float(value) for value in values[rows]]
-                    for name, values in columns.items()
+                    name: [None if np.isnan(value) else value for value in column]
+                    for name, column in _named(inputs[rows]).items()
                 },
                 None,
                 outputs[np.ix_(rows, varies)],
@@ -157,6 +153,10 @@ class RealTable(NamedTuple):
         return next((path for path in paths if path.is_file()), None)
 
 
+def _named(x: np.ndarray) -> dict[str, list]:
+    return {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
+
+
 def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
     """Return rows of six numbers, with waves, a product, a step, and noise that grows with inputs.
 
@@ -165,18 +165,12 @@ def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
     where x_3 is positive, 0.8. The sixth number has no effect.
     """
     x = generator.standard_normal((n, 6))
-    means = np.column_stack(
-        [
-            np.sin(2.0 * x[:, 0]) + 0.5 * x[:, 1] * x[:, 2],
-            0.5 * x[:, 0] ** 2 - x[:, 3],
-            2.0 * np.tanh(x[:, 1] + x[:, 4]),
-        ]
-    )
+    a, b, c, d, e, _ = x.T
+    means = np.column_stack([np.sin(2.0 * a) + 0.5 * b * c, 0.5 * a**2 - d, 2.0 * np.tanh(b + e)])
     deviations = np.column_stack(
-        [0.2 + 0.4 * np.abs(x[:, 0]), 0.3 * np.exp(0.5 * x[:, 1]), np.where(x[:, 2] > 0, 0.8, 0.3)]
+        [0.2 + 0.4 * np.abs(a), 0.3 * np.exp(0.5 * b), np.where(c > 0, 0.8, 0.3)]
     )
-    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
-    return Rows(inputs, means, means + deviations * generator.standard_normal((n, 3)))
+    return Rows(_named(x), means, means + deviations * generator.standard_normal((n, 3)))
 
 
 def draw_skewed(n: int, generator: np.random.Generator) -> Rows:
@@ -187,17 +181,11 @@ def draw_skewed(n: int, generator: np.random.Generator) -> Rows:
     noise of an output grows with its mean. The sixth number has no effect.
     """
     x = generator.standard_normal((n, 6))
-    logarithms = np.column_stack(
-        [
-            1.0 + 0.7 * x[:, 0] + 0.3 * x[:, 1],
-            np.sin(x[:, 1]) + 0.4 * x[:, 2],
-            0.5 * x[:, 0] - 0.5 * x[:, 3],
-        ]
-    )
+    a, b, c, d, *_ = x.T
+    logarithms = np.column_stack([1.0 + 0.7 * a + 0.3 * b, np.sin(b) + 0.4 * c, 0.5 * a - 0.5 * d])
     deviations = np.array([0.4, 0.3, 0.6])
     outputs = np.exp(logarithms + deviations * generator.standard_normal((n, 3)))
-    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
-    return Rows(inputs, np.exp(logarithms + 0.5 * deviations**2), outputs)
+    return Rows(_named(x), np.exp(logarithms + 0.5 * deviations**2), outputs)
 
 
 def draw_noise(n: int, generator: np.random.Generator) -> Rows:
@@ -207,8 +195,7 @@ def draw_noise(n: int, generator: np.random.Generator) -> Rows:
     """
     x = generator.standard_normal((n, 5))
     shapes = np.array([1.0, 4.0, 100.0])
-    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
-    return Rows(inputs, np.ones((n, 3)), generator.gamma(shapes, 1.0 / shapes, (n, 3)))
+    return Rows(_named(x), np.ones((n, 3)), generator.gamma(shapes, 1.0 / shapes, (n, 3)))
 
 
 def draw_counts(n: int, generator: np.random.Generator) -> Rows:
@@ -219,19 +206,12 @@ def draw_counts(n: int, generator: np.random.Generator) -> Rows:
     negative binomial with the variance m + m^2 / 4 at the mean m.
     """
     x = generator.standard_normal((n, 5))
-    means = np.exp(
-        np.column_stack(
-            [
-                1.5 + 0.6 * x[:, 0],
-                2.0 + 0.4 * x[:, 1] - 0.3 * x[:, 2],
-                -0.5 + 0.8 * x[:, 0] + 0.3 * x[:, 3],
-            ]
-        )
-    )
+    a, b, c, d, _ = x.T
+    logarithms = [1.5 + 0.6 * a, 2.0 + 0.4 * b - 0.3 * c, -0.5 + 0.8 * a + 0.3 * d]
+    means = np.exp(np.column_stack(logarithms))
     rates = means.copy()
     rates[:, 1] *= generator.gamma(4.0, 0.25, n)
-    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
-    return Rows(inputs, means, generator.poisson(rates).astype(float))
+    return Rows(_named(x), means, generator.poisson(rates).astype(float))
 
 
 N_TOPICS, WORDS_OF_TOPIC, COMMON_WORDS = 4, 25, 40
@@ -268,50 +248,20 @@ def draw_texts(n: int, generator: np.random.Generator) -> Rows:
 
 
 CORES = (
-    "c1cc([*:1])ccc1[*:2]",
-    "c1cc([*:1])cc([*:2])c1",
-    "c1cc([*:1])ncc1[*:2]",
-    "C1CC([*:1])CCN1[*:2]",
-    "C1CN([*:1])CCN1[*:2]",
-    "c1c([*:1])sc([*:2])c1",
-    "c1ccc2c(c1)c([*:1])cn2[*:2]",
-    "C1CCC([*:1])C1[*:2]",
-    "c1nc([*:1])oc1[*:2]",
-    "c1ccc2nc([*:1])cc([*:2])c2c1",
+    *("c1cc([*:1])ccc1[*:2]", "c1cc([*:1])cc([*:2])c1", "c1cc([*:1])ncc1[*:2]"),
+    *("C1CC([*:1])CCN1[*:2]", "C1CN([*:1])CCN1[*:2]", "c1c([*:1])sc([*:2])c1"),
+    *("c1ccc2c(c1)c([*:1])cn2[*:2]", "C1CCC([*:1])C1[*:2]", "c1nc([*:1])oc1[*:2]"),
+    *("c1ccc2nc([*:1])cc([*:2])c2c1",),
 )
 LINKERS = (
-    "[*:2]CC[*:3]",
-    "[*:2]C(=O)N[*:3]",
-    "[*:2]S(=O)(=O)C[*:3]",
-    "[*:2]COC[*:3]",
-    "[*:2]CC(C)C[*:3]",
-    "[*:2]C(=O)OC[*:3]",
+    *("[*:2]CC[*:3]", "[*:2]C(=O)N[*:3]", "[*:2]S(=O)(=O)C[*:3]", "[*:2]COC[*:3]"),
+    *("[*:2]CC(C)C[*:3]", "[*:2]C(=O)OC[*:3]"),
 )
 ENDS = (
-    "C",
-    "CC",
-    "C(C)C",
-    "C(C)(C)C",
-    "CCCC",
-    "C1CC1",
-    "C1CCCCC1",
-    "c1ccccc1",
-    "c1ccncc1",
-    "c1ccco1",
-    "Cc1ccccc1",
-    "CO",
-    "CCO",
-    "CN(C)C",
-    "CCN",
-    "CC#N",
-    "CC(=O)O",
-    "CC(N)=O",
-    "CCCl",
-    "CC(F)(F)F",
-    "c1ccc(F)cc1",
-    "c1ccc(Cl)cc1",
-    "c1ccc(OC)cc1",
-    "c1ccc(C#N)cc1",
+    *("C", "CC", "C(C)C", "C(C)(C)C", "CCCC", "C1CC1", "C1CCCCC1", "c1ccccc1"),
+    *("c1ccncc1", "c1ccco1", "Cc1ccccc1", "CO", "CCO", "CN(C)C", "CCN", "CC#N"),
+    *("CC(=O)O", "CC(N)=O", "CCCl", "CC(F)(F)F", "c1ccc(F)cc1", "c1ccc(Cl)cc1"),
+    *("c1ccc(OC)cc1", "c1ccc(C#N)cc1"),
 )
 """End groups of a molecule, bound by their first atom."""
 
@@ -347,37 +297,19 @@ def draw_molecules(n: int, generator: np.random.Generator) -> Rows:
 
 
 LAWS = {
-    "numbers": Law("numbers, with noise that varies", draw_numbers, 200, 10),
-    "texts": Law("a text and two numbers, Laplace noise", draw_texts, 150, 10),
-    "molecules": Law("structures of molecules", draw_molecules, 150, 10, "rdkit"),
-    "skewed": Law("log-normal, multiplicative noise", draw_skewed, 200, 10, None, FEW_METHODS),
-    "counts": Law("counts", draw_counts, 200, 10, methods=FEW_METHODS),
-    "few-counts": Law("counts, few rows", draw_counts, 50, 10),
-    "noise": Law("outputs that no input tells", draw_noise, 50, 10),
+    "numbers": Law(draw_numbers, 200),
+    "texts": Law(draw_texts, 150),
+    "molecules": Law(draw_molecules, 150, package="rdkit"),
+    "skewed": Law(draw_skewed, 200, methods=FEW_METHODS),
+    "counts": Law(draw_counts, 200, methods=FEW_METHODS),
+    "few-counts": Law(draw_counts, 50),
+    "noise": Law(draw_noise, 50),
     "weak": Law(
-        "numbers, and 200 weak rows",
-        draw_numbers,
-        200,
-        10,
-        methods=("wofer-gmm", "m-krr", "m-mean"),
-        n_draws=6,
-        lacking="outputs",
+        draw_numbers, 200, methods=("wofer-gmm", "m-krr", "m-mean"), n_draws=6, lacking="outputs"
     ),
-    "unpaired": Law("numbers, and 200 outputs alone", draw_numbers, 200, 10, lacking="inputs"),
+    "unpaired": Law(draw_numbers, 200, lacking="inputs"),
 }
 
-REAL_TABLES = {
-    name: RealTable(f"{name} (Mulan)", name, n_rows)
-    for name, n_rows in {
-        "atp1d": 200,
-        "oes97": 200,
-        "edm": 107,
-        "jura": 200,
-        "wq": 200,
-        "enb": 200,
-        "slump": 72,
-        "sf1": 200,
-        "sf2": 200,
-    }.items()
-}
+MULAN = ("atp1d", "oes97", "edm", "jura", "wq", "enb", "slump", "sf1", "sf2")
+REAL_TABLES = {name: RealTable(name, {"edm": 107, "slump": 72}.get(name, 200)) for name in MULAN}
 """Of small tables, seven tenths of the rows."""

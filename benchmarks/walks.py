@@ -20,13 +20,11 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
 import yaml
 
-from benchmarks.compare.own import COPIED
-from benchmarks.measuring import ROOT
+from benchmarks.job_graph import write_copy
+from benchmarks.run_cpu import write_table
 
 METHOD = "ofer-gmm"
 
@@ -77,33 +75,18 @@ load_configuration(path.parent, yaml.safe_load(path.read_text()), [str(path)])
 """
 
 
-class Walk(NamedTuple):
-    """What was called: modules, functions, and pairs of modules of which one calls the other.
+def walk_of(records: Iterable[dict]) -> tuple[int, int, int]:
+    """Return the numbers of modules, functions, and pairs of modules of which one calls the other.
 
-    Attributes
-    ----------
-    modules, functions : set
-    changes : set of pairs
-        From the module of a caller to another module.
+    `records` are those of the processes.
     """
-
-    modules: set
-    functions: set
-    changes: set
-
-
-def walk_of(records: Iterable[dict]) -> Walk:
-    """Return the walk of the processes of some records."""
     calls = {
-        (tuple(caller) if caller else None, tuple(called))
+        (tuple(caller or ()), tuple(called))
         for record in records
         for caller, called in record["calls"]
     }
-    functions = {called for _, called in calls}
-    changes = {
-        (caller[0], called[0]) for caller, called in calls if caller and caller[0] != called[0]
-    }
-    return Walk({file for file, _ in functions}, functions, changes)
+    changes = {(a[0], b[0]) for a, b in calls if a and a[0] != b[0]}
+    return len({b[0] for _, b in calls}), len({b for _, b in calls}), len(changes)
 
 
 def trace(folder: Path, arguments: list[str], workflow: Path) -> list[dict]:
@@ -127,27 +110,13 @@ def rule_of(record: dict) -> str:
     return Path(record["arguments"][0]).stem.rpartition(".")[2]
 
 
-def table(folder: Path, n_rows: int = 80) -> None:
-    """Write a table of three inputs and two outputs, and rows to predict."""
-    random = np.random.default_rng(1)
-    inputs = random.normal(size=(n_rows, 3))
-    outputs = np.column_stack([inputs[:, 0] + inputs[:, 1] ** 2, inputs[:, 2] - inputs[:, 0]])
-    for name, rows in (("assay.csv", np.column_stack([inputs, outputs])), ("rows.csv", inputs[:5])):
-        heads = ",".join("a b c y1 y2".split()[: rows.shape[1]])
-        np.savetxt(folder / name, rows, "%.5f", ",", header=heads, comments="")
-
-
-def walks() -> dict[str, Walk]:
-    """Run the workflow and return its walks by name."""
+def walks() -> dict[str, tuple[int, int, int]]:
+    """Run the workflow on a table of one method and return its walks by name."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        workflow = folder / "workflow"
-        workflow.mkdir()
-        for name in COPIED:
-            source = ROOT / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy2
-            copy(source, workflow / name)
-        table(workflow)
+        workflow = write_copy(folder / "workflow")
+        write_table(workflow / "assay.csv")
+        (workflow / "rows.csv").write_bytes((workflow / "assay.csv").read_bytes())
         snakemake = ["-m", "snakemake", "--cores", "1", "--config", "name=assay"]
         new = [*snakemake, "data=assay.csv", "outputs=y1,y2", "--quiet", "all", "--", "new"]
         subprocess.run([sys.executable, *new], cwd=workflow, check=True)
@@ -170,9 +139,8 @@ def walks() -> dict[str, Walk]:
 def main() -> None:
     """Print the walks."""
     print(f"{'walk':<14} {'modules':>8} {'functions':>10} {'changes of module':>18}")
-    for name, walk in walks().items():
-        sizes = len(walk.modules), len(walk.functions), len(walk.changes)
-        print(f"{name:<14} {sizes[0]:>8} {sizes[1]:>10} {sizes[2]:>18}")
+    for name, (modules, functions, changes) in walks().items():
+        print(f"{name:<14} {modules:>8} {functions:>10} {changes:>18}")
 
 
 if __name__ == "__main__":

@@ -9,25 +9,23 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from each_case import each_case
-from sklearn.gaussian_process.kernels import RBF
 
-from benchmarks import __main__ as command
 from benchmarks import (
+    TITLES,
     box_search,
-    fisher_scores,
+    em_of_series,
     measuring,
     page,
     random_features,
     run_cpu,
     selection,
-    state_space_em,
 )
+from benchmarks import __main__ as command
 from benchmarks.measuring import Measurement, Timing, at_least, at_most
 from benchmarks.problems import N_FOLDS, Problem, smooth_problem
-from benchmarks.titles import TITLES
-from workflow_lib.fitting.input_kernels import InputKernel
 
 SMALL = 40
 
@@ -48,7 +46,7 @@ def test_the_problem_is_the_same_for_the_same_seed_and_has_folds_of_equal_size()
 
 def test_every_score_of_kernel_ridge_is_that_of_grid_search():
     problem = small_problem()
-    targets = selection.kernel_ridge_targets(problem, problem.folds)
+    targets = selection.kernel_ridge_targets(problem)
     ours = selection.scores_by_point(problem, targets, center=False)
     theirs = selection.peer_kernel_ridge(problem)
     assert len(ours) == len(selection.WIDTHS) * len(selection.ALPHAS)
@@ -61,7 +59,7 @@ def test_every_score_of_kernel_ridge_is_that_of_grid_search():
 def test_every_score_of_the_mixture_is_that_of_grid_search():
     problem = small_problem()
     sample = {"widths": selection.WIDTHS[1:3], "alphas": selection.ALPHAS[3:6:2]}
-    targets = selection.mixture_targets(problem, selection.mixture_models(problem))
+    targets = selection.mixture_targets(problem)
     ours = selection.scores_by_point(problem, targets, center=True, **sample)
     theirs = selection.peer_mixture(problem, **sample)
     assert len(theirs) == 4 * len(selection.COMPONENT_COUNTS)
@@ -84,24 +82,6 @@ def test_the_selection_in_float32_chooses_the_same_point():
     single = selection.kernel_ridge_selection(problem, precision="float32")
     assert (single.width, single.alpha_rest) == (double.width, double.alpha_rest)
     assert single.score == pytest.approx(double.score, rel=1e-4) and single.score != double.score
-
-
-def test_the_width_of_the_kernel_is_that_of_scikit_learn():
-    problem = small_problem()
-    length = 1.0 / np.sqrt(2.0 * selection.gamma_of(2.0))
-    known = problem.folds != 0
-    K = RBF(length)(problem.inputs[known])
-    ridged = K + 2.0 * known.sum() * 0.1 * np.eye(len(K))
-    dual = np.linalg.solve(ridged, problem.outputs[known])
-    expected = RBF(length)(problem.inputs[~known], problem.inputs[known]) @ dual
-    solver = selection.GramsByWidth(problem, center=False)(InputKernel("rbf", 2.0))
-    found = solver.predict([problem.outputs] * N_FOLDS, [0.1])[0][0]
-    np.testing.assert_allclose(found, expected, atol=1e-10)
-
-
-def test_points_that_only_one_side_scored_are_a_fault():
-    with pytest.raises(ValueError, match="different points"):
-        selection.largest_difference({(None, 1.0, 0.1): 0.5}, {(None, 1.0, 0.2): 0.5})
 
 
 def test_a_selection_on_landmarks_predicts_better_than_the_mean():
@@ -127,63 +107,40 @@ def test_the_error_of_random_features_falls_towards_that_of_all_landmarks():
     assert abs(errors[1] - exact) < abs(errors[0] - exact)
 
 
-def test_fisher_vectors_are_those_of_scikit_image_in_our_conventions():
-    pytest.importorskip("skimage.feature")
-    model = fisher_scores.fitted_mixture(3, 4)
-    sets = [fisher_scores.descriptors(SMALL, seed, dimension=4) for seed in (5, 6)]
-    theirs = fisher_scores.peer_vectors(sets, fisher_scores.peer_mixture(model))
-    np.testing.assert_allclose(
-        fisher_scores.FisherVectors(model).transform(sets),
-        fisher_scores.in_our_conventions(theirs, model),
-        atol=fisher_scores.EQUAL,
-    )
+SMALL_MEASUREMENTS = [
+    ("box_search", "ten_boxes", {"n": 8}),
+    ("em_of_series", "series", {"n": 30, "steps": 4, "states": 2, "numbers": 1}),
+    ("linear_penalties", "paths", {"n": 30, "n_inputs": 12}),
+    ("matrix_factorisation", "non_negative", {"n": 500, "p": 40, "passes": 1}),
+    ("random_features", "fits", {"n": 50, "n_landmarks": 10}),
+    ("structured_machine", "constraint", {"n": 100, "n_planes": 3}),
+    ("support_training", "peer", {"n": 40, "mirrored": True}),
+    *(
+        ("em_of_series", "sequences", {"n": 20, "shortest": 2, "longest": 9, "gain": 1} | emission)
+        for emission in ({"emission": "categorical"}, {"emission": "gaussian"})
+    ),
+]
 
 
-def test_the_fisher_embedding_is_that_of_scikit_image_in_its_conventions():
-    pytest.importorskip("skimage.feature")
-    model = fisher_scores.fitted_mixture(3, 4)
-    rows = fisher_scores.descriptors(SMALL, 5, dimension=4)
-    theirs = fisher_scores.peer_vectors(
-        rows[:, None], fisher_scores.peer_mixture(model), improved=False
-    )
-    embedding = fisher_scores.output_embedding(model)
-    found = fisher_scores.in_the_peers_conventions(embedding.transform(rows), embedding)
-    np.testing.assert_allclose(found, theirs, atol=fisher_scores.EQUAL)
-
-
-def test_the_mixture_of_the_fisher_vectors_is_the_peers():
-    model = fisher_scores.fitted_mixture(3, 4)
-    rows = fisher_scores.descriptors(SMALL, 5, dimension=4)
-    np.testing.assert_allclose(
-        fisher_scores.peer_mixture(model).predict_proba(rows),
-        model.responsibilities(rows),
-        atol=1e-10,
-    )
-
-
-def test_engines_of_state_space_em_expect_the_same():
-    from benchmarks.state_space_engines import ENGINES
-
-    parameters, series = state_space_em.simulated(20, 5, 2, 1)
-    courses = [
-        ENGINES[name](series, parameters).likelihoods(3)
-        for name in ("moments", "recursion", "pykalman")
-    ]
-    np.testing.assert_allclose(courses[0], courses[1], rtol=1e-10)
-    np.testing.assert_allclose(courses[0], courses[2], rtol=1e-10)
-    assert state_space_em.course(courses[0]) == "rises"
-    assert state_space_em.chosen_engine(20, 5, 2, 1) in ENGINES
-
-
-def test_a_course_that_falls_or_breaks_off_says_where():
-    assert state_space_em.course([1.0, 2.0, 1.5]) == "falls at iteration 3"
-    assert state_space_em.course([1.0, float("nan")]) == "is not a number at iteration 2"
+@pytest.mark.parametrize(
+    ("name", "function", "arguments"), SMALL_MEASUREMENTS, ids=lambda value: str(value)[:20]
+)
+def test_a_small_measurement_returns_rows_whose_sides_agree(name, function, arguments, monkeypatch):
+    monkeypatch.setattr(measuring, "SECONDS_PER_REPETITION", 0.0)
+    monkeypatch.setattr(measuring, "REPETITIONS", 1)
+    monkeypatch.setattr(em_of_series, "ITERATIONS", 3)
+    monkeypatch.setattr(em_of_series, "PYKALMAN_SERIES", 3)
+    for found in getattr(importlib.import_module(f"benchmarks.{name}"), function)(**arguments):
+        assert ["benchmark", *found] == list(measuring.COLUMNS)
+        assert float(found["ratio"]) > 0 and float(found["agreement"] or 0) < 0.02
 
 
 # --- measuring -----------------------------------------------------------------------------------
 
 
-def test_sides_are_timed_in_turn_and_an_expensive_one_once():
+def test_sides_are_timed_in_turn_and_an_expensive_one_once(monkeypatch):
+    # Every call counts as long enough.
+    monkeypatch.setattr(measuring, "SECONDS_PER_REPETITION", 0.0)
     order = []
 
     def call(name):
@@ -191,11 +148,10 @@ def test_sides_are_timed_in_turn_and_an_expensive_one_once():
         return len(order)
 
     calls = {name: lambda name=name: call(name) for name in ("ours", "peer", "slow")}
-    # Every call counts as long enough.
-    found = measuring.interleaved(calls, once=("slow",), repetitions=3, shortest=0.0)
+    found = measuring.interleaved(calls, once=("slow",), repetitions=3)
     assert order == ["ours", "peer", "slow", "ours", "peer", "ours", "peer"]
     assert [len(found[name].seconds) for name in calls] == [3, 3, 1]
-    assert found["peer"].results == (2, 5, 7) and found["slow"].result == 3
+    assert found["peer"].result == 7 and found["slow"].result == 3
 
 
 def test_ratios_of_rounds_are_paired():
@@ -242,9 +198,7 @@ def test_peak_memory_counts_memory_that_a_call_frees_again():
 
 @each_case("quick", [True, False])
 @each_case("name", TITLES)
-def test_every_measurement_names_a_function_and_its_arguments(name, quick, monkeypatch):
-    # What needs a package is named, too, where the package is not installed.
-    monkeypatch.setattr(measuring, "is_installed", lambda package: True)
+def test_every_measurement_names_a_function_and_its_arguments(name, quick):
     module = importlib.import_module(f"benchmarks.{name}")
     wanted = module.measurements(quick)
     assert wanted
@@ -296,7 +250,6 @@ def example_tables(folder: Path) -> None:
             )
         )
     measuring.write_table(folder / "box_search.csv", rows)
-    (folder / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
 
 
 def test_the_page_is_one_offline_file_with_goals_plots_and_fitted_exponents(tmp_path):
@@ -313,21 +266,16 @@ def test_the_page_is_one_offline_file_with_goals_plots_and_fitted_exponents(tmp_
 
 def test_lines_of_the_page_are_methods_and_peers_over_n(tmp_path):
     example_tables(tmp_path)
-    rows = measuring.read_table(tmp_path / "box_search.csv")
-    own, peer = page.lines_of(rows, ("ours <&>", "theirs", "nobody"), "seconds")
-    assert own == page.Line("ours <&>", False, {100: 0.01, 200: 0.08, 400: 0.64})
-    assert peer == page.Line("theirs", True, {100: 0.02, 200: 0.16, 400: 1.28})
-    assert page.fitted_exponent(own.values) == pytest.approx(3.0)
-    assert page.fitted_exponent({100: 1.0}) is None
-    own, peer = page.lines_of(rows, ("ours <&>", "theirs"), "memory_mb")
-    assert own.values == {100: 10.0, 200: 20.0, 400: 40.0}
-
-
-def test_memory_measured_alone_takes_precedence():
-    with_time = measuring.row(10, 2, "m", Timing((1.0,), 5.0))
-    alone = measuring.row(10, 2, "m", memory_mb=9.0)
-    for rows in ([with_time, alone], [alone, with_time]):
-        assert page.lines_of(rows, ("m",), "memory_mb")[0].values == {10: 9.0}
+    rows = pd.read_csv(tmp_path / "box_search.csv")
+    lines = page.lines_of(rows, "seconds")
+    assert lines["ours <&>"].to_dict() == {100: 0.01, 200: 0.08, 400: 0.64}
+    assert lines["theirs"].to_dict() == {100: 0.02, 200: 0.16, 400: 1.28}
+    assert page.fitted_exponent(lines["theirs"]) == pytest.approx(3.0)
+    assert page.lines_of(rows, "memory_mb")["ours <&>"].tolist() == [10.0, 20.0, 40.0]
+    # Memory that was measured alone takes precedence.
+    alone = rows.assign(seconds=np.nan, memory_mb=9.0)
+    for both in ([rows, alone], [alone, rows]):
+        assert (page.lines_of(pd.concat(both), "memory_mb")["ours <&>"] == 9.0).all()
 
 
 def test_the_cpu_of_a_run_is_that_of_its_parts():

@@ -89,13 +89,12 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = [
         project["project"]["dependencies"],
-        # Peers of the benchmarks, the network, topics of names, wavelets and word vectors; no usual
+        # Peers of the comparison, the network, topics of names, wavelets and word vectors; no usual
         # job needs them.
         *(
             packages
             for extra, packages in project["project"]["optional-dependencies"].items()
-            if extra
-            not in ("benchmarks", "boosting", "cloud", "deep", "encoders", "pretrained", "shap")
+            if extra not in ("boosting", "cloud", "deep", "encoders", "pretrained", "shap")
             and extra not in ("wavelets", "word2vec")
         ),
         *project["dependency-groups"].values(),

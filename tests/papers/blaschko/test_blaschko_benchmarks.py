@@ -1,21 +1,15 @@
 """Both sides of a benchmark of this paper are of one kind."""
 
-from benchmarks import linear_penalties, structured_machine
+from benchmarks import linear_penalties
 
 
 def test_paths_of_linear_penalties_use_more_inputs_as_the_penalty_falls():
     problem = linear_penalties.sparse_problem(40, 30)
     for norm in ("outputs", "rows"):
-        assert linear_penalties.k_support_path(problem, norm, 10).shape == (20, 30, 6)
-    ours = linear_penalties.k_support_path(problem, "rows", 1)
-    theirs = linear_penalties.elastic_net_path(problem, multi_task=True)
-    alone = linear_penalties.elastic_net_path(problem, multi_task=False)
+        assert linear_penalties.k_support_path(*problem, norm, 10).shape == (20, 30, 6)
+    ours = linear_penalties.k_support_path(*problem, "rows", 1)
+    theirs = linear_penalties.elastic_net_path(*problem, multi_task=True)
+    alone = linear_penalties.elastic_net_path(*problem, multi_task=False)
     assert ours.shape == theirs.shape == alone.shape
     used = [(path != 0).any(axis=2) for path in (ours, theirs)]
     assert all(rows[5].sum() < rows[-1].sum() for rows in used)
-
-
-def test_both_ways_to_find_a_constraint_have_the_same_scores(monkeypatch):
-    monkeypatch.setattr("benchmarks.measuring.SECONDS_PER_REPETITION", 0.0)
-    (row,) = structured_machine.constraint(100, 3)
-    assert float(row["agreement"]) < 1e-10 and "3 planes" in row["peer"]
