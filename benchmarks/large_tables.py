@@ -14,7 +14,6 @@ landmarks, each with the exponent of a power law.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import resource
@@ -37,9 +36,10 @@ GROWTH = {"inputs": (25, 100, 200), "outputs": (5, 20, 80), "landmarks": (250, 5
 N_FACTORS, NOISE = 8, 0.3
 OWN, OWN_MIXTURE = "m-KRR on landmarks", "OFER-GMM on landmarks"
 NYSTROEM, HISTOGRAMS, LIGHTGBM = "Nystroem + RidgeCV", "histogram boosting", "LightGBM"
-METHODS = (OWN, OWN_MIXTURE, NYSTROEM, HISTOGRAMS, LIGHTGBM)
-COLORS = ("#E69F00", "#0072B2", "#999999", "#009E73", "#CC79A7")
-COLUMNS = ("method", "rows", "inputs", "outputs", "landmarks", "error", "cpu_s", "wall_s", "mb")
+COLORS = {
+    **{OWN: "#E69F00", OWN_MIXTURE: "#0072B2", NYSTROEM: "#999999", HISTOGRAMS: "#009E73"},
+    LIGHTGBM: "#CC79A7",
+}
 
 
 def write_table(path: Path, n_rows: int, n_inputs: int, n_outputs: int, seed: int) -> None:
@@ -106,24 +106,18 @@ def nystroem(path: Path, test: np.ndarray, n_landmarks: int) -> np.ndarray:
     return make_pipeline(StandardScaler(), features, ridge).fit(X, Y).predict(test)
 
 
-def boosting(path: Path, test: np.ndarray, new_model) -> np.ndarray:
-    """Fit boosted trees to each output."""
-    X, Y = arrays_of(path)
-    return np.column_stack([new_model().fit(X, y).predict(test) for y in Y.T])
-
-
-def histograms():
-    """Return a new model of scikit-learn."""
+def boosting(path: Path, test: np.ndarray, method: str) -> np.ndarray:
+    """Fit boosted trees to each output, with scikit-learn or LightGBM."""
     from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.multioutput import MultiOutputRegressor
 
-    return HistGradientBoostingRegressor(random_state=0)
+    X, Y = arrays_of(path)
+    model = HistGradientBoostingRegressor(random_state=0)
+    if method == LIGHTGBM:
+        from lightgbm import LGBMRegressor
 
-
-def lightgbm():
-    """Return a new model of LightGBM."""
-    from lightgbm import LGBMRegressor
-
-    return LGBMRegressor(n_jobs=1, verbose=-1, random_state=0)
+        model = LGBMRegressor(n_jobs=1, verbose=-1, random_state=0)
+    return MultiOutputRegressor(model).fit(X, Y).predict(test)
 
 
 def measure(method: str, path: Path, test: Path, n_landmarks: int) -> dict[str, float]:
@@ -133,11 +127,9 @@ def measure(method: str, path: Path, test: Path, n_landmarks: int) -> dict[str, 
         OWN: lambda: own(path, X, n_landmarks, None),
         OWN_MIXTURE: lambda: own(path, X, n_landmarks, 10),
         NYSTROEM: lambda: nystroem(path, X, n_landmarks),
-        HISTOGRAMS: lambda: boosting(path, X, histograms),
-        LIGHTGBM: lambda: boosting(path, X, lightgbm),
     }
     begin, wall = time.process_time(), time.perf_counter()
-    predicted = fits[method]()
+    predicted = fits[method]() if method in fits else boosting(path, X, method)
     squares = ((predicted - Y) ** 2).mean(axis=0) / Y.var(axis=0)
     return {
         "error": float(np.sqrt(squares).mean()),
@@ -162,31 +154,26 @@ def exponent(sizes, values) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def draw(rows: list[dict], path: Path) -> None:
-    """Draw time and memory by each size."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+def draw(folder: Path) -> None:
+    """Draw time and memory by each size, from the table."""
+    # Not imported by the processes whose memory is measured.
+    import pandas as pd
+    from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator
 
-    colors = dict(zip(METHODS, COLORS, strict=True))
-    figure, axes = pyplot.subplots(
-        2, 4, figsize=(11, 5.2), layout="constrained", sharex="col", sharey="row"
-    )
+    rows = pd.read_csv(folder / "large_tables.csv")
+    figure = Figure(figsize=(11, 5.2), layout="constrained")
+    axes = figure.subplots(2, 4, sharex="col", sharey="row")
     for panel, column in zip(("rows", *GROWTH), axes.T, strict=True):
-        chosen = [row for row in rows if row["growth"] == panel]
+        chosen = rows[rows["growth"] == panel].sort_values(panel)
         for axis, key in zip(column, ("cpu_s", "mb"), strict=True):
-            for method in METHODS:
-                points = sorted((row[panel], row[key]) for row in chosen if row["method"] == method)
-                if not points:
-                    continue
-                sizes, values = np.array(points).T
-                axis.loglog(sizes, values, "o-", color=colors[method], label=method, markersize=4)
+            for method, points in chosen.groupby("method", sort=False):
+                sizes, values = points[panel], points[key]
+                axis.loglog(sizes, values, "o-", color=COLORS[method], label=method, markersize=4)
                 if method == OWN and len(points) > 1:
                     power = f"m-KRR: power {exponent(sizes, values):.2f} of {panel}"
                     axis.set_title(power, fontsize=8)
-            axis.set_xticks(sorted({row[panel] for row in chosen}))
+            axis.set_xticks(chosen[panel].unique())
             axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.yaxis.set_major_formatter("{x:,g}")
             axis.minorticks_off()
@@ -194,41 +181,34 @@ def draw(rows: list[dict], path: Path) -> None:
         column[1].set_xlabel(panel)
     axes[0, 0].set_ylabel("CPU seconds")
     axes[1, 0].set_ylabel("peak memory, MB")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    figure.savefig(path)
+    lines = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))
+    named = {method: lines[method] for method in COLORS if method in lines}
+    figure.legend(named.values(), named, loc="outside upper center", ncols=5)
+    figure.savefig(folder / "large_tables.svg")
 
 
-def redraw(folder: Path) -> None:
-    """Draw the figure again, from the table."""
-    with (folder / "large_tables.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    named = ("growth", "method")
-    rows = [
-        {name: text if name in named else float(text) for name, text in row.items()} for row in rows
-    ]
-    draw(rows, folder / "large_tables.svg")
+def run(folder: Path, quick: bool) -> None:
+    """Measure all, and write the table."""
+    import pandas as pd
 
-
-def run(folder: Path, quick: bool) -> list[dict]:
-    """Measure all, and write the table and the figure."""
     rows_of, growth_rows = (QUICK_ROWS, 2_000) if quick else (ROWS, GROWTH_ROWS)
-    plan = [
-        ("rows", method, n, INPUTS, OUTPUTS, LANDMARKS) for n in rows_of[::-1] for method in METHODS
+    usual = {"inputs": INPUTS, "outputs": OUTPUTS, "landmarks": LANDMARKS}
+    plan = [("rows", method, {"rows": n} | usual) for n in rows_of[::-1] for method in COLORS]
+    plan += [
+        (panel, OWN, {"rows": growth_rows} | usual | {panel: size})
+        for panel, sizes in GROWTH.items()
+        for size in sizes
     ]
-    for panel, sizes in GROWTH.items():
-        for size in sizes:
-            default = {"inputs": INPUTS, "outputs": OUTPUTS, "landmarks": LANDMARKS}
-            plan.append((panel, OWN, growth_rows, *(default | {panel: size}).values()))
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
     found: list[dict] = []
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as made:
-        for panel, method, n_rows, n_inputs, n_outputs, n_landmarks in plan:
+        for panel, method, sizes in plan:
+            n_rows, n_inputs, n_outputs, n_landmarks = sizes.values()
             if reason := why_not(method, n_rows, n_inputs):
                 print(f"{method}, {n_rows} rows: {reason}", flush=True)
                 continue
-            sizes = n_rows, n_inputs, n_outputs
-            train = Path(made, "-".join(map(str, sizes)) + ".parquet")
+            train = Path(made, f"{n_rows}-{n_inputs}-{n_outputs}.parquet")
             test = Path(made, f"test-{n_inputs}-{n_outputs}.parquet")
             for path, n, seed in ((train, n_rows, 1), (test, N_TEST, 2)):
                 if not path.exists():
@@ -238,17 +218,11 @@ def run(folder: Path, quick: bool) -> list[dict]:
             done = subprocess.run(
                 command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
             )
-            row = {"growth": panel, "method": method, "rows": n_rows, "inputs": n_inputs}
-            row |= {"outputs": n_outputs, "landmarks": n_landmarks} | json.loads(done.stdout)
-            found.append(row)
-            shown = ", ".join(f"{key} {row[key]:.4g}" for key in ("error", "cpu_s", "wall_s", "mb"))
-            print(f"{method}, {sizes}, {n_landmarks} landmarks: {shown}", flush=True)
-    with (folder / "large_tables.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["growth", *COLUMNS])
-        writer.writeheader()
-        writer.writerows(found)
-    draw(found, folder / "large_tables.svg")
-    return found
+            measured = json.loads(done.stdout)
+            found.append({"growth": panel, "method": method} | sizes | measured)
+            shown = ", ".join(f"{key} {value:.4g}" for key, value in measured.items())
+            print(f"{method}, {sizes}: {shown}", flush=True)
+    pd.DataFrame(found).to_csv(folder / "large_tables.csv", index=False)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -262,10 +236,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.one:
         method, train, test, n_landmarks = options.one
         print(json.dumps(measure(method, Path(train), Path(test), int(n_landmarks))))
-    elif options.figure:
-        redraw(options.folder)
-    else:
+        return
+    if not options.figure:
         run(options.folder, options.quick)
+    draw(options.folder)
 
 
 if __name__ == "__main__":

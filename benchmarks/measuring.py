@@ -7,10 +7,8 @@ load of the machine affects both.
 
 from __future__ import annotations
 
-import csv
 import ctypes
 import importlib
-import io
 import itertools
 import json
 import os
@@ -21,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,14 +83,8 @@ class Goal(NamedTuple):
         return reached and agreement is not None and agreement <= self.tolerance
 
 
-def at_most(bound: float, tolerance: float | None = None) -> Goal:
-    """Return the goal that our time is at most `bound` times the peer's."""
-    return Goal("<=", bound, tolerance)
-
-
-def at_least(bound: float, tolerance: float | None = None) -> Goal:
-    """Return the goal that the peer's time is at least `bound` times ours."""
-    return Goal(">=", bound, tolerance)
+at_most, at_least = partial(Goal, "<="), partial(Goal, ">=")
+"""Goals that our time is at most so many times the peer's, and the peer's at least that of ours."""
 
 
 @dataclass(frozen=True)
@@ -198,23 +191,11 @@ def row(
 ) -> dict[str, str]:
     """Return one row of the table, without the name of the benchmark.
 
-    Parameters
-    ----------
-    n, p : int
-        Rows and output columns (or what the benchmark says they are).
-    method, peer : str
-        What is measured, and what it is compared with.
-    timing, peer_timing : Timing or None
-    goal : Goal or None
-    gain : bool, default=False
-        Without a goal: whether the ratio is the peer's time over ours. With a goal, this follows
-        from it.
-    ratio, memory_mb, peer_memory_mb : float or None
-        Given where they are not those of the timings.
-    agreement : float or None
-        Largest difference of the results where they must be equal.
-    note : str
-        What else a reader must know, such as what was extrapolated.
+    `n` and `p` are rows and output columns, or what the note says. With a goal, `gain` follows from
+    it; without, it says whether the ratio is the peer's time over ours. `ratio` and the memory are
+    given where they are not those of the timings, and `agreement`, the largest difference of the
+    results, where they must be equal. `note` is what else a reader must know, such as what was
+    extrapolated.
     """
     own, theirs = (each.seconds if each else () for each in (timing, peer_timing))
     gain = goal.relation == ">=" if goal is not None else gain
@@ -269,20 +250,11 @@ def compared(
     note: str | Callable[[Any, Any], str] = "",
     **more,
 ) -> list[dict[str, str]]:
-    """Time a method and its peer in turn; return their row, in a list.
+    """Time a method and its peer, `calls`, in turn; return their row, in a list.
 
-    Parameters
-    ----------
-    n, p, goal, more
-        As for `row`.
-    calls, once
-        As for `interleaved`: the method and its peer.
-    agreement : function or None
-        From the results of both to their largest difference, where they must be equal.
-    work : mapping from name to float or None
-        How many times as much work as is timed counts for a name, as if time were proportional.
-    note : str or function
-        A function is given both results.
+    `agreement` takes the results of both to their largest difference, where they must be equal, and
+    `note`, where it is a function, to the note. `work` is how many times as much work as is timed
+    counts for a name, as if time were proportional. All else is as for `interleaved` and `row`.
     """
     timings = interleaved(calls, once)
     results = [timing.result for timing in timings.values()]
@@ -302,23 +274,12 @@ def largest_difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def run(name: str, quick: bool, folder: Path) -> list[str]:
-    """Measure one benchmark and write its table.
+    """Measure one benchmark of `TITLES` and write its table; return the measurements that failed.
 
-    Parameters
-    ----------
-    name : str
-        Name of the module in this package. It may have a function `write(folder, found, quick)`
-        instead of the common one, which is given the rows of all measurements so far, writes them,
-        and returns what to print of the last one and what of it has failed.
-    quick : bool
-        Only the small sizes.
-    folder : path
-        Folder of the table, NAME.csv. It is rewritten after every measurement.
-
-    Returns
-    -------
-    list of str
-        The measurements that failed; their errors are printed on the error stream.
+    The table `folder`/NAME.csv is rewritten after every measurement; errors of a measurement are
+    printed on the error stream. A benchmark may have a function `write(folder, found, quick)`
+    instead of the common one, which is given the rows of all measurements so far, writes them, and
+    returns what to print of the last one and what of it has failed.
     """
     module = importlib.import_module(f"benchmarks.{name}")
     wanted, found, failed = module.measurements(quick), [], []
@@ -340,8 +301,14 @@ def run(name: str, quick: bool, folder: Path) -> list[str]:
 
 def _write(folder: Path, found: Sequence[list[dict]], quick: bool) -> tuple[str, list[str]]:
     """Write all rows; return how many the last measurement gave, and the goals that it missed."""
+    import pandas
+
+    from workflow_lib.core.whole_files import write_text
+
     last = found[-1]
-    write_table(folder / f"{last[0]['benchmark']}.csv", itertools.chain.from_iterable(found))
+    table = pandas.DataFrame([row for each in found for row in each], columns=COLUMNS)
+    path = folder / f"{found[0][0]['benchmark']}.csv"
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
     missed = [f"{each['method']} {each['ratio']}" for each in last if each["met"] == "no"]
     outcome = f"missed: {', '.join(missed)}" if missed else "no goal missed"
     return f"{len(last)} rows; {outcome}", []
@@ -369,16 +336,3 @@ def answer() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     module = importlib.import_module(f"benchmarks.{name}")
     print(json.dumps(getattr(module, function)(**json.loads(arguments))))
-
-
-def write_table(
-    path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS
-) -> None:
-    """Write some columns of rows."""
-    from workflow_lib.core.whole_files import write_text
-
-    content = io.StringIO()
-    writer = csv.DictWriter(content, columns, "", extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, content.getvalue())

@@ -66,6 +66,24 @@ class Data(NamedTuple):
     test_inputs: np.ndarray
     test_outputs: np.ndarray
 
+    def key(self, cell: Cell, peer: str) -> str:
+        """Return the digest of the rows, the seed and the peer of a result."""
+        digest = hashlib.sha256(f"{cell.seed} {cell.scale} {fingerprint(peer)}".encode())
+        for values in (*self.training[:3], self.test_inputs, self.test_outputs):
+            digest.update(f"{values.shape} {values.dtype}".encode())
+            digest.update(np.ascontiguousarray(values))
+        return digest.hexdigest()
+
+    def peers(self, names: Sequence[str]) -> list[str]:
+        """Return the peers among `names` that are installed and can use so many inputs."""
+        n_inputs = self.training.inputs.shape[1]
+        chosen = {name: PEERS[name] for name in names}
+        return [
+            name
+            for name, peer in chosen.items()
+            if peer.is_installed and n_inputs <= (peer.most_inputs or n_inputs)
+        ]
+
 
 def cells_of(
     workflow: Path, tables: Iterable[Table], n_splits: int, folder: Path, seed: int
@@ -118,18 +136,16 @@ def run_peers(cells: Sequence[Cell], names: Sequence[str], cores: int) -> None:
         for number, done in enumerate(as_completed(started), start=1):
             cell, computed = started[done], done.result()
             if computed:
-                location = f"{cell.table}, {cell.size} rows, split {cell.split}"
+                place = f"{cell.table}, {cell.size} rows, split {cell.split}"
                 print(
-                    f"peers {number}/{len(started)}: {location}: {len(computed)} learned",
-                    flush=True,
+                    f"peers {number}/{len(started)}: {place}: {len(computed)} learned", flush=True
                 )
 
 
 def run_cell(cell: Cell, names: Sequence[str]) -> list[str]:
     """Compute what is missing of a cell; return the names of the peers that were computed."""
     data = read_cell(cell)
-    keys = {name: _key(cell, data, name) for name in fitting_peers(data, names)}
-    missing = [name for name, key in keys.items() if _known(cell.file(name), key) is None]
+    missing = [name for name, known in _results(cell, data, names).items() if known is None]
     seed = derive_seed(cell.seed, "compare", cell.table, cell.split, cell.size)
     bench = Bench(data.training, seed)
     reference = training_mean_errors(data.test_outputs, data.training.outputs)
@@ -137,7 +153,7 @@ def run_cell(cell: Cell, names: Sequence[str]) -> list[str]:
         predictions = bench.predict(name, data.test_inputs)
         errors = squared_error_sums(data.test_outputs, predictions)
         result = {
-            "key": keys[name],
+            "key": data.key(cell, name),
             "error": float(average_relative_error(errors, reference)),
             "seconds": round(bench.tuned(name).seconds, 4),
             "settings": bench.tuned(name).settings,
@@ -146,54 +162,27 @@ def run_cell(cell: Cell, names: Sequence[str]) -> list[str]:
     return missing
 
 
-def fitting_peers(data: Data, names: Sequence[str]) -> list[str]:
-    """Return the peers among `names` that are installed and can use so many inputs."""
-    n_inputs = data.training.inputs.shape[1]
-    return [
-        name
-        for name in names
-        if PEERS[name].is_installed
-        and (PEERS[name].most_inputs is None or n_inputs <= PEERS[name].most_inputs)
-    ]
-
-
 def peer_scores(cells: Iterable[Cell], names: Sequence[str]) -> list[dict]:
     """Return the current results as rows: table, size, split, method, source, error, seconds,
     settings."""
-    rows = []
-    for cell in cells:
-        data = read_cell(cell)
-        for name in fitting_peers(data, names):
-            known = _known(cell.file(name), _key(cell, data, name))
-            if known is None:
-                continue
-            rows.append(
-                {
-                    "table": cell.table,
-                    "size": cell.size,
-                    "split": cell.split,
-                    "method": name,
-                    "source": "peer",
-                    "error": known["error"],
-                    "seconds": known["seconds"],
-                    "settings": " ".join(f"{key}={v}" for key, v in known["settings"].items()),
-                }
-            )
-    return rows
+    return [
+        {
+            **{"table": cell.table, "size": cell.size, "split": cell.split},
+            **{"method": name, "source": "peer"},
+            **{"error": known["error"], "seconds": known["seconds"]},
+            "settings": " ".join(f"{key}={value}" for key, value in known["settings"].items()),
+        }
+        for cell in cells
+        for name, known in _results(cell, read_cell(cell), names).items()
+        if known is not None
+    ]
 
 
-def _known(path: Path, key: str) -> dict | None:
-    """Return the result in a file; None where there is none, or not the one with this digest."""
-    if not path.is_file():
-        return None
-    result = json.loads(path.read_text(encoding="utf-8"))
-    return result if result["key"] == key else None
-
-
-def _key(cell: Cell, data: Data, name: str) -> str:
-    """Return the digest of the rows, the seed and the peer of a result."""
-    digest = hashlib.sha256(f"{cell.seed} {cell.scale} {fingerprint(name)}".encode())
-    for values in (*data.training[:3], data.test_inputs, data.test_outputs):
-        digest.update(f"{values.shape} {values.dtype}".encode())
-        digest.update(np.ascontiguousarray(values))
-    return digest.hexdigest()
+def _results(cell: Cell, data: Data, names: Sequence[str]) -> dict[str, dict | None]:
+    """Return the result of each peer that can run; None where there is none that is current."""
+    found: dict[str, dict | None] = {}
+    for name in data.peers(names):
+        file = cell.file(name)
+        result = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        found[name] = result if result.get("key") == data.key(cell, name) else None
+    return found

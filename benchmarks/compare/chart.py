@@ -5,15 +5,22 @@ python -m benchmarks.compare.chart
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.compare.peers import PEERS
+from benchmarks.measuring import ROOT
 from workflow_lib.core.whole_files import write_bytes
-from workflow_lib.report.style import BASE_COLOR, WIDTH, applied_style, lay_out, write_title
+from workflow_lib.report.style import (
+    BASE_COLOR,
+    WIDTH,
+    applied_style,
+    drawn,
+    lay_out,
+    write_title,
+)
 
 FIGURE_NAME = "comparison-errors.png"
 SUBJECT = "OFER-stack"
@@ -22,9 +29,8 @@ COLOR, DOT_COLOR = "#BBBBBB", "#444444"
 
 def main() -> None:
     """Draw the chart of docs/comparison.md."""
-    docs = Path(__file__).resolve().parents[2] / "docs"
-    page = (docs / "comparison.md").read_text(encoding="utf-8")
-    write_chart(docs, page)
+    docs = ROOT / "docs"
+    write_chart(docs, (docs / "comparison.md").read_text(encoding="utf-8"))
 
 
 def write_chart(folder: Path, page: str) -> None:
@@ -32,9 +38,7 @@ def write_chart(folder: Path, page: str) -> None:
     with applied_style():
         figure = draw(recorded_errors(page))
         lay_out(figure)
-        content = io.BytesIO()
-        figure.savefig(content, format="png", metadata={"Software": None})
-    write_bytes(folder / FIGURE_NAME, content.getvalue())
+        write_bytes(folder / FIGURE_NAME, drawn(figure, "png", {"Software": None}))
 
 
 def recorded_errors(page: str) -> pd.DataFrame:
@@ -56,31 +60,30 @@ def draw(errors: pd.DataFrame) -> Figure:
     shown = errors[[label for label in labels if label in errors]].dropna(axis="columns")
     shown = shown[shown.mean().sort_values(ascending=False).index]
     tables = shown.groupby("table").mean()
-    with applied_style():
-        height = 0.6 + 0.23 * max(len(shown.columns), 3)
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        axis = figure.subplots()
-        for position, (method, column) in enumerate(shown.items()):
-            color = BASE_COLOR if method == SUBJECT else COLOR
-            axis.barh(position, column.mean(), color=color, height=0.7)
-            axis.plot(tables[method], [position] * len(tables), ".", color=DOT_COLOR, markersize=4)
-            axis.annotate(
-                f"{column.mean():.3f}",
-                (0, position),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                color="white" if method == SUBJECT else "black",
-            )
-        axis.set_yticks(range(len(shown.columns)), list(shown))
-        axis.set_xlim(0, None)
-        axis.set_xlabel("test error relative to that of the training mean (1: no better)")
-        axis.grid(False, axis="y")
-        absent = [label for label in labels if label in errors and label not in shown]
-        title = f"Mean over {len(shown)} cells (bars) and over those of each table (dots)"
-        if absent:
-            title += f"\nNot on all cells, and so left out: {', '.join(absent)}"
-        write_title(figure, title)
+    height = 0.6 + 0.23 * max(len(shown.columns), 3)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axis = figure.subplots()
+    for position, (method, column) in enumerate(shown.items()):
+        is_ours = method == SUBJECT
+        axis.barh(position, column.mean(), color=BASE_COLOR if is_ours else COLOR, height=0.7)
+        axis.plot(tables[method], [position] * len(tables), ".", color=DOT_COLOR, markersize=4)
+        axis.annotate(
+            f"{column.mean():.3f}",
+            (0, position),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            color="white" if is_ours else "black",
+        )
+    axis.set_yticks(range(len(shown.columns)), list(shown))
+    axis.set_xlim(0, None)
+    axis.set_xlabel("test error relative to that of the training mean (1: no better)")
+    axis.grid(False, axis="y")
+    absent = [label for label in labels if label in errors and label not in shown]
+    title = f"Mean over {len(shown)} cells (bars) and over those of each table (dots)"
+    if absent:
+        title += f"\nNot on all cells, and so left out: {', '.join(absent)}"
+    write_title(figure, title)
     return figure
 
 

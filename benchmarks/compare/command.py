@@ -8,7 +8,6 @@ Run from the top of the checkout. Existing results that are not out of date are 
 import argparse
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pandas
@@ -17,7 +16,7 @@ from benchmarks.compare import cells, own, page, summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import study_tables
 from benchmarks.machine import read_description, write_description
-from benchmarks.measuring import ROOT, write_table
+from benchmarks.measuring import ROOT
 from workflow_lib.core.errors import UserError
 from workflow_lib.core.whole_files import write_text
 
@@ -68,26 +67,17 @@ def compare(options: argparse.Namespace) -> None:
     if not options.page and options.only != "peers":
         own.learn_methods(workflow, names, options.cores)
     rows = own.own_scores(workflow, names) + cells.peer_scores(all_cells, peers)
-    rows.sort(key=lambda row: tuple(row[name] for name in COLUMNS[:4]))
-    write_table(folder / "scores.csv", rows, COLUMNS)
-    scores = pandas.read_csv(folder / "scores.csv")
-    known = own.method_settings(workflow)
-    write_summary(folder, scores, known)
+    scores = pandas.DataFrame(rows, columns=COLUMNS).sort_values(list(COLUMNS[:4]))
+    every, known = summary.cell_errors(scores), own.method_settings(workflow)
+    found = summary.method_summary(summary.of_enough_rows(every), summary.stacks_of(known))
+    write_text(folder / "scores.csv", scores.to_csv(index=False, lineterminator="\n"))
+    write_text(folder / "cells.csv", every.to_csv(lineterminator="\n"))
+    write_text(folder / "summary.csv", found.to_csv(index_label="method", lineterminator="\n"))
     if not options.page:
         write_description(folder)
     for location in (folder, *([ROOT / "docs"] if options.docs else [])):
         page.write_page(location, scores, chosen, left_out, known, read_description(folder))
         print(f"The page: {location / page.PAGE_NAME}")
-
-
-def write_summary(folder: Path, scores: pandas.DataFrame, methods: Mapping[str, Mapping]) -> None:
-    """Write the errors of the cells and the summary of the methods as CSV."""
-    every = summary.cell_errors(scores)
-    errors = summary.of_enough_rows(every)
-    stacks = summary.stacks_of(methods, (name for name, peer in PEERS.items() if peer.members))
-    write_text(folder / "cells.csv", every.to_csv(lineterminator="\n"))
-    found = summary.method_summary(errors, stacks)
-    write_text(folder / "summary.csv", found.to_csv(index_label="method", lineterminator="\n"))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
 import yaml
 
 from benchmarks.compare.tables import Table
@@ -131,29 +130,29 @@ def own_scores(folder: Path, tables: Sequence[str]) -> list[dict]:
     """
     rows = []
     for name in tables:
-        scores = folder / "results" / name / "scores.csv"
-        if not scores.is_file():
+        path = folder / "results" / name / "scores.csv"
+        if not path.is_file():
             continue
-        errors = _without_studies(read_scores(scores))
-        errors = errors[errors["quantity"] == "arrmse"]
-        timings = _without_studies(read_timings(folder / "results" / "timings" / f"{name}.csv"))
-        seconds = timings.set_index(_FIT)[list(SECONDS)].sum(axis=1)
-        choices = _without_studies(read_choices(scores.with_name("choices.csv")))
+        scores, timings, choices = (
+            outside_studies(frame[frame["weak_size"] == 0])
+            for frame in (
+                read_scores(path),
+                read_timings(folder / "results" / "timings" / f"{name}.csv"),
+                read_choices(path.with_name("choices.csv")),
+            )
+        )
         texts = (choices["name"] + "=" + choices["value"]).groupby([choices[c] for c in _FIT])
-        settings = texts.agg(" ".join)
-        rows += [
-            {
-                "table": name,
-                "size": row.training_size,
-                "split": row.split,
-                "method": row.method,
-                "source": "own",
-                "error": row.value,
-                "seconds": seconds[row.method, row.training_size, row.split],
-                "settings": settings.get((row.method, row.training_size, row.split), ""),
-            }
-            for row in errors.itertuples()
-        ]
+        found = (
+            scores[scores["quantity"] == "arrmse"]
+            .set_index(_FIT)[["value"]]
+            .assign(
+                seconds=timings.set_index(_FIT)[list(SECONDS)].sum(axis=1),
+                settings=texts.agg(" ".join),
+            )
+        )
+        found["settings"] = found["settings"].fillna("")
+        found = found.rename(columns={"value": "error"}).rename_axis(["method", "size", "split"])
+        rows += found.reset_index().assign(table=name, source="own").to_dict("records")
     return rows
 
 
@@ -161,10 +160,6 @@ def method_settings(folder: Path) -> dict[str, dict]:
     """Return the settings of every method of the copied workflow."""
     methods = SettingsFolder(folder / "config" / "methods")
     return {name: methods.keys(name) for name in methods.names}
-
-
-def _without_studies(frame: pd.DataFrame) -> pd.DataFrame:
-    return outside_studies(frame[frame["weak_size"] == 0])
 
 
 def _write_yaml(path: Path, content: Mapping) -> None:

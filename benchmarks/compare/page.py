@@ -1,6 +1,6 @@
 """The page of the comparison, in Markdown, with its diagram of ranks."""
 
-import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,49 @@ from workflow_lib.report.variants import SELECTED
 PAGE_NAME, FIGURE_NAME = "comparison.md", "comparison-ranks.svg"
 
 NEW = "new tables"
+
+
+class Study(NamedTuple):
+    """What is compared.
+
+    Attributes
+    ----------
+    scores, errors : data frame
+        As in ``scores.csv``, and the errors of the cells for goals and means, by method.
+    stacks : set of str
+        Methods that combine others.
+    styles : mapping of str to mapping
+        Label, colour and marker of each method.
+    tables : mapping of str to Table
+    order : list of str
+        Methods of equal rank are named in this order.
+    """
+
+    scores: pd.DataFrame
+    errors: pd.DataFrame
+    stacks: set[str]
+    styles: Mapping[str, Mapping]
+    tables: Mapping[str, Table]
+    order: list[str]
+
+    @property
+    def names(self) -> pd.Index:
+        """The table of each cell."""
+        return self.errors.index.get_level_values("table")
+
+    @property
+    def is_new(self) -> list[bool]:
+        """Whether the table of each cell is new."""
+        return [self.tables[name].is_new for name in self.names]
+
+    def of_cells(self, chosen: Sequence[bool]) -> pd.DataFrame:
+        """Return the errors of some cells, without methods that ran on none of them."""
+        return self.errors[chosen].dropna(axis="columns", how="all")
+
+    def labelled(self, text: str) -> str:
+        """Return a text with labels instead of the names of methods."""
+        styles = self.styles
+        return re.sub(r"[\w-]+", lambda w: styles.get(w[0], {}).get("label", w[0]), text)
 
 
 def write_page(
@@ -48,87 +91,44 @@ def write_page(
     """
     # A file in config/methods may have the name of a peer, such as catboost.
     used = {name: methods[name] for name in scores["method"][scores["source"] == "own"].unique()}
-    styles = {
-        name: {"label": peer.label, "color": peer.color, "marker": peer.marker}
-        for name, peer in PEERS.items()
-    } | {name: _style(values) for name, values in used.items()}
-    # Methods of equal rank are named in this order.
+    styles = {name: vars(peer) for name, peer in PEERS.items()} | used
     order = [*used, *(name for name in PEERS if name not in used)]
     every = summary.cell_errors(scores)
     every = every[[name for name in order if name in every]]
-    stacks = summary.stacks_of(used, (name for name, peer in PEERS.items() if peer.members))
+    stacks = summary.stacks_of(used)
     study = Study(scores, summary.of_enough_rows(every), stacks, styles, tables, order)
     ranking = ranking_of(scores, tables, order)
     save_figure(draw_critical_difference(ranking, styles), folder / FIGURE_NAME)
-    run = set(scores["method"])
-    absent_tables: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
-        absent_tables.setdefault(reason, []).append(f"`{name}`")
-    page = _template().render(
+    reasons = pd.Series(left_out, dtype=object)
+    subject = used.get(summary.SUBJECT, {})
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), undefined=jinja2.StrictUndefined
+    )
+    page = environment.get_template("page.md.j2").render(
         machine=machine,
         n_peers=sum(name in PEERS for name in every),
         n_tables=scores["table"].nunique(),
         n_splits=scores["split"].nunique(),
+        n_cells=len(every),
         absent=[peer.label for peer in PEERS.values() if not peer.is_installed],
-        all_new=all(tables[name].is_new for name in study.names),
-        new=_new_tables(study),
-        label=styles.get(summary.SUBJECT, {}).get("label"),
+        all_new=all(study.is_new),
+        new=[f"`{name}`" for name in scores["table"].unique() if tables[name].is_new],
+        of_new=_new_tables(study),
+        label=subject.get("label"),
         limit=f"{summary.WORST_LIMIT:g}",
         goals=_goals(study),
-        above=_above(study, used.get(summary.SUBJECT, {}).get("members", ())),
+        above=_above(study, subject.get("members", ())),
         methods=_summary(study, ranking),
         by_size=_by_size(study),
         ranks=rank_sentences(ranking, styles) if ranking else [],
         figure=FIGURE_NAME,
         chart=chart.FIGURE_NAME,
         cells=_cells(every, study),
-        peers=[peer for name, peer in PEERS.items() if name in run],
-        absent_tables=absent_tables,
+        peers=[peer for name, peer in PEERS.items() if name in set(scores["method"])],
+        absent_tables={reason: names for reason, names in reasons.groupby(reasons, sort=False)},
     )
     chart.write_chart(folder, page)
     write_text(folder / PAGE_NAME, page)
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), undefined=jinja2.StrictUndefined
-    )
-    return environment.get_template("page.md.j2")
-
-
-class Study(NamedTuple):
-    """What is compared: `errors` are those of the cells for goals and means, by method.
-
-    Attributes
-    ----------
-    scores, errors : data frame
-    stacks : set of str
-        Methods that combine others.
-    styles : mapping of str to mapping
-        Label, colour and marker of each method.
-    tables : mapping of str to Table
-    order : list of str
-    """
-
-    scores: pd.DataFrame
-    errors: pd.DataFrame
-    stacks: set[str]
-    styles: Mapping[str, Mapping]
-    tables: Mapping[str, Table]
-    order: list[str]
-
-    @property
-    def names(self) -> pd.Index:
-        """The table of each cell."""
-        return self.errors.index.get_level_values("table")
-
-    def of_cells(self, chosen: Sequence[bool]) -> pd.DataFrame:
-        """Return the errors of some cells, without methods that ran on none of them."""
-        return self.errors[chosen].dropna(axis="columns", how="all")
-
-    def label(self, method: str) -> str:
-        """Return the label of a method."""
-        return self.styles[method]["label"]
 
 
 def ranking_of(
@@ -147,153 +147,108 @@ def ranking_of(
     )
     records = dict(list(every.groupby("table", sort=False)))
     experiments = {
-        name: {
-            "title": tables[name].title,
-            "dataset": name,
-            "is_made": tables[name].is_made,
-            "metric": "arrmse",
-        }
+        name: {"title": tables[name].title, "dataset": name, "is_made": tables[name].is_made}
+        | {"metric": "arrmse"}
         for name in records
     }
     return rank_methods(records, experiments, order)
 
 
-# --- parts of the page ---------------------------------------------------------------------------
+# --- tables of the page --------------------------------------------------------------------------
 
 
-def _goals(study: Study) -> dict[str, list] | None:
+def _goals(study: Study) -> pd.DataFrame | None:
     """Return the goals, for all cells and for those of real data and of new tables."""
-    peers = [name for name in PEERS if name in study.errors]
     parts = {
         "real data": [not study.tables[name].is_made for name in study.names],
-        NEW: [study.tables[name].is_new for name in study.names],
+        NEW: study.is_new,
     }
-    found = {"all cells": summary.goals(study.scores, study.errors, study.stacks, peers)}
-    for group, chosen in parts.items():
-        if any(chosen) and not all(chosen):
-            cells = study.of_cells(chosen)
-            found[group] = summary.goals(study.scores, cells, study.stacks, peers)
-    if not all(found.values()):
-        return None
-    rows = [
-        [goals[0][0], *(_outcome(measured, study.styles, met) for _, measured, met in goals)]
-        for goals in zip(*found.values())
-    ]
-    return {"head": ["goal", *found], "rows": rows}
+    cells = {name: study.of_cells(c) for name, c in parts.items() if any(c) and not all(c)}
+    peers = [name for name in PEERS if name in study.errors]
+    found = {}
+    for name, errors in {"all cells": study.errors, **cells}.items():
+        goals = summary.goals(study.scores, errors, study.stacks, peers)
+        found.setdefault("goal", [goal for goal, _, _ in goals])
+        found[name] = [
+            f"{'reached' if reached else '**not reached**'}: {study.labelled(measured)}"
+            for _, measured, reached in goals
+        ]
+    rows = list(zip(*found.values()))
+    return pd.DataFrame(rows, columns=list(found)) if rows else None
 
 
-def _outcome(measured: str, styles: Mapping[str, Mapping], reached: bool) -> str:
-    return f"{'reached' if reached else '**not reached**'}: {_labelled(measured, styles)}"
-
-
-def _above(study: Study, members: Sequence[str]) -> dict[str, list] | None:
+def _above(study: Study, members: Sequence[str]) -> pd.DataFrame | None:
     """Return the cells in which the subject misses its goal."""
     if summary.SUBJECT not in study.errors:
         return None
     found = summary.cells_above(study.scores, study.errors, study.stacks, members)
     if found.empty:
         return None
-    is_mixed = not all(study.tables[name].is_new for name in study.names)
-    head = ["table", "rows", "best single method", "ratio to it", "in each split"]
+    marked = {name for name in study.names if study.tables[name].is_new and not all(study.is_new)}
     rows = [
         [
-            f"{table} (new)" if is_mixed and study.tables[table].is_new else table,
+            f"{table} (new)" if table in marked else table,
             size,
-            study.label(row["method"]),
+            study.labelled(row["method"]),
             _number(row["ratio"], 3),
             ", ".join(_number(ratio, 2) for ratio in row["by_split"]),
-            study.label(row["member"]) if row["member"] else "",
+            study.labelled(row["member"]),
             _number(row["member_ratio"], 3),
         ]
         for (table, size), row in found.iterrows()
     ]
-    return {"head": [*head, "best member", "ratio to it"], "rows": rows}
+    head = ["table", "rows", "best single method", "ratio to it", "in each split"]
+    return pd.DataFrame(rows, columns=[*head, "best member", "ratio to it"])
 
 
-def _new_tables(study: Study) -> dict[str, list] | None:
+def _new_tables(study: Study) -> pd.DataFrame | None:
     """Return the methods on the new tables alone."""
-    new = [name for name in study.scores["table"].unique() if study.tables[name].is_new]
-    if not new:
+    if not any(study.is_new):
         return None
-    scores = study.scores[study.scores["table"].isin(new)]
-    cells = study.of_cells([study.tables[name].is_new for name in study.names])
-    ranking = ranking_of(scores, study.tables, study.order)
-    found = _summary(study._replace(errors=cells), ranking)
-    return found | {"names": [f"`{name}`" for name in new]}
+    is_new = study.scores["table"].map(lambda name: study.tables[name].is_new)
+    ranking = ranking_of(study.scores[is_new], study.tables, study.order)
+    return _summary(study._replace(errors=study.of_cells(study.is_new)), ranking)
 
 
-def _by_size(study: Study) -> dict[str, list]:
+def _by_size(study: Study) -> pd.DataFrame:
     """Return the ratio to the best single method and the seconds of each method by size."""
-    by_size = summary.ratios_by_size(study.errors, study.stacks)
-    seconds = summary.mean_seconds(study.scores)
-    sizes = [f"{size} rows" for size in by_size]
-    rows = [
-        [
-            study.label(method),
-            *(_number(value, 3) for value in by_size.loc[method]),
-            *(_number(value, 2) for value in seconds.loc[method]),
-        ]
-        for method in summary.method_summary(study.errors, study.stacks).index
-    ]
-    return {"head": ["method", *sizes, *(f"{size} rows, s" for size in seconds)], "rows": rows}
-
-
-def _summary(study: Study, ranking: Ranking | None) -> dict[str, list]:
-    """Return a row for each method."""
-    found = summary.method_summary(study.errors, study.stacks)
-    ranks = dict(zip(ranking.methods, ranking.average_ranks)) if ranking else {}
-    subject = summary.SUBJECT if summary.SUBJECT in study.errors else None
-    head = ["method", "cells", "mean error", "to the best", "worst", "where", "rank"]
-    head += [f"{study.label(subject)} wins", "loses"] if subject else []
-    rows = []
-    for method, row in found.iterrows():
-        counts = ("wins", "losses") if subject else ()
-        rows.append(
-            [
-                study.label(method),
-                f"{row['cells']:.0f}",
-                _number(row["mean_error"], 4),
-                _number(row["mean_ratio"], 3),
-                _number(row["worst_ratio"], 3),
-                row["worst_cell"],
-                _number(ranks.get(method, math.nan), 2),
-                *("" if method == subject else f"{row[name]:.0f}" for name in counts),
-            ]
-        )
-    return {"head": head, "rows": rows}
-
-
-def _cells(errors: pd.DataFrame, study: Study) -> dict[str, list]:
-    """Return a row for each cell."""
-    best = summary.best_single(errors, study.stacks)
-    head = ["table", "rows", "best single method", *(study.label(name) for name in errors)]
-    rows = []
-    for (table, size), row in errors.iterrows():
-        lowest = row.min()
-        cells = [
-            f"**{value:.3f}**" if value == lowest else _number(value, 3) for value in row.to_numpy()
-        ]
-        rows.append([table, size, study.label(best["method"][table, size]), *cells])
-    return {"head": head, "rows": rows}
-
-
-# --- words ---------------------------------------------------------------------------------------
-
-
-def _style(values: Mapping) -> dict[str, str]:
-    return {name: values[name] for name in ("label", "color", "marker") if name in values}
-
-
-def _labelled(text: str, styles: Mapping[str, Mapping]) -> str:
-    """Return a text with labels instead of the names of methods."""
-    words = text.split(" ")
-    return " ".join(
-        styles[word.rstrip(",")]["label"] + word[len(word.rstrip(",")) :]
-        if word.rstrip(",") in styles
-        else word
-        for word in words
+    methods = summary.method_summary(study.errors, study.stacks).index
+    ratios = summary.ratios_by_size(study.errors, study.stacks).loc[methods]
+    seconds = summary.mean_seconds(study.scores).loc[methods]
+    return pd.DataFrame(
+        {"method": methods.map(study.labelled)}
+        | {f"{size} rows": [_number(each, 3) for each in ratios[size]] for size in ratios}
+        | {f"{size} rows, s": [_number(each, 2) for each in seconds[size]] for size in seconds}
     )
 
 
+def _summary(study: Study, ranking: Ranking | None) -> pd.DataFrame:
+    """Return a row for each method."""
+    found = summary.method_summary(study.errors, study.stacks)
+    ranks = dict(zip(ranking.methods, ranking.average_ranks)) if ranking else {}
+    found["rank"] = found.index.map(ranks).astype(float)
+    digits = {"cells": 0, "mean_error": 4, "mean_ratio": 3, "worst_ratio": 3}
+    digits |= {"worst_cell": None, "rank": 2}
+    head = ["cells", "mean error", "to the best", "worst", "where", "rank"]
+    if summary.SUBJECT in study.errors:
+        digits |= {"wins": 0, "losses": 0}
+        head += [f"{study.labelled(summary.SUBJECT)} wins", "loses"]
+    texts = {
+        title: found[name] if n is None else [_number(value, n) for value in found[name]]
+        for title, (name, n) in zip(head, digits.items(), strict=True)
+    }
+    return pd.DataFrame({"method": found.index.map(study.labelled)} | texts)
+
+
+def _cells(errors: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """Return a row for each cell."""
+    texts = errors.map(lambda value: _number(value, 3))
+    is_lowest = errors.eq(errors.min(axis="columns"), axis="index")
+    texts = texts.mask(is_lowest, "**" + texts + "**").rename(columns=study.labelled)
+    best = summary.best_single(errors, study.stacks)["method"].map(study.labelled)
+    texts.insert(0, "best single method", best)
+    return texts.reset_index(names=["table", "rows"])
+
+
 def _number(value: float, digits: int) -> str:
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
+    return "" if pd.isna(value) else f"{value:.{digits}f}"

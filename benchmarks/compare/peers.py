@@ -24,9 +24,10 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas
 
 from workflow_lib.core.seeds import derive_seed
-from workflow_lib.inputs.preparation import InputPreparation, fit_preparation
+from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import (
     average_relative_error,
     reference_errors,
@@ -75,8 +76,8 @@ class Peer:
         Above this number of inputs it is left out, for `because`.
     members : tuple of str
         The peers that a stack combines.
-    estimator : class or None
-        Code of this module that the candidates use; a result depends on it.
+    code : tuple of functions and classes
+        What of this module the candidates use; a result depends on it.
     """
 
     label: str
@@ -87,7 +88,7 @@ class Peer:
     most_inputs: int | None = None
     because: str = ""
     members: tuple[str, ...] = ()
-    estimator: type | None = None
+    code: tuple[Any, ...] = ()
 
     @property
     def is_installed(self) -> bool:
@@ -156,17 +157,11 @@ def histogram_boosting(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.multioutput import MultiOutputRegressor
 
-    def boosting(learning_rate: float) -> Any:
-        return MultiOutputRegressor(
-            HistGradientBoostingRegressor(
-                learning_rate=learning_rate,
-                max_leaf_nodes=6,
-                min_samples_leaf=5,
-                max_bins=BINS,
-                early_stopping=False,
-                random_state=seed,
-            )
-        )
+    settings = {"max_leaf_nodes": 6, "min_samples_leaf": 5, "max_bins": BINS}
+    settings |= {"early_stopping": False, "random_state": seed}
+
+    def boosting(**chosen) -> Any:
+        return MultiOutputRegressor(HistGradientBoostingRegressor(**settings, **chosen))
 
     return _grid(boosting, learning_rate=[0.05, 0.15])
 
@@ -191,11 +186,8 @@ def gaussian_process(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
 
     widths = RBF(np.full(n_inputs, math.sqrt(n_inputs)), (1e-2, 1e4))
     kernel = ConstantKernel(1.0, (1e-3, 1e3)) * widths + WhiteKernel(0.1, (1e-6, 1e1))
-    return [
-        Candidate(
-            {}, GaussianProcessRegressor(kernel, normalize_y=True, optimizer=_fifty_iterations)
-        )
-    ]
+    regressor = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=_fifty_iterations)
+    return [Candidate({}, regressor)]
 
 
 def _fifty_iterations(obj_func, initial_theta, bounds):
@@ -222,20 +214,10 @@ def catboost(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
     0.3."""
     from catboost import CatBoostRegressor
 
-    def boosting(learning_rate: float) -> Any:
-        return CatBoostRegressor(
-            iterations=100,
-            depth=4,
-            learning_rate=learning_rate,
-            border_count=BINS,
-            loss_function="MultiRMSE",
-            random_seed=seed % 2**31,
-            thread_count=1,
-            allow_writing_files=False,
-            verbose=False,
-        )
-
-    return _grid(boosting, learning_rate=[0.1, 0.3])
+    settings = {"iterations": 100, "depth": 4, "border_count": BINS, "random_seed": seed % 2**31}
+    settings |= {"loss_function": "MultiRMSE", "thread_count": 1, "verbose": False}
+    make = functools.partial(CatBoostRegressor, allow_writing_files=False, **settings)
+    return _grid(make, learning_rate=[0.1, 0.3])
 
 
 def lightgbm(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
@@ -244,19 +226,11 @@ def lightgbm(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
     from lightgbm import LGBMRegressor
     from sklearn.multioutput import MultiOutputRegressor
 
-    def boosting(learning_rate: float, num_leaves: int) -> Any:
-        return MultiOutputRegressor(
-            LGBMRegressor(
-                n_estimators=100,
-                learning_rate=learning_rate,
-                num_leaves=num_leaves,
-                min_child_samples=5,
-                max_bin=BINS,
-                random_state=seed % 2**31,
-                n_jobs=1,
-                verbose=-1,
-            )
-        )
+    settings = {"n_estimators": 100, "min_child_samples": 5, "max_bin": BINS, "n_jobs": 1}
+    settings |= {"random_state": seed % 2**31, "verbose": -1}
+
+    def boosting(**chosen) -> Any:
+        return MultiOutputRegressor(LGBMRegressor(**settings, **chosen))
 
     return _grid(boosting, learning_rate=[0.05, 0.15], num_leaves=[4, 8])
 
@@ -265,17 +239,9 @@ def xgboost(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
     """XGBoost, a tree for each output, 100 rounds; learning rates 0.05 and 0.15, depth 2 or 3."""
     from xgboost import XGBRegressor
 
-    def boosting(learning_rate: float, max_depth: int) -> Any:
-        return XGBRegressor(
-            n_estimators=100,
-            learning_rate=learning_rate,
-            max_depth=max_depth,
-            max_bin=BINS,
-            random_state=seed % 2**31,
-            n_jobs=1,
-        )
-
-    return _grid(boosting, learning_rate=[0.05, 0.15], max_depth=[2, 3])
+    settings = {"n_estimators": 100, "max_bin": BINS, "random_state": seed % 2**31, "n_jobs": 1}
+    make = functools.partial(XGBRegressor, **settings)
+    return _grid(make, learning_rate=[0.05, 0.15], max_depth=[2, 3])
 
 
 class AutoGluonOutputs:
@@ -298,21 +264,15 @@ class AutoGluonOutputs:
         for number, y in enumerate(Y.T):
             path = f"{self._folder.name}/{number}"
             predictor = TabularPredictor("y", problem_type="regression", path=path, verbosity=0)
-            table = _named_columns(X).assign(y=y)
+            table = pandas.DataFrame(X).add_prefix("x").assign(y=y)
             predictor.fit(table, time_limit=self.TIME_LIMIT, num_cpus=1, num_gpus=0)
             self._predictors.append(predictor)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the predicted outputs (m, d) of inputs (m, q)."""
-        table = _named_columns(X)
+        table = pandas.DataFrame(X).add_prefix("x")
         return np.column_stack([predictor.predict(table) for predictor in self._predictors])
-
-
-def _named_columns(X: np.ndarray) -> Any:
-    import pandas
-
-    return pandas.DataFrame(X, columns=[f"x{number}" for number in range(X.shape[1])])
 
 
 def autogluon(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
@@ -326,8 +286,12 @@ STACK = "sklearn-stack"
 PEERS: dict[str, Peer] = {
     "sklearn-ridge": Peer("Ridge (scikit-learn)", "#777777", "s", ridge),
     "sklearn-pls": Peer("PLS (scikit-learn)", "#a6761d", "D", partial_least_squares),
-    "sklearn-forest": Peer("Random forest (scikit-learn)", "#1b9e77", "v", random_forest),
-    "sklearn-extra-trees": Peer("Extra trees (scikit-learn)", "#66a61e", "^", extra_trees),
+    "sklearn-forest": Peer(
+        "Random forest (scikit-learn)", "#1b9e77", "v", random_forest, code=(_forests,)
+    ),
+    "sklearn-extra-trees": Peer(
+        "Extra trees (scikit-learn)", "#66a61e", "^", extra_trees, code=(_forests,)
+    ),
     "sklearn-boosting": Peer("Boosting (scikit-learn)", "#d95f02", "<", histogram_boosting),
     "sklearn-kernel-ridge": Peer("Kernel ridge (scikit-learn)", "#7570b3", "o", kernel_ridge),
     "sklearn-gaussian-process": Peer(
@@ -335,6 +299,7 @@ PEERS: dict[str, Peer] = {
         "#e7298a",
         "P",
         gaussian_process,
+        code=(_fifty_iterations,),
         most_inputs=60,
         because="a width for each of hundreds of inputs takes minutes to choose and cannot be "
         "estimated from few rows",
@@ -355,7 +320,7 @@ PEERS: dict[str, Peer] = {
         ">",
         autogluon,
         package="autogluon.tabular",
-        estimator=AutoGluonOutputs,
+        code=(AutoGluonOutputs,),
     ),
 }
 """The peers by name."""
@@ -380,68 +345,40 @@ class Rows(NamedTuple):
     """{"standard", "none"}: the preparation of the inputs."""
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """An estimator with the preparation around it.
+Predict = Callable[[np.ndarray], np.ndarray]
+"""From inputs (m, q) to the outputs (m, d) that are predicted."""
 
-    Attributes
-    ----------
-    preparation : InputPreparation
-    mean, deviation : array (d,)
-        Of the outputs it learned from; a deviation of zero marks an output that is constant there
-        and is predicted by its mean.
-    estimator : fitted estimator or None
-        None where all outputs are constant.
+
+def fitted(estimator: Any, inputs: np.ndarray, outputs: np.ndarray, scale: str) -> Predict:
+    """Fit a clone of an estimator to rows (n, q), (n, d), with all that comes before it.
+
+    An output that is constant in these rows is predicted by its mean.
     """
+    from sklearn.base import clone
 
-    preparation: InputPreparation
-    mean: np.ndarray
-    deviation: np.ndarray
-    estimator: Any
+    preparation = fit_preparation(inputs, scale)
 
-    @classmethod
-    def to_rows(cls, estimator: Any, inputs: np.ndarray, outputs: np.ndarray, scale: str) -> Fitted:
-        """Fit a clone of an estimator to rows (n, q), (n, d), with all that comes before it."""
-        from sklearn.base import clone
+    def prepared(rows: np.ndarray) -> np.ndarray:
+        # Zero in columns that are constant in these rows alone. So every fold has the same columns,
+        # and an estimator with a setting for each can be cloned.
+        values = np.zeros(rows.shape)
+        values[:, preparation.scale > 0] = preparation.apply(rows)
+        return values
 
-        preparation = fit_preparation(inputs, scale)
-        mean, deviation = outputs.mean(axis=0), outputs.std(axis=0)
-        deviation[deviation <= 1e-12 * np.abs(outputs).max(axis=0)] = 0.0
-        varies = deviation > 0
-        if not varies.any():
-            return cls(preparation, mean, deviation, None)
+    mean, deviation = outputs.mean(axis=0), outputs.std(axis=0)
+    varies = deviation > 1e-12 * np.abs(outputs).max(axis=0)
+    if varies.any():
         standardised = (outputs - mean)[:, varies] / deviation[varies]
-        fitted = clone(estimator).fit(_applied(preparation, inputs), standardised)
-        return cls(preparation, mean, deviation, fitted)
+        model = clone(estimator).fit(prepared(inputs), standardised)
 
-    def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the outputs (m, d) of rows (m, q)."""
-        outputs = np.tile(self.mean, (len(inputs), 1))
-        if self.estimator is not None:
-            varies = self.deviation > 0
-            predicted = self.estimator.predict(_applied(self.preparation, inputs))
-            outputs[:, varies] += np.reshape(predicted, (len(inputs), -1)) * self.deviation[varies]
-        return outputs
+    def predict(rows: np.ndarray) -> np.ndarray:
+        found = np.tile(mean, (len(rows), 1))
+        if varies.any():
+            predicted = np.reshape(model.predict(prepared(rows)), (len(rows), -1))
+            found[:, varies] += predicted * deviation[varies]
+        return found
 
-
-def _applied(preparation: InputPreparation, inputs: np.ndarray) -> np.ndarray:
-    """Return the prepared inputs, zero in columns that are constant in these rows alone. So every
-    fold has the same columns, and an estimator with a setting for each can be cloned."""
-    prepared = np.zeros(inputs.shape)
-    prepared[:, preparation.scale > 0] = preparation.apply(inputs)
-    return prepared
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The convex combination of fitted peers."""
-
-    weights: np.ndarray
-    models: tuple[Fitted, ...]
-
-    def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the outputs (m, d) of rows (m, q)."""
-        return combined(self.weights, [model.predict(inputs) for model in self.models])
+    return predict
 
 
 @dataclass(frozen=True)
@@ -455,8 +392,8 @@ class Tuned:
     """Array (n, d): predictions of the training rows by fits without their fold; zero where nothing
     competed."""
 
-    model: Fitted | Stack
-    """Fitted to all training rows."""
+    predict: Predict
+    """Of the fit to all training rows."""
 
     seconds: float
     """Processor time of all that."""
@@ -477,15 +414,15 @@ def tune(candidates: Candidates, rows: Rows, seed: int) -> Tuned:
         out = rows.folds == fold
         for number, candidate in enumerate(competing):
             known = rows.inputs[~out], rows.outputs[~out]
-            model = Fitted.to_rows(candidate.estimator, *known, rows.scale)
-            heldout[number, out] = model.predict(rows.inputs[out])
+            predict = fitted(candidate.estimator, *known, rows.scale)
+            heldout[number, out] = predict(rows.inputs[out])
     errors = squared_error_sums(rows.outputs, heldout)
     scores = average_relative_error(errors, reference_errors(rows.outputs, rows.folds))
     best = int(np.argmin(np.nan_to_num(scores, nan=np.inf)))
     chosen = competing[best]
     final = chosen.estimator if chosen.final is None else chosen.final
-    model = Fitted.to_rows(final, rows.inputs, rows.outputs, rows.scale)
-    return Tuned(chosen.settings, heldout[best], model, time.process_time() - started)
+    predict = fitted(final, rows.inputs, rows.outputs, rows.scale)
+    return Tuned(chosen.settings, heldout[best], predict, time.process_time() - started)
 
 
 def stacked(members: Mapping[str, Tuned], rows: Rows) -> Tuned:
@@ -498,7 +435,9 @@ def stacked(members: Mapping[str, Tuned], rows: Rows) -> Tuned:
     return Tuned(
         settings={name: round(float(w), 4) for name, w in zip(members, weights)},
         heldout=combined(weights, heldout),
-        model=Stack(weights, tuple(member.model for member in members.values())),
+        predict=lambda inputs: combined(
+            weights, [each.predict(inputs) for each in members.values()]
+        ),
         seconds=seconds,
     )
 
@@ -538,29 +477,16 @@ class Bench:
 
     def predict(self, name: str, inputs: np.ndarray) -> np.ndarray:
         """Return the outputs (m, d) that the peer `name` predicts for rows (m, q)."""
-        return self.tuned(name).model.predict(inputs[:, self._columns])
-
-
-def fingerprint(name: str) -> str:
-    """Return a digest of a peer: its code, that of tuning, the version of its package."""
-    return _fingerprint(name, (BINS, N_TREES, N_TREES_OF_TUNING))
+        return self.tuned(name).predict(inputs[:, self._columns])
 
 
 # Reading source code takes milliseconds, and every cell needs the digest of every peer.
 @functools.cache
-def _fingerprint(name: str, constants: tuple) -> str:
+def fingerprint(name: str) -> str:
+    """Return a digest of a peer: its code, that of tuning, the version of its package."""
     peer = PEERS[name]
-    if peer.members:
-        members = [_fingerprint(member, constants) for member in peer.members]
-        parts = [inspect.getsource(stacked), *members]
-    else:
-        shared = (tune, Fitted, _applied, _grid, _forests, _fifty_iterations)
-        parts = [inspect.getsource(each) for each in (peer.candidates, *shared)]
-        parts += [inspect.getsource(peer.estimator)] if peer.estimator else []
-        parts += [_version("sklearn"), _version(peer.package)]
-        parts += [str(each) for each in constants]
+    code = (peer.candidates or stacked, tune, fitted, _grid, *peer.code)
+    parts = [inspect.getsource(each) for each in code] + list(map(fingerprint, peer.members))
+    parts += [importlib.import_module(each).__version__ for each in ("sklearn", peer.package)]
+    parts += map(str, (BINS, N_TREES, N_TREES_OF_TUNING))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _version(package: str) -> str:
-    return importlib.import_module(package).__version__

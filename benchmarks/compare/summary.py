@@ -4,9 +4,11 @@ A cell is a table at a training size; its error is the mean over the splits. The
 in ``scores.csv``.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import pandas as pd
+
+from benchmarks.compare.peers import PEERS
 
 SUBJECT = "ofer-stack"
 """The method that the comparison is about, which is recommended to be tried first."""
@@ -58,11 +60,8 @@ def error_chosen_elsewhere(
     The error of a choice in hindsight on a split that it did not use; NaN with a single split.
     """
     single = scores[~scores["method"].isin(stacks)]
-    by_split = single.pivot_table(
-        index=["table", "size", "split"], columns="method", values="error"
-    )
     found = {}
-    for cell, rows in by_split.groupby(level=["table", "size"]):
+    for cell, rows in _by_split(single).groupby(level=["table", "size"]):
         rows = rows.dropna(axis="columns")
         others = (rows.sum() - rows) / max(len(rows) - 1, 1)
         own = [rows.loc[split, method] for split, method in others.idxmin(axis=1).items()]
@@ -85,38 +84,34 @@ def ratios_by_size(errors: pd.DataFrame, stacks: Collection[str]) -> pd.DataFram
     return ratios.groupby("size").mean().T
 
 
-def method_summary(
-    errors: pd.DataFrame, stacks: Collection[str], subject: str = SUBJECT
-) -> pd.DataFrame:
+def method_summary(errors: pd.DataFrame, stacks: Collection[str]) -> pd.DataFrame:
     """Return a row for each method, the lowest ratio first.
 
     Columns: ``cells`` (on how many it ran), ``mean_error`` (NaN where it did not run on all:
     means over different cells are not comparable), ``mean_ratio`` and ``worst_ratio`` to the best
-    single method of each cell, ``worst_cell``, and on the cells shared with `subject` ``wins`` and
-    ``losses`` (where `subject` has the lower, and the higher error) and ``gain``, the share by
-    which its mean error is lower.
+    single method of each cell, ``worst_cell``, and on the cells shared with `SUBJECT` ``wins`` and
+    ``losses`` (where it has the lower, and the higher error) and ``gain``, the share by which its
+    mean error is lower.
     """
     ratios = errors.div(best_single(errors, stacks)["error"], axis=0)
-    rows = {}
-    for method in errors:
-        ran, ratio = errors[method].dropna(), ratios[method].dropna()
-        table, size = ratio.idxmax()
-        row = {
-            "cells": len(ran),
-            "mean_error": ran.mean() if len(ran) == len(errors) else float("nan"),
-            "mean_ratio": ratio.mean(),
-            "worst_ratio": ratio.max(),
-            "worst_cell": f"{table}, {size}",
+    found = pd.DataFrame(
+        {
+            "cells": errors.count(),
+            "mean_error": errors.apply(lambda column: column.mean(skipna=False)),
+            "mean_ratio": ratios.apply(lambda column: column.dropna().mean()),
+            "worst_ratio": ratios.max(),
+            "worst_cell": ratios.idxmax().map("{0[0]}, {0[1]}".format),
         }
-        if subject in errors and method != subject:
-            shared = errors[[subject, method]].dropna()
-            row |= {
-                "wins": int((shared[subject] < shared[method]).sum()),
-                "losses": int((shared[subject] > shared[method]).sum()),
-                "gain": 1.0 - shared[subject].mean() / shared[method].mean(),
-            }
-        rows[method] = row
-    return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean_ratio", kind="stable")
+    )
+    if SUBJECT in errors:
+        ours, others = errors[SUBJECT], errors.drop(columns=SUBJECT)
+        found["wins"] = others.gt(ours, axis=0).sum()
+        found["losses"] = others.lt(ours, axis=0).sum()
+        pairs = {name: errors[[SUBJECT, name]].dropna() for name in others}
+        found["gain"] = pd.Series(
+            {name: 1.0 - pair[SUBJECT].mean() / pair[name].mean() for name, pair in pairs.items()}
+        )
+    return found.sort_values("mean_ratio", kind="stable")
 
 
 def goals(
@@ -124,14 +119,13 @@ def goals(
     errors: pd.DataFrame,
     stacks: Collection[str],
     peers: Collection[str],
-    subject: str = SUBJECT,
 ) -> list[tuple[str, str, bool]]:
-    """Return the goals for `subject`, what was measured, and whether they are reached.
+    """Return the goals for `SUBJECT`, what was measured, and whether they are reached.
 
     `scores` are those from which the `errors` of cells are computed, `peers` the methods of other
-    libraries. Empty where `subject` did not run on all cells.
+    libraries. Empty where `SUBJECT` did not run on all cells.
     """
-    if subject not in errors or errors[subject].isna().any():
+    if SUBJECT not in errors or errors[SUBJECT].isna().any():
         return []
     references = {
         "of each table": best_of_tables(errors, stacks)["error"],
@@ -142,8 +136,8 @@ def goals(
     for name, best in references.items():
         if best.isna().any():
             continue
-        ratio = errors[subject] / best
-        mean, (table, size) = errors[subject].mean() / best.mean(), ratio.idxmax()
+        ratio = errors[SUBJECT] / best
+        mean, (table, size) = errors[SUBJECT].mean() / best.mean(), ratio.idxmax()
         found += [
             (
                 f"mean error at most {MEAN_LIMIT:g} times that of the best single method {name}",
@@ -157,7 +151,7 @@ def goals(
                 bool(ratio.max() <= WORST_LIMIT),
             ),
         ]
-    gains = method_summary(errors, stacks, subject)["gain"].reindex(list(peers))
+    gains = method_summary(errors, stacks)["gain"].reindex(list(peers))
     behind = gains.index[gains <= 0]
     return [
         *found,
@@ -174,19 +168,16 @@ def cells_above(
     errors: pd.DataFrame,
     stacks: Collection[str],
     members: Collection[str],
-    subject: str = SUBJECT,
 ) -> pd.DataFrame:
-    """Return the cells in which `subject` misses `WORST_LIMIT`, against the best of each cell.
+    """Return the cells in which `SUBJECT` misses `WORST_LIMIT`, against the best of each cell.
 
     A row for each cell. Columns: ``method`` (the best single one) and ``ratio``, the error of
-    `subject` divided by that of this method; ``by_split``, the same for each split; ``member`` (the
-    best of the `members` of `subject`) and ``member_ratio``.
+    `SUBJECT` divided by that of this method; ``by_split``, the same for each split; ``member`` (the
+    best of its `members`) and ``member_ratio``.
     """
     best = best_single(errors, stacks)
-    ratios = errors[subject] / best["error"]
-    by_split = scores.pivot_table(
-        index=["table", "size", "split"], columns="method", values="error"
-    )
+    ratios = errors[SUBJECT] / best["error"]
+    by_split = _by_split(scores)
     rows = {}
     for cell in ratios.index[ratios > WORST_LIMIT]:
         method, ran = best["method"][cell], errors.loc[cell].reindex(list(members)).dropna()
@@ -194,11 +185,17 @@ def cells_above(
         rows[cell] = {
             "method": method,
             "ratio": ratios[cell],
-            "by_split": (splits[subject] / splits[method]).tolist(),
+            "by_split": (splits[SUBJECT] / splits[method]).tolist(),
             "member": ran.idxmin() if len(ran) else "",
-            "member_ratio": errors.loc[cell, subject] / ran.min() if len(ran) else float("nan"),
+            "member_ratio": errors.loc[cell, SUBJECT] / ran.min() if len(ran) else float("nan"),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _by_split(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the errors on each split of a cell: a column a method."""
+    keys = ["table", "size", "split"]
+    return scores.pivot_table(index=keys, columns="method", values="error")
 
 
 def mean_seconds(scores: pd.DataFrame) -> pd.DataFrame:
@@ -206,7 +203,7 @@ def mean_seconds(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.pivot_table(index="method", columns="size", values="seconds", aggfunc="mean")
 
 
-def stacks_of(methods: Mapping[str, Mapping], peers: Iterable[str]) -> set[str]:
-    """Return the methods that combine others: those of the regressor ``stack``, and `peers`."""
+def stacks_of(methods: Mapping[str, Mapping]) -> set[str]:
+    """Return the methods that combine others: those of the regressor ``stack``, and peers."""
     own = {name for name, values in methods.items() if values.get("regressor") == "stack"}
-    return own | set(peers)
+    return own | {name for name, peer in PEERS.items() if peer.members}

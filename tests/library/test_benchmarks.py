@@ -249,7 +249,7 @@ def example_tables(folder: Path) -> None:
                 note="made up",
             )
         )
-    measuring.write_table(folder / "box_search.csv", rows)
+    pd.DataFrame(rows).to_csv(folder / "box_search.csv", index=False)
 
 
 def test_the_page_is_one_offline_file_with_goals_plots_and_fitted_exponents(tmp_path):

