@@ -10,7 +10,7 @@ import logging
 import numpy as np
 
 from benchmarks.measuring import Measurement, at_least, compared
-from workflow_lib import HiddenMarkovModel, StateSpaceModel
+from workflow_lib import StateSpaceModel
 
 # Series, steps, states and numbers per step.
 SERIES = [(500, 5, 2, 1), (500, 10, 3, 2), (2000, 10, 3, 2), (1000, 10, 3, 5), (2000, 50, 4, 5)]
@@ -67,6 +67,8 @@ def sequences(
     n: int, shortest: int, longest: int, gain: int, emission: str
 ) -> list[dict[str, str]]:
     """Time the fit of a hidden Markov model to `n` sequences, ours and hmmlearn's."""
+    from workflow_lib import HiddenMarkovModel
+
     random = np.random.default_rng(0)
     is_letters = emission == "categorical"
     lengths = random.integers(shortest, longest + 1, size=n)

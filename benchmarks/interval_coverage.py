@@ -1,35 +1,8 @@
 """Coverage: how many new outputs lie in the intervals of a model on a user table, and its claim.
 
 Tables are drawn from laws (distributions) that only this package knows, and from the rows of real
-tables. Each is processed like a user's table: inspected, configured, read, split, predicted by a
-few methods with their own grids, and scored; then the best method is chosen, calibrated and saved.
-The saved model predicts 500 fresh rows of the same law, or the rows of the real table that were set
-aside, and the coverage of its intervals is counted: over all rows, and over the lowest, middle and
-highest third of them by predicted value, by novelty and by the width of their interval. Nothing is
-timed.
-
-The error that the answer states is compared with that on the fresh rows, relative to the mean of
-the outputs of the table, and so is the lowest mean over the splits, by which the method was chosen.
-The range that is stated holds for as many new rows as a split has test rows: it is counted in how
-many parts of this size of the fresh rows the error lies within it.
-
-Widths are compared with those of one half-width for all rows, not clipped at the range of an
-output; so are interval scores (Gneiting and Raftery, Journal of the American Statistical
-Association 102, 2007), which add to the width 2 / (1 - level) for each unit by which an output lies
-outside.
-
-A law's coverage of all outputs of a fresh row at once is counted for the intervals of single
-outputs, for the box and for the ellipsoid; of the two regions also over thirds of the rows by
-novelty and by the width of the box. Their volumes are compared by the sides of cubes with the same
-volume, not clipped at the ranges.
-
-Fewer methods are compared than in a run of the workflow. Two more differences change no interval:
-only the largest training size is used, and only the best method is fitted to all rows.
-
-The ideal half width of a law is that of intervals around the true regression function, which no
-method knows, with the same coverage of the fresh rows. The level of an interval holds on average
-over tables: the half width of one table is a quantile of its own few rows, and its coverage varies
-with them.
+tables; each is processed like a user's table, and the saved model predicts fresh rows of the same
+law. Nothing is timed. benchmarks/README.md says what is counted.
 """
 
 from __future__ import annotations
@@ -120,19 +93,10 @@ def configured(
     seed: int,
     config: Path = ROOT / "config",
 ) -> TableRun:
-    """Return an experiment on a user's table, of the last training size and some methods.
+    """Return an experiment on a user's table, of the last training size and the methods of a law.
 
-    Parameters
-    ----------
-    folder : path
-        Of the table, its configuration and all artifacts.
-    columns : mapping of str to sequence
-    outputs : sequence of str
-    law : Law or RealTable
-        Its methods are of the regressors training_mean and kernel_ridge.
-    seed : int
-    config : path
-        The folder with ``methods/`` and ``models/``.
+    `folder` holds the table, its configuration and all artifacts; `config` has ``methods/`` and
+    ``models/``. The methods are of the regressors training_mean and kernel_ridge.
     """
     from workflow_lib.run.loading import load_configuration
     from workflow_lib.table.proposal_text import dataset_text, experiment_text
@@ -257,12 +221,8 @@ def _counted(
     """Return the coverage of the fresh rows by the intervals of one output, and their widths.
     `half_widths` (m, d) are not clipped; rows are sorted by them."""
     known = ~np.isnan(fresh.outputs[:, output])
-    lower, upper, truth, centre, widths = (
-        values[known, output]
-        for values in (
-            *(predicted.lower, predicted.upper, fresh.outputs, predicted.outputs, half_widths),
-        )
-    )
+    arrays = predicted.lower, predicted.upper, fresh.outputs, predicted.outputs, half_widths
+    lower, upper, truth, centre, widths = (values[known, output] for values in arrays)
     held = (lower <= truth) & (truth <= upper)
 
     def score(low: np.ndarray, high: np.ndarray) -> float:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import MiniBatchDictionaryLearning, MiniBatchNMF
 
-from benchmarks.measuring import Goal, Measurement, Timing, at_least, each, row
+from benchmarks.measuring import Measurement, Timing, at_least, each, row
 from workflow_lib.papers.varoquaux.sparse_codes import sparse_codes
 from workflow_lib.papers.varoquaux.subsampled_factorisation import SubsampledFactorisation
 
@@ -24,6 +26,9 @@ GAIN = 5
 ALPHA = 0.1
 SAMPLES = 8
 MANY_ROWS = 10_000
+"""Of fewer rows there is no goal: the calls of NumPy cost more than the sums."""
+
+UNSTOPPED = {"tol": 0, "max_no_improvement": None, "random_state": 0}
 NOTE = "n is rows, p is features; CPU seconds until the objective on other rows is as low"
 
 
@@ -36,11 +41,6 @@ def measurements(quick: bool) -> list[Measurement]:
         *each("dictionary", n=[n // 5], p=[n // 50], passes=[1]),
         *each("subsampled", n=[n // 10], p=[n // 5]),
     ]
-
-
-def goal_of(n: int) -> Goal | None:
-    """Return the goal, of many rows: of few the calls of NumPy cost more than the sums."""
-    return at_least(GAIN) if n >= MANY_ROWS else None
 
 
 def sparse_texts(n: int, p: int) -> sparse.csr_matrix:
@@ -73,14 +73,14 @@ def smooth_rows(n: int, p: int) -> np.ndarray:
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def objective(X, dictionary: np.ndarray, alpha: float, positive: bool) -> float:
+def objective(X, dictionary: np.ndarray, model: SubsampledFactorisation) -> float:
     """Return the mean of 1/2 |x - V'u|^2 + alpha |u|_1 at the best codes u, for |v| <= 1."""
     lengths = np.linalg.norm(dictionary, axis=1, keepdims=True)
+    known, alpha = lengths[:, 0] > 0, model.alpha
     # Without a penalty only the directions of atoms matter.
-    V = dictionary[lengths[:, 0] > 0] / lengths[lengths > 0][:, None]
-    V = V if not alpha else V * np.minimum(lengths[lengths > 0], 1.0)[:, None]
+    V = dictionary[known] / (np.maximum(lengths, 1.0) if alpha else lengths)[known]
     gram, products = V @ V.T, np.asarray(X @ V.T).T
-    codes = sparse_codes(gram, products, alpha, positive, tol=1e-5)
+    codes = sparse_codes(gram, products, alpha, model.positive_code, tol=1e-5)
     squares = X.multiply(X).sum() if sparse.issparse(X) else np.square(X).sum()
     fit = 0.5 * (squares - 2.0 * np.vdot(codes, products) + np.vdot(codes, gram @ codes))
     return float(fit + alpha * np.abs(codes).sum()) / X.shape[0]
@@ -95,78 +95,55 @@ def cpu_seconds(call: Callable[[], object]) -> float:
         return time.process_time() - begin
 
 
-def until(model, X, judge: Callable[[np.ndarray], float], goal: float) -> tuple[float, float]:
+def until(model, X, judged, goal: float) -> tuple[float, float]:
     """Return the CPU seconds until a model is as good as `goal`, and its objective then."""
     seconds, value = 0.0, np.inf
-    parts = np.array_split(np.arange(X.shape[0]), 10)
-    for part in parts * MAX_PASSES:
+    for part in np.array_split(np.arange(X.shape[0]), 10) * MAX_PASSES:
         block = X[part]
         seconds += cpu_seconds(lambda block=block: model.partial_fit(block))
-        value = judge(model.components_)
+        value = objective(judged, model.components_, model)
         if value <= goal:
             return seconds, value
     return np.inf, value
 
 
-def beside(name, X, own, peer_name, peer, alpha, positive, goal=None) -> list[dict[str, str]]:
-    """Return the row of a model and the peer, a function that returns a dictionary."""
+def beside(name, X, model, peer_name, peer) -> list[dict[str, str]]:
+    """Return the row of a model and the peer, both estimators that are not fitted."""
     learned, judged = X[:-N_JUDGED], X[-N_JUDGED:]
-
-    def judge(dictionary):
-        return objective(judged, dictionary, alpha, positive)
-
-    found: dict[str, np.ndarray] = {}
     ours, theirs = [], []
     for _ in range(3):
-        seconds = cpu_seconds(lambda: found.update(dictionary=peer(learned)))
-        theirs.append((seconds, judge(found["dictionary"])))
-        ours.append(until(own(), learned, judge, theirs[-1][1]))
+        seconds = cpu_seconds(lambda: peer.fit(learned))
+        theirs.append((seconds, objective(judged, peer.components_, model)))
+        ours.append(until(clone(model), learned, judged, theirs[-1][1]))
     timings = [Timing(tuple(seconds for seconds, _ in side)) for side in (ours, theirs)]
+    goal = at_least(GAIN) if learned.shape[0] >= MANY_ROWS else None
     note = f"{NOTE}: {ours[-1][1]:.4f} against {theirs[-1][1]:.4f}"
     return [row(*X.shape, name, timings[0], peer_name, timings[1], goal, gain=True, note=note)]
 
 
 def non_negative(n: int, p: int, passes: int) -> list[dict[str, str]]:
     """Time the non-negative factorisation of sparse rows, and scikit-learn's."""
-    from sklearn.decomposition import MiniBatchNMF
-
     settings = {"alpha": 0.0, "positive_code": True, "positive_dict": True, "batch_size": BATCH}
-    peer = MiniBatchNMF(ATOMS, max_iter=passes, tol=0, max_no_improvement=None, random_state=0)
     return beside(
         "online non-negative factorisation, sparse rows",
         sparse_texts(n + N_JUDGED, p),
-        lambda: SubsampledFactorisation(ATOMS, **settings),
+        SubsampledFactorisation(ATOMS, **settings),
         f"MiniBatchNMF, passes: {passes}",
-        lambda X: peer.fit(X).components_,
-        0.0,
-        True,
-        goal_of(n),
+        MiniBatchNMF(ATOMS, max_iter=passes, **UNSTOPPED),
     )
 
 
 def dictionary(n: int, p: int, passes: int) -> list[dict[str, str]]:
     """Time the sparse dictionary of dense rows, and scikit-learn's."""
-    from sklearn.decomposition import MiniBatchDictionaryLearning
-
-    peer = MiniBatchDictionaryLearning(
-        ATOMS,
-        alpha=ALPHA,
-        batch_size=BATCH,
-        max_iter=passes,
-        fit_algorithm="cd",
-        tol=0,
-        max_no_improvement=None,
-        random_state=0,
-    )
+    settings = {"alpha": ALPHA, "batch_size": BATCH}
     return beside(
         "online dictionary learning, dense rows",
         smooth_rows(n + N_JUDGED, p),
-        lambda: SubsampledFactorisation(ATOMS, ALPHA, batch_size=BATCH),
+        SubsampledFactorisation(ATOMS, **settings),
         f"MiniBatchDictionaryLearning, passes: {passes}",
-        lambda X: peer.fit(X).components_,
-        ALPHA,
-        False,
-        goal_of(n),
+        MiniBatchDictionaryLearning(
+            ATOMS, max_iter=passes, fit_algorithm="cd", **settings, **UNSTOPPED
+        ),
     )
 
 
@@ -176,9 +153,7 @@ def subsampled(n: int, p: int) -> list[dict[str, str]]:
     return beside(
         f"1 / {SAMPLES} of the features in a step",
         smooth_rows(n + N_JUDGED, p),
-        lambda: SubsampledFactorisation(ATOMS, reduction=SAMPLES, **settings),
+        SubsampledFactorisation(ATOMS, reduction=SAMPLES, **settings),
         "all features in a step",
-        lambda X: SubsampledFactorisation(ATOMS, **settings).fit(X).components_,
-        ALPHA,
-        False,
+        SubsampledFactorisation(ATOMS, **settings),
     )

@@ -14,19 +14,11 @@ NOISE = 0.5
 
 
 class Problem(NamedTuple):
-    """A regression problem."""
+    """Inputs (n, 20), outputs (n, 60), and five folds (n,) of equal size where n allows it."""
 
     inputs: np.ndarray
-    """Array (n, 20)."""
-
     outputs: np.ndarray
-    """Array (n, 60)."""
-
-    clusters: np.ndarray
-    """Int array (n,): cluster of each output."""
-
     folds: np.ndarray
-    """Int array (n,): five folds of equal size where n is divisible by five."""
 
 
 def smooth_problem(n: int, seed: int = 0) -> Problem:
@@ -45,4 +37,4 @@ def smooth_problem(n: int, seed: int = 0) -> Problem:
     smooth = latent @ generator.standard_normal((N_LATENT, N_OUTPUTS))
     noise = NOISE * generator.standard_normal((n, N_OUTPUTS))
     folds = generator.permutation(np.arange(n) % N_FOLDS)
-    return Problem(inputs, means[clusters] + smooth + noise, clusters, folds)
+    return Problem(inputs, means[clusters] + smooth + noise, folds)

@@ -87,14 +87,13 @@ def selected(
     widths: Sequence[float] = WIDTHS,
     alphas: Sequence[float] = ALPHAS,
     penalty: str = "shared",
-    **options,
 ) -> dict[int | None, Choice]:
-    """Return the best grid point for each of the targets; `options` are those of SharedGram."""
+    """Return the best grid point for each of the targets."""
 
     def gram_of(kernel: InputKernel) -> SharedGram:
         # Built anew, so that only one Gram matrix is in memory.
         gram = gram_matrix(problem.inputs, None, "rbf", gamma_of(kernel.width))
-        return SharedGram(gram, problem.folds, center, overwrite=True, **options)
+        return SharedGram(gram, problem.folds, center, overwrite=True)
 
     grid = {InputKernel("rbf", width): alphas for width in widths}
     known = problem.outputs, problem.folds
@@ -111,9 +110,9 @@ def kernel_ridge_targets(problem: Problem) -> dict[None, list[FoldTargets]]:
     return {None: [FoldTargets(None, None, problem.outputs)] * N_FOLDS}
 
 
-def kernel_ridge_selection(problem: Problem, **options) -> Choice:
-    """Return the best grid point of kernel ridge regression; `options` are those of `selected`."""
-    return selected(problem, kernel_ridge_targets(problem), **options)[None]
+def kernel_ridge_selection(problem: Problem, center: bool = True) -> Choice:
+    """Return the best grid point of kernel ridge regression."""
+    return selected(problem, kernel_ridge_targets(problem), center)[None]
 
 
 def mixture(n_components: int = 4) -> GaussianMixtureModel:

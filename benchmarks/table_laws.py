@@ -22,16 +22,12 @@ GROUP = "group"
 
 
 class Rows(NamedTuple):
-    """Rows of a law."""
+    """Columns of the table that are not outputs; the true regression function at these inputs
+    (n, d), None for a real table; and outputs (n, d), these means plus noise."""
 
     inputs: dict[str, Sequence]
-    """Columns of the table that are not outputs."""
-
     means: np.ndarray | None
-    """Array (n, d) or None: the true regression function at these inputs; None for a real table."""
-
     outputs: np.ndarray
-    """Array (n, d): the means plus noise."""
 
 
 class Law(NamedTuple):
@@ -93,14 +89,7 @@ class Law(NamedTuple):
 class RealTable(NamedTuple):
     """A dataset of the catalogue, some rows of which are a user's table and the others fresh.
 
-    Attributes
-    ----------
-    name : str
-        Of the dataset; its reader is ``arff``.
-    n_rows : int
-        Of a user's table.
-    n_splits, methods, n_draws
-        As of `Law`.
+    Its reader is ``arff``; the attributes are those of `Law`.
     """
 
     name: str

@@ -34,15 +34,8 @@ from workflow_lib.measures.metrics import (
 class Cell(NamedTuple):
     """A training size of a split of a table.
 
-    Attributes
-    ----------
-    table, scale : str
-    split, size : int
-    dataset, partition : path
-        The artifacts of the table and of the split.
-    folder : path
-        Where the results of the peers go.
-    seed : int
+    `dataset` and `partition` are the artifacts of the table and of the split; the results of the
+    peers go to `folder`.
     """
 
     table: str
@@ -102,10 +95,7 @@ def cells_of(
 def read_cell(cell: Cell) -> Data:
     """Return the training and test rows of a cell.
 
-    Raises
-    ------
-    UserError
-        If outputs are missing, which the peers cannot learn from.
+    Raises UserError if outputs are missing, which the peers cannot learn from.
     """
     data, partition = read_artifact(cell.dataset, "dataset"), read_artifact(cell.partition, "split")
     inputs, outputs = data["inputs"], data["outputs"]

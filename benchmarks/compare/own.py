@@ -40,24 +40,15 @@ def write_workflow(
     methods: str | Sequence[str],
     n_splits: int,
     seed: int,
-    root: Path = ROOT,
 ) -> None:
-    """Copy the workflow to `folder`, with an experiment for each table.
+    """Copy the workflow of the checkout to `folder`, with an experiment for each table.
 
-    Parameters
-    ----------
-    folder : path
-    tables : mapping of str to Table
-    methods : "default" or sequence of str
-        Methods of ``config/methods``; ``default`` are those with ``in_default: true`` that can run
-        on the table.
-    n_splits, seed : int
-    root : path
-        The checkout that is copied.
+    `methods` are of ``config/methods``; ``default`` are those with ``in_default: true`` that can
+    run on the table.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
-        source, copy = root / name, folder / name
+        source, copy = ROOT / name, folder / name
         if source.is_dir():
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -66,12 +57,9 @@ def write_workflow(
     for experiments in folders_like(folder / "config" / "experiments"):
         shutil.rmtree(experiments, ignore_errors=True)
     (folder / "config" / "experiments").mkdir()
-    chosen = methods if isinstance(methods, str) else list(methods)
     for name, table in tables.items():
-        _write_yaml(
-            folder / "config" / "experiments" / f"{name}.yaml",
-            table.experiment | {"methods": chosen},
-        )
+        path = folder / "config" / "experiments" / f"{name}.yaml"
+        _write_yaml(path, table.experiment | {"methods": methods})
     run = {"seed": seed, "n_splits": n_splits, "experiments": list(tables)}
     _write_yaml(folder / RUN_FILE, run)
 
@@ -84,12 +72,8 @@ def make_splits(folder: Path, tables: Sequence[str], n_splits: int, cores: int) 
 
 def learn_methods(folder: Path, tables: Sequence[str], cores: int) -> None:
     """Fit and score our methods on all splits."""
-    targets = [
-        path
-        for name in tables
-        for path in (f"results/{name}/scores.csv", f"results/timings/{name}.csv")
-    ]
-    run_snakemake(folder, targets, cores)
+    targets = [f"results/{name}/scores.csv" for name in tables]
+    run_snakemake(folder, [*targets, *(f"results/timings/{name}.csv" for name in tables)], cores)
 
 
 def dataset_file(folder: Path, table: str) -> Path:
@@ -105,10 +89,7 @@ def split_file(folder: Path, table: str, split: int) -> Path:
 def run_snakemake(folder: Path, targets: Sequence[str], cores: int) -> None:
     """Let Snakemake make `targets` in `folder`.
 
-    Raises
-    ------
-    UserError
-        If a job fails; Snakemake has shown the end of its log.
+    Raises UserError if a job fails; Snakemake has shown the end of its log.
     """
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "rules", "host"]
     command += ["--configfile", RUN_FILE, "--", *targets]

@@ -24,19 +24,10 @@ NEW = "new tables"
 
 
 class Study(NamedTuple):
-    """What is compared.
+    """Scores as in ``scores.csv``, and the errors of the cells for goals and means.
 
-    Attributes
-    ----------
-    scores, errors : data frame
-        As in ``scores.csv``, and the errors of the cells for goals and means, by method.
-    stacks : set of str
-        Methods that combine others.
-    styles : mapping of str to mapping
-        Label, colour and marker of each method.
-    tables : mapping of str to Table
-    order : list of str
-        Methods of equal rank are named in this order.
+    `stacks` are methods that combine others; `styles` the label, colour and marker of each method.
+    Methods of equal rank are named in their `order`.
     """
 
     scores: pd.DataFrame
@@ -74,20 +65,10 @@ def write_page(
     methods: Mapping[str, Mapping],
     machine: Mapping[str, str],
 ) -> None:
-    """Write the page and its figures to `folder`.
+    """Write the page and its figures to `folder`, from scores as in ``scores.csv``.
 
-    Parameters
-    ----------
-    folder : path
-    scores : data frame
-        As in ``scores.csv``.
-    tables : mapping of str to Table
-    left_out : mapping of str to str
-        Why each other dataset is left out.
-    methods : mapping of str to mapping
-        The settings of our methods.
-    machine : mapping of str to str
-        As returned by `benchmarks.machine.description`.
+    `left_out` says why each other dataset is left out, `methods` are the settings of our methods,
+    and `machine` is as returned by `benchmarks.machine.description`.
     """
     # A file in config/methods may have the name of a peer, such as catboost.
     used = {name: methods[name] for name in scores["method"][scores["source"] == "own"].unique()}

@@ -44,16 +44,12 @@ BINS = 32
 
 
 class Candidate(NamedTuple):
-    """Settings to choose from."""
+    """Settings to choose from, as shown; the estimator that is cross-validated, cloned before each
+    fit; and what is fitted to all training rows instead, None for the same."""
 
     settings: dict[str, Any]
-    """What distinguishes it, as shown."""
-
     estimator: Any
-    """What is cross-validated; it is cloned before each fit."""
-
     final: Any = None
-    """What is fitted to all training rows instead; None for the same."""
 
 
 Candidates = Callable[[int, int, int], list[Candidate]]
@@ -330,19 +326,13 @@ PEERS: dict[str, Peer] = {
 
 
 class Rows(NamedTuple):
-    """Training rows."""
+    """Training rows: inputs (n, q), NaN where missing; outputs (n, d); the fold that holds out each
+    row (n,); and the preparation of the inputs, ``standard`` or ``none``."""
 
     inputs: np.ndarray
-    """Array (n, q): NaN where missing."""
-
     outputs: np.ndarray
-    """Array (n, d)."""
-
     folds: np.ndarray
-    """Int array (n,): the fold that holds out each row."""
-
     scale: str
-    """{"standard", "none"}: the preparation of the inputs."""
 
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -443,14 +433,7 @@ def stacked(members: Mapping[str, Tuned], rows: Rows) -> Tuned:
 
 
 class Bench:
-    """Peers on the same training rows; the members that stacks share are fitted once.
-
-    Parameters
-    ----------
-    rows : Rows
-    seed : int
-        The seeds of the peers are derived from it.
-    """
+    """Peers on the same training rows; the members that stacks share are fitted once."""
 
     def __init__(self, rows: Rows, seed: int) -> None:
         # The preparation drops columns that are constant in all training rows.

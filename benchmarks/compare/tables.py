@@ -56,14 +56,13 @@ class Table:
 
     Attributes
     ----------
-    name, title : str
     scale : str
         How its inputs are prepared, for all methods: ``standard`` or ``none``.
     is_made : bool
         Whether it is synthetic.
-    has_groups : bool, default=False
+    has_groups : bool
         Whether its rows belong to groups, such as days, which splits and folds then keep whole.
-    is_new : bool, default=False
+    is_new : bool
         Whether nothing of our methods was chosen by its errors.
     """
 
@@ -71,8 +70,8 @@ class Table:
     title: str
     scale: str
     is_made: bool
-    has_groups: bool = False
-    is_new: bool = False
+    has_groups: bool
+    is_new: bool
 
     @property
     def experiment(self) -> dict[str, Any]:
@@ -84,13 +83,7 @@ class Table:
 
 
 def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
-    """Return the tables of the catalogue by name, and why each other dataset is left out.
-
-    Parameters
-    ----------
-    config : path
-        The folder with ``datasets/``.
-    """
+    """Return the tables of ``config/datasets`` by name, and why each other dataset is left out."""
     tables, left_out = {}, {}
     datasets = SettingsFolder(config / "datasets")
     for name in datasets.names:

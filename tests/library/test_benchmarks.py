@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from each_case import each_case
+from paper_folders import needs_paper
 
 from benchmarks import (
     TITLES,
@@ -76,54 +77,44 @@ def test_the_mixture_selection_has_a_choice_for_every_component_count():
         assert choice.score <= shared[count].score * (1 + 1e-9)
 
 
-def test_the_selection_in_float32_chooses_the_same_point():
-    problem = small_problem()
-    double = selection.kernel_ridge_selection(problem)
-    single = selection.kernel_ridge_selection(problem, precision="float32")
-    assert (single.width, single.alpha_rest) == (double.width, double.alpha_rest)
-    assert single.score == pytest.approx(double.score, rel=1e-4) and single.score != double.score
-
-
-def test_a_selection_on_landmarks_predicts_better_than_the_mean():
+def test_errors_on_landmarks_and_random_features_fall_towards_the_exact_one():
     problem = smooth_problem(300)
-    X, Y = problem.inputs, problem.outputs
-    fit = random_features.selected(X[:200], Y[:200], X[:50], random_features.WIDTHS)
-    assert random_features.error(fit, X[200:], Y[200:]) < 0.9 * Y[200:].var(axis=0).mean()
-
-
-def test_the_error_of_random_features_falls_towards_that_of_all_landmarks():
-    problem = smooth_problem(300)
-    train, test = (
-        (problem.inputs[:200], problem.outputs[:200]),
-        (problem.inputs[200:], problem.outputs[200:]),
+    X, test_X = problem.inputs[:200], problem.inputs[200:]
+    Y, test_Y = problem.outputs[:200], problem.outputs[200:]
+    fit = random_features.selected(X, Y, X[:50], random_features.WIDTHS)
+    assert random_features.error(fit, test_X, test_Y) < 0.9 * test_Y.var(axis=0).mean()
+    exact, few, many = (
+        random_features.error(random_features.fitted(features, X, Y), test_X, test_Y)
+        for features in (
+            random_features.of_landmarks(X, 200),
+            *(random_features.random(count) for count in (10, 1000)),
+        )
     )
-    exact = random_features.error(
-        random_features.fitted(random_features.of_landmarks(train[0], 200), *train), *test
-    )
-    errors = [
-        random_features.error(random_features.fitted(random_features.random(count), *train), *test)
-        for count in (10, 1000)
-    ]
-    assert abs(errors[1] - exact) < abs(errors[0] - exact)
+    assert abs(many - exact) < abs(few - exact)
 
 
+SEQUENCES = {"n": 20, "shortest": 2, "longest": 9, "gain": 1}
 SMALL_MEASUREMENTS = [
-    ("box_search", "ten_boxes", {"n": 8}),
-    ("em_of_series", "series", {"n": 30, "steps": 4, "states": 2, "numbers": 1}),
-    ("linear_penalties", "paths", {"n": 30, "n_inputs": 12}),
-    ("matrix_factorisation", "non_negative", {"n": 500, "p": 40, "passes": 1}),
-    ("random_features", "fits", {"n": 50, "n_landmarks": 10}),
-    ("structured_machine", "constraint", {"n": 100, "n_planes": 3}),
-    ("support_training", "peer", {"n": 40, "mirrored": True}),
-    *(
-        ("em_of_series", "sequences", {"n": 20, "shortest": 2, "longest": 9, "gain": 1} | emission)
-        for emission in ({"emission": "categorical"}, {"emission": "gaussian"})
-    ),
+    (None, "em_of_series", "series", {"n": 30, "steps": 4, "states": 2, "numbers": 1}),
+    ("perina", "em_of_series", "sequences", SEQUENCES | {"emission": "categorical"}),
+    ("perina", "em_of_series", "sequences", SEQUENCES | {"emission": "gaussian"}),
+    ("blaschko", "box_search", "ten_boxes", {"n": 8}),
+    ("blaschko", "linear_penalties", "paths", {"n": 30, "n_inputs": 12}),
+    ("varoquaux", "matrix_factorisation", "non_negative", {"n": 500, "p": 40, "passes": 1}),
+    (None, "random_features", "fits", {"n": 50, "n_landmarks": 10}),
+    (None, "structured_machine", "constraint", {"n": 100, "n_planes": 3}),
+    ("blaschko", "support_training", "peer", {"n": 40, "mirrored": True}),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "function", "arguments"), SMALL_MEASUREMENTS, ids=lambda value: str(value)[:20]
+    ("name", "function", "arguments"),
+    [
+        pytest.param(
+            *measured, marks=needs_paper(paper) if paper else (), id="-".join(measured[:2])
+        )
+        for paper, *measured in SMALL_MEASUREMENTS
+    ],
 )
 def test_a_small_measurement_returns_rows_whose_sides_agree(name, function, arguments, monkeypatch):
     monkeypatch.setattr(measuring, "SECONDS_PER_REPETITION", 0.0)
