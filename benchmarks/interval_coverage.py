@@ -20,7 +20,7 @@ import yaml
 
 from benchmarks.measuring import ROOT, Measurement
 from benchmarks.table_laws import LAWS as SIMULATED_LAWS
-from benchmarks.table_laws import METHODS, REAL_TABLES, Law, RealTable, Rows
+from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.whole_files import write_text
@@ -281,7 +281,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "claimed_over_fresh": means["claimed_error"] / means["fresh_error"],
         "lowest_over_fresh": means["lowest_error"] / means["fresh_error"],
         **chosen("share_in_claimed_range", *JOINT, *SIDES),
-        "winners": ", ".join(f"{winners[name]} {name}" for name in METHODS if name in winners),
+        "winners": ", ".join(f"{winners[name]} {name}" for name in law.methods if name in winners),
     }
 
 

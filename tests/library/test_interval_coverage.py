@@ -226,6 +226,9 @@ def test_the_row_of_a_law_is_over_tables_and_not_over_outputs():
     assert found["claimed_over_fresh"] == pytest.approx(0.45 / 0.4)
     assert found["lowest_over_fresh"] == pytest.approx(0.75)
     assert interval_coverage.summary(example_rows("numbers", [(0.80, 0.85)]))["met"] == "no"
+    # Every method of a law is counted.
+    weak = [row | {"winner": "wofer-gmm"} for row in example_rows("weak", [(0.9, 0.9)])]
+    assert interval_coverage.summary(weak)["winners"] == "1 wofer-gmm"
 
 
 def test_a_claim_is_compared_with_the_errors_of_new_rows():
