@@ -24,6 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from benchmarks.measuring import ROOT, THREAD_VARIABLES
 from workflow_lib.core.optional_packages import is_installed
@@ -74,63 +75,49 @@ def write_table(path: Path, n_rows: int, n_inputs: int, n_outputs: int, seed: in
     writer.close()
 
 
-def arrays_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return all inputs and outputs of a table."""
+def columns_of(path: Path) -> list:
+    """Return all inputs and outputs of a table, which are read when they are used."""
     from workflow_lib import open_columns
 
     table = open_columns(path)
-    names = {letter: [name for name in table.kinds if name[0] == letter] for letter in "xy"}
-    return table.columns(names["x"])[:], table.columns(names["y"])[:]
+    return [table.columns([name for name in table.kinds if name[0] == kind]) for kind in "xy"]
 
 
-def own(path: Path, test: np.ndarray, n_landmarks: int, n_components: int | None) -> np.ndarray:
-    """Fit to the file, and return the predictions of other rows."""
-    from workflow_lib import LandmarkRegressorCV, open_columns
+def predictions(method: str, path: Path, test: np.ndarray, n_landmarks: int) -> np.ndarray:
+    """Fit a method to the file, and return its predictions of other rows."""
+    X, Y = columns_of(path)
+    if method in (OWN, OWN_MIXTURE):
+        from workflow_lib import LandmarkRegressorCV
 
-    table = open_columns(path)
-    X = table.columns([name for name in table.kinds if name[0] == "x"])
-    Y = table.columns([name for name in table.kinds if name[0] == "y"])
-    return LandmarkRegressorCV(n_components, n_landmarks=n_landmarks).fit(X, Y).predict(test)
+        n_components = None if method == OWN else 10
+        return LandmarkRegressorCV(n_components, n_landmarks=n_landmarks).fit(X, Y).predict(test)
+    X, Y = X[:], Y[:]
+    if method == NYSTROEM:
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.linear_model import RidgeCV
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
 
+        # For one width: that of its default.
+        features = Nystroem(n_components=n_landmarks, gamma=1.0 / X.shape[1], random_state=0)
+        ridge = RidgeCV(np.logspace(-6, 3, 10), alpha_per_target=False)
+        return make_pipeline(StandardScaler(), features, ridge).fit(X, Y).predict(test)
+    if method == HISTOGRAMS:
+        from sklearn.ensemble import HistGradientBoostingRegressor
 
-def nystroem(path: Path, test: np.ndarray, n_landmarks: int) -> np.ndarray:
-    """The same with scikit-learn, for one width: that of its default."""
-    from sklearn.kernel_approximation import Nystroem
-    from sklearn.linear_model import RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    X, Y = arrays_of(path)
-    features = Nystroem(n_components=n_landmarks, gamma=1.0 / X.shape[1], random_state=0)
-    ridge = RidgeCV(np.logspace(-6, 3, 10), alpha_per_target=False)
-    return make_pipeline(StandardScaler(), features, ridge).fit(X, Y).predict(test)
-
-
-def boosting(path: Path, test: np.ndarray, method: str) -> np.ndarray:
-    """Fit boosted trees to each output, with scikit-learn or LightGBM."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.multioutput import MultiOutputRegressor
-
-    X, Y = arrays_of(path)
-    model = HistGradientBoostingRegressor(random_state=0)
-    if method == LIGHTGBM:
+        model = HistGradientBoostingRegressor(random_state=0)
+    else:
         from lightgbm import LGBMRegressor
 
         model = LGBMRegressor(n_jobs=1, verbose=-1, random_state=0)
-    return MultiOutputRegressor(model).fit(X, Y).predict(test)
+    return np.column_stack([model.fit(X, y).predict(test) for y in Y.T])
 
 
 def measure(method: str, path: Path, test: Path, n_landmarks: int) -> dict[str, float]:
     """Fit in this process; return the error, the CPU and wall seconds, and the memory in MB."""
-    X, Y = arrays_of(test)
-    fits = {
-        OWN: lambda: own(path, X, n_landmarks, None),
-        OWN_MIXTURE: lambda: own(path, X, n_landmarks, 10),
-        NYSTROEM: lambda: nystroem(path, X, n_landmarks),
-    }
+    X, Y = (columns[:] for columns in columns_of(test))
     begin, wall = time.process_time(), time.perf_counter()
-    predicted = fits[method]() if method in fits else boosting(path, X, method)
-    squares = ((predicted - Y) ** 2).mean(axis=0) / Y.var(axis=0)
+    squares = ((predictions(method, path, X, n_landmarks) - Y) ** 2).mean(axis=0) / Y.var(axis=0)
     return {
         "error": float(np.sqrt(squares).mean()),
         "cpu_s": time.process_time() - begin,
@@ -144,14 +131,9 @@ def why_not(method: str, n_rows: int, n_inputs: int) -> str:
     if method == LIGHTGBM and not is_installed("lightgbm"):
         return "is not installed"
     columns = 3 * LANDMARKS if method == NYSTROEM else 3 * n_inputs
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    available = psutil.virtual_memory().total
     fits = method in (OWN, OWN_MIXTURE) or 8.0 * n_rows * columns < 0.7 * available
     return "" if fits else "does not fit into the memory"
-
-
-def exponent(sizes, values) -> float:
-    """Return the slope of the logarithm of values by that of sizes."""
-    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 def draw(folder: Path) -> None:
@@ -171,8 +153,8 @@ def draw(folder: Path) -> None:
                 sizes, values = points[panel], points[key]
                 axis.loglog(sizes, values, "o-", color=COLORS[method], label=method, markersize=4)
                 if method == OWN and len(points) > 1:
-                    power = f"m-KRR: power {exponent(sizes, values):.2f} of {panel}"
-                    axis.set_title(power, fontsize=8)
+                    power = np.polyfit(np.log(sizes), np.log(values), 1)[0]
+                    axis.set_title(f"m-KRR: power {power:.2f} of {panel}", fontsize=8)
             axis.set_xticks(chosen[panel].unique())
             axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.yaxis.set_major_formatter("{x:,g}")

@@ -83,7 +83,7 @@ def paths(n: int, n_inputs: int) -> list[dict[str, str]]:
         problem = sparse_problem(*size)
         calls = {pair: partial(k_support_path, *problem, *pair) for pair in pairs}
         calls |= {name: partial(elastic_net_path, *problem, peers[name]) for name in peers}
-        timings = interleaved(calls, repetitions=7 if size[0] == n else 1)
+        timings = interleaved(calls)
     return [
         row(
             n,

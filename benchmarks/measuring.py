@@ -112,9 +112,7 @@ class Timing:
 
 
 def interleaved(
-    calls: Mapping[str, Callable[[], Any]],
-    once: Collection[str] = (),
-    repetitions: int = REPETITIONS,
+    calls: Mapping[str, Callable[[], Any]], once: Collection[str] = ()
 ) -> dict[str, Timing]:
     """Time functions without arguments in turn: each once, then each again.
 
@@ -122,7 +120,7 @@ def interleaved(
     """
     found: dict[str, Timing] = {}
     begin = time.perf_counter()
-    for repetition in range(repetitions):
+    for repetition in range(REPETITIONS):
         if repetition >= MIN_REPETITIONS and time.perf_counter() - begin > MAX_SECONDS:
             break
         for name, call in calls.items():

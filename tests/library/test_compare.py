@@ -119,30 +119,26 @@ def test_autogluon_has_the_same_time_for_each_output_that_varies(monkeypatch):
     assert f"{limit} seconds" in PEERS["autogluon"].summary
 
 
-def test_heldout_predictions_do_not_depend_on_the_outputs_of_their_fold():
+def ridges(*alphas):
     from sklearn.linear_model import Ridge
 
-    def candidates(n_rows, n_inputs, seed):
-        return [Candidate({"alpha": alpha}, Ridge(alpha=alpha)) for alpha in (1.0, 1.0)]
+    return lambda *sizes: [Candidate({"alpha": alpha}, Ridge(alpha=alpha)) for alpha in alphas]
 
+
+def test_heldout_predictions_do_not_depend_on_the_outputs_of_their_fold():
     rows = some_rows()
     out = rows.folds == 2
     changed = rows._replace(outputs=np.where(out[:, None], rows.outputs + 9.0, rows.outputs))
-    first, second = tune(candidates, rows, 1).heldout, tune(candidates, changed, 1).heldout
+    first, second = (tune(ridges(1.0, 1.0), each, 1).heldout for each in (rows, changed))
     np.testing.assert_array_equal(first[out], second[out])
     assert not np.allclose(first[~out][:, :2], second[~out][:, :2])
 
 
 def test_the_chosen_settings_are_those_with_the_lowest_heldout_error():
-    from sklearn.linear_model import Ridge
-
-    def candidates(n_rows, n_inputs, seed):
-        return [Candidate({"alpha": alpha}, Ridge(alpha=alpha)) for alpha in (1e6, 1e-3)]
-
     generator = np.random.default_rng(5)
     inputs = generator.standard_normal((30, 2))
     rows = Rows(inputs, inputs @ [[1.0, 2.0], [0.5, -1.0]], np.arange(30) % 5, "none")
-    assert tune(candidates, rows, 1).settings == {"alpha": 1e-3}
+    assert tune(ridges(1e6, 1e-3), rows, 1).settings == {"alpha": 1e-3}
 
 
 def test_the_weights_of_the_stack_are_convex_and_combine_its_members():
@@ -243,23 +239,14 @@ def some_scores() -> pd.DataFrame:
         ("jura", 20): {"ofer-stack": 0.6, "m-krr": 0.6, "sklearn-ridge": 0.9},
         ("linnerud", 10): {"ofer-stack": 5.0, "m-krr": 1.0, "sklearn-ridge": 1.0},
     }
-    return pd.DataFrame(
-        [
-            {
-                "table": table,
-                "size": size,
-                "split": split,
-                "method": method,
-                "source": "peer" if method in PEERS else "own",
-                "error": error + 0.1 * (2 * split - 1),
-                "seconds": size / 10,
-                "settings": "",
-            }
-            for (table, size), methods in errors.items()
-            for method, error in methods.items()
-            for split in (0, 1)
-        ]
-    )
+    rows = [
+        (table, size, split, method, error + 0.1 * (2 * split - 1), size / 10)
+        for (table, size), methods in errors.items()
+        for method, error in methods.items()
+        for split in (0, 1)
+    ]
+    found = pd.DataFrame(rows, columns=["table", "size", "split", "method", "error", "seconds"])
+    return found.assign(source=np.where(found["method"].isin(list(PEERS)), "peer", "own"))
 
 
 def test_the_summary_counts_ratios_wins_and_losses_from_twenty_rows_on():
