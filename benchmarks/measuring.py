@@ -89,17 +89,8 @@ at_most, at_least = partial(Goal, "<="), partial(Goal, ">=")
 
 @dataclass(frozen=True)
 class Timing:
-    """The measurements of one side.
-
-    Attributes
-    ----------
-    seconds : tuple of float
-        Of every repetition, in order.
-    memory_mb : float or None
-        See `with_peak_memory`; of the first repetition.
-    result : object
-        What the last call returned.
-    """
+    """The measurements of one side: the seconds of every repetition, in order; the memory of the
+    first one (`with_peak_memory`); and what the last call returned."""
 
     seconds: tuple[float, ...]
     memory_mb: float | None = None

@@ -373,20 +373,14 @@ def fitted(estimator: Any, inputs: np.ndarray, outputs: np.ndarray, scale: str) 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A peer that has been tuned and fitted."""
+    """A peer that has been tuned and fitted: the settings that were chosen; predictions (n, d) of
+    the training rows by fits without their fold, zero where nothing competed; those of the fit to
+    all training rows; and the processor time of all that."""
 
     settings: dict[str, Any]
-    """What was chosen."""
-
     heldout: np.ndarray
-    """Array (n, d): predictions of the training rows by fits without their fold; zero where nothing
-    competed."""
-
     predict: Predict
-    """Of the fit to all training rows."""
-
     seconds: float
-    """Processor time of all that."""
 
 
 def tune(candidates: Candidates, rows: Rows, seed: int) -> Tuned:
@@ -444,19 +438,19 @@ class Bench:
 
     def tuned(self, name: str) -> Tuned:
         """Return the peer `name`, tuned and fitted."""
-        if name not in self._known:
-            peer = PEERS[name]
-            with warnings.catch_warnings():
-                # Warnings of widths at their bounds, and of components with nothing left to
-                # explain.
-                warnings.simplefilter("ignore")
-                if peer.members:
-                    members = {member: self.tuned(member) for member in peer.members}
-                    self._known[name] = stacked(members, self._rows)
-                else:
-                    seed = derive_seed(self._seed, "peer", name)
-                    self._known[name] = tune(peer.candidates, self._rows, seed)
-        return self._known[name]
+        if name in self._known:
+            return self._known[name]
+        peer = PEERS[name]
+        with warnings.catch_warnings():
+            # Of widths at their bounds, and of components with nothing left to explain.
+            warnings.simplefilter("ignore")
+            if peer.members:
+                found = stacked({member: self.tuned(member) for member in peer.members}, self._rows)
+            else:
+                seed = derive_seed(self._seed, "peer", name)
+                found = tune(peer.candidates, self._rows, seed)
+        self._known[name] = found
+        return found
 
     def predict(self, name: str, inputs: np.ndarray) -> np.ndarray:
         """Return the outputs (m, d) that the peer `name` predicts for rows (m, q)."""
