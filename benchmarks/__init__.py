@@ -7,6 +7,7 @@ is measured, and the functions that it names, which return rows (`benchmarks.mea
 TITLES = {
     "box_search": "Branch and bound for boxes in images",
     "em_of_series": "EM for series and sequences",
+    "fisher_scores": "Fisher scores and vectors",
     "interval_coverage": "Coverage of intervals",
     "linear_penalties": "Linear penalties",
     "matrix_factorisation": "Matrix factorisation of a stream of rows",
