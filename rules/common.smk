@@ -133,15 +133,16 @@ def stand_in(experiment):
 # What a job requests from a scheduler
 
 
-def memory_for(rule_name):
-    """Return the function that gives the MB of memory of a job."""
-    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt).mem_mb
-
-
-def minutes_for(rule_name, splits=None):
-    """Return the function that gives the minutes of a job, of several splits if they are named."""
+def resources_for(rule_name, splits=None):
+    """Return the functions that give MB of memory and minutes of a job, of the splits if named."""
     n_splits = len(splits.members) or 1 if splits else 1
-    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt, n_splits).runtime
+
+    def requested(resource):
+        return lambda wildcards, attempt: getattr(
+            needs_of(rule_name, wildcards, attempt, n_splits), resource
+        )
+
+    return {resource: requested(resource) for resource in ("mem_mb", "runtime")}
 
 
 def needs_of(rule_name, wildcards, attempt=1, n_splits=1):

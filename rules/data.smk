@@ -10,7 +10,6 @@ rule acquire:
         "logs/acquire/{dataset}-{file}.log",
     benchmark:
         "results/timings/jobs/acquire/{dataset}-{file}.tsv"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=60,
@@ -34,7 +33,6 @@ rule introductions:
         "logs/introductions/{dataset}.log",
     benchmark:
         "results/timings/jobs/introductions/{dataset}.tsv"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=60,
@@ -67,10 +65,8 @@ rule image_features:
         "logs/image_features/{dataset}-{feature}.log",
     benchmark:
         "results/timings/jobs/image_features/{dataset}-{feature}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("image_features"),
-        runtime=minutes_for("image_features"),
+        **resources_for("image_features"),
     wildcard_constraints:
         feature=alternatives(all_feature_kinds()),
     group:
@@ -98,10 +94,8 @@ rule read:
         "logs/read/{dataset}.log",
     benchmark:
         "results/timings/jobs/read/{dataset}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("read"),
-        runtime=minutes_for("read"),
+        **resources_for("read"),
     group:
         "{dataset}-data"
     conda:
@@ -125,10 +119,8 @@ rule alignments:
         "logs/alignments/{dataset}-{alignment}.log",
     benchmark:
         "results/timings/jobs/alignments/{dataset}-{alignment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("alignments"),
-        runtime=minutes_for("alignments"),
+        **resources_for("alignments"),
     group:
         "{dataset}-data"
     conda:
@@ -158,10 +150,8 @@ for splits in SPLITS:
             splits.path("logs/split/{experiment}-{split}.log"),
         benchmark:
             splits.path("results/timings/jobs/split/{experiment}-{split}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("split"),
-            runtime=minutes_for("split", splits),
+            **resources_for("split", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

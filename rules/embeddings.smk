@@ -24,10 +24,8 @@ for splits in SPLITS:
             splits.path(
                 "results/timings/jobs/embeddings/{experiment}-{split}-{model}{annotated}-{form}.tsv"
             )
-        threads: 1
         resources:
-            mem_mb=memory_for("embeddings"),
-            runtime=minutes_for("embeddings", splits),
+            **resources_for("embeddings", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
             annotated=f"({ANNOTATED})?",

@@ -24,10 +24,8 @@ rule scores:
         "logs/scores/{experiment}.log",
     benchmark:
         "results/timings/jobs/scores/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("scores"),
-        runtime=minutes_for("scores"),
+        **resources_for("scores"),
     group:
         "{experiment}-results"
     conda:
@@ -54,10 +52,8 @@ rule timings:
         "logs/timings/{experiment}.log",
     benchmark:
         "results/timings/jobs/timings/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("timings"),
-        runtime=minutes_for("timings"),
+        **resources_for("timings"),
     group:
         "{experiment}-results"
     conda:
@@ -88,10 +84,8 @@ rule queue_costs:
         "logs/queue_costs/{experiment}.log",
     benchmark:
         "results/timings/jobs/queue_costs/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("queue_costs"),
-        runtime=minutes_for("queue_costs"),
+        **resources_for("queue_costs"),
     group:
         "{experiment}-results"
     conda:
@@ -124,10 +118,8 @@ rule equivalence_checks:
         "logs/equivalence_checks/{experiment}.log",
     benchmark:
         "results/timings/jobs/equivalence_checks/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("equivalence_checks"),
-        runtime=minutes_for("equivalence_checks"),
+        **resources_for("equivalence_checks"),
     group:
         "{experiment}-results"
     conda:

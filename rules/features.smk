@@ -20,10 +20,8 @@ for splits in SPLITS:
             splits.path("logs/features/{experiment}-{split}.log"),
         benchmark:
             splits.path("results/timings/jobs/features/{experiment}-{split}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("features"),
-            runtime=minutes_for("features", splits),
+            **resources_for("features", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

@@ -14,10 +14,8 @@ rule row_plan:
         "logs/row_plan/{table}.log",
     benchmark:
         "results/timings/jobs/row_plan/{table}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("row_plan"),
-        runtime=minutes_for("row_plan"),
+        **resources_for("row_plan"),
     wildcard_constraints:
         table=alternatives(learned_tables()),
     group:
@@ -44,10 +42,8 @@ rule row_sums:
         "logs/row_sums/{table}-{block}.log",
     benchmark:
         "results/timings/jobs/row_sums/{table}-{block}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("row_sums"),
-        runtime=minutes_for("row_sums"),
+        **resources_for("row_sums"),
     wildcard_constraints:
         table=alternatives(learned_tables()),
         block=r"\d+",
@@ -72,10 +68,8 @@ rule added_sums:
         "logs/added_sums/{table}-{level}-{number}.log",
     benchmark:
         "results/timings/jobs/added_sums/{table}-{level}-{number}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("added_sums"),
-        runtime=minutes_for("added_sums"),
+        **resources_for("added_sums"),
     wildcard_constraints:
         table=alternatives(learned_tables()),
         level=r"[1-9]\d*",
@@ -102,10 +96,8 @@ rule solved_sums:
         "logs/solved_sums/{table}.log",
     benchmark:
         "results/timings/jobs/solved_sums/{table}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("solved_sums"),
-        runtime=minutes_for("solved_sums"),
+        **resources_for("solved_sums"),
     wildcard_constraints:
         table=alternatives(learned_tables()),
     group:
@@ -133,10 +125,8 @@ rule row_errors:
         "logs/row_errors/{table}-{block}.log",
     benchmark:
         "results/timings/jobs/row_errors/{table}-{block}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("row_errors"),
-        runtime=minutes_for("row_errors"),
+        **resources_for("row_errors"),
     wildcard_constraints:
         table=alternatives(learned_tables()),
         block=r"\d+",
@@ -166,10 +156,8 @@ rule learned_model:
         "logs/learned_model/{table}.log",
     benchmark:
         "results/timings/jobs/learned_model/{table}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("learned_model"),
-        runtime=minutes_for("learned_model"),
+        **resources_for("learned_model"),
     wildcard_constraints:
         table=alternatives(learned_tables()),
     group:

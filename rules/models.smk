@@ -20,10 +20,8 @@ for splits in SPLITS:
             splits.path("logs/models/{experiment}-{split}-{model}.log"),
         benchmark:
             splits.path("results/timings/jobs/models/{experiment}-{split}-{model}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("models"),
-            runtime=minutes_for("models", splits),
+            **resources_for("models", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

@@ -23,10 +23,8 @@ for splits in SPLITS:
             splits.path("logs/preimages/{experiment}-{split}-{method}.log"),
         benchmark:
             splits.path("results/timings/jobs/preimages/{experiment}-{split}-{method}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("preimages"),
-            runtime=minutes_for("preimages", splits),
+            **resources_for("preimages", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
             method=alternatives(WITH_PREIMAGES),

@@ -45,10 +45,8 @@ for splits in SPLITS:
                 splits.path("logs/regression/{experiment}-{split}-{method}.log"),
             benchmark:
                 splits.path("results/timings/jobs/regression/{experiment}-{split}-{method}.tsv")
-            threads: 1
             resources:
-                mem_mb=memory_for("regression"),
-                runtime=minutes_for("regression", splits),
+                **resources_for("regression", splits),
             wildcard_constraints:
                 experiment=alternatives(splits.experiments),
                 method=alternatives(methods),

@@ -23,10 +23,8 @@ rule table:
         "logs/table/{experiment}-{table}.log",
     benchmark:
         "results/timings/jobs/table/{experiment}-{table}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("table"),
-        runtime=minutes_for("table"),
+        **resources_for("table"),
     wildcard_constraints:
         table=alternatives(table_names()),
     group:
@@ -43,9 +41,7 @@ rule figure:
     input:
         unpack(files_of_figure),
     output:
-        svg=shown_result("results/figures/{figure}.svg", "figure"),
-        png="results/figures/{figure}.png",
-        csv=shown_result("results/figures/{figure}.csv", "figure"),
+        **shown_figure("results/figures/{figure}", "figure"),
     params:
         code=code(
             "figure.py",
@@ -61,10 +57,8 @@ rule figure:
         "logs/figure/{figure}.log",
     benchmark:
         "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("figure"),
-        runtime=minutes_for("figure"),
+        **resources_for("figure"),
     wildcard_constraints:
         figure=alternatives(FIGURES),
     group:
@@ -94,10 +88,8 @@ rule critical_difference:
         "logs/critical_difference.log",
     benchmark:
         "results/timings/jobs/critical_difference.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("critical_difference"),
-        runtime=minutes_for("critical_difference"),
+        **resources_for("critical_difference"),
     group:
         "report"
     conda:
@@ -112,15 +104,9 @@ rule overview:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
     output:
-        svg=shown_result(f"{RUN_FOLDER}/figures/headline.svg", "overview", "headline"),
-        png=f"{RUN_FOLDER}/figures/headline.png",
-        csv=shown_result(f"{RUN_FOLDER}/figures/headline.csv", "overview", "headline"),
-        best_svg=shown_result(f"{RUN_FOLDER}/figures/best.svg", "overview", "best methods"),
-        best_png=f"{RUN_FOLDER}/figures/best.png",
-        best_csv=shown_result(f"{RUN_FOLDER}/figures/best.csv", "overview", "best methods"),
-        curves_svg=shown_result(f"{RUN_FOLDER}/figures/curves.svg", "overview", "curves"),
-        curves_png=f"{RUN_FOLDER}/figures/curves.png",
-        curves_csv=shown_result(f"{RUN_FOLDER}/figures/curves.csv", "overview", "curves"),
+        **shown_figure(f"{RUN_FOLDER}/figures/headline", "overview", "headline"),
+        **shown_figure(f"{RUN_FOLDER}/figures/best", "overview", "best methods", "best_"),
+        **shown_figure(f"{RUN_FOLDER}/figures/curves", "overview", "curves", "curves_"),
     params:
         code=code("overview.py", "report.run_figures.overview"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
@@ -132,10 +118,8 @@ rule overview:
         "logs/overview.log",
     benchmark:
         "results/timings/jobs/overview.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("overview"),
-        runtime=minutes_for("overview"),
+        **resources_for("overview"),
     group:
         "report"
     conda:
@@ -150,12 +134,8 @@ rule embedding_or_raw:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
     output:
-        svg=shown_result(
-            f"{RUN_FOLDER}/figures/embedding-or-raw.svg", "embedding_or_raw", "embedding or raw"
-        ),
-        png=f"{RUN_FOLDER}/figures/embedding-or-raw.png",
-        csv=shown_result(
-            f"{RUN_FOLDER}/figures/embedding-or-raw.csv", "embedding_or_raw", "embedding or raw"
+        **shown_figure(
+            f"{RUN_FOLDER}/figures/embedding-or-raw", "embedding_or_raw", "embedding or raw"
         ),
     params:
         code=code("embedding_or_raw.py", "report.run_figures.embedding_or_raw"),
@@ -167,10 +147,8 @@ rule embedding_or_raw:
         "logs/embedding_or_raw.log",
     benchmark:
         "results/timings/jobs/embedding_or_raw.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("embedding_or_raw"),
-        runtime=minutes_for("embedding_or_raw"),
+        **resources_for("embedding_or_raw"),
     group:
         "report"
     conda:
@@ -195,10 +173,8 @@ rule protocol:
         "logs/protocol.log",
     benchmark:
         "results/timings/jobs/protocol.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("protocol"),
-        runtime=minutes_for("protocol"),
+        **resources_for("protocol"),
     group:
         "report"
     conda:
@@ -223,10 +199,8 @@ rule manifest:
         "logs/manifest.log",
     benchmark:
         "results/timings/jobs/manifest.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("manifest"),
-        runtime=minutes_for("manifest"),
+        **resources_for("manifest"),
     group:
         "report"
     conda:
@@ -251,10 +225,8 @@ rule resource_usage:
         "logs/resource_usage.log",
     benchmark:
         "results/timings/jobs/resource_usage.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("resource_usage"),
-        runtime=minutes_for("resource_usage"),
+        **resources_for("resource_usage"),
     group:
         "report"
     conda:
@@ -305,10 +277,8 @@ rule report:
         "logs/report.log",
     benchmark:
         "results/timings/jobs/report.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("report"),
-        runtime=minutes_for("report"),
+        **resources_for("report"),
     group:
         "report"
     conda:

@@ -22,10 +22,8 @@ for splits in SPLITS:
             splits.path("logs/input_models/{experiment}-{split}-{input_model}.log"),
         benchmark:
             splits.path("results/timings/jobs/input_models/{experiment}-{split}-{input_model}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("input_models"),
-            runtime=minutes_for("input_models", splits),
+            **resources_for("input_models", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:
@@ -59,10 +57,8 @@ for splits in SPLITS:
             splits.path("logs/input_scores/{experiment}-{split}-{method}.log"),
         benchmark:
             splits.path("results/timings/jobs/input_scores/{experiment}-{split}-{method}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("input_scores"),
-            runtime=minutes_for("input_scores", splits),
+            **resources_for("input_scores", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

@@ -8,7 +8,6 @@ rule new:
         folder=str(CONFIG),
     log:
         request_log(),
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -34,10 +33,8 @@ rule data_profile:
         "logs/data_profile/{experiment}.log",
     benchmark:
         "results/timings/jobs/data_profile/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("data_profile"),
-        runtime=minutes_for("data_profile"),
+        **resources_for("data_profile"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -66,10 +63,8 @@ rule leaderboard:
         "logs/leaderboard/{experiment}.log",
     benchmark:
         "results/timings/jobs/leaderboard/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("leaderboard"),
-        runtime=minutes_for("leaderboard"),
+        **resources_for("leaderboard"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -103,10 +98,8 @@ rule calibration:
         "logs/calibration/{experiment}.log",
     benchmark:
         "results/timings/jobs/calibration/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("calibration"),
-        runtime=minutes_for("calibration"),
+        **resources_for("calibration"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -142,8 +135,7 @@ rule importance:
     # Of few rows it takes less time than waiting for a second core.
     threads: lambda wildcards: 2 if gram_rows_of(wildcards.experiment) > 100 else 1
     resources:
-        mem_mb=memory_for("importance"),
-        runtime=minutes_for("importance"),
+        **resources_for("importance"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -161,24 +153,8 @@ rule importance_figures:
         answer="results/{experiment}/answer.json",
         importance="results/{experiment}/importance.h5",
     output:
-        importance_svg=shown_result(
-            "results/figures/{experiment}-answer-importance.svg",
-            "importance",
-            "answer, importance",
-        ),
-        importance_png="results/figures/{experiment}-answer-importance.png",
-        importance_csv=shown_result(
-            "results/figures/{experiment}-answer-importance.csv",
-            "importance",
-            "answer, importance",
-        ),
-        effects_svg=shown_result(
-            "results/figures/{experiment}-answer-effects.svg", "effects", "answer, effects"
-        ),
-        effects_png="results/figures/{experiment}-answer-effects.png",
-        effects_csv=shown_result(
-            "results/figures/{experiment}-answer-effects.csv", "effects", "answer, effects"
-        ),
+        **answer_figure("importance", "importance"),
+        **answer_figure("effects", "effects"),
     params:
         code=code(
             "importance_figures.py", "report.run_figures.effects", "report.run_figures.importance"
@@ -188,10 +164,8 @@ rule importance_figures:
         "logs/importance_figures/{experiment}.log",
     benchmark:
         "results/timings/jobs/importance_figures/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("importance_figures"),
-        runtime=minutes_for("importance_figures"),
+        **resources_for("importance_figures"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -211,38 +185,10 @@ rule answer_figures:
         calibration="results/{experiment}/calibration.h5",
         dataset=stages.dataset_file,
     output:
-        methods_svg=shown_result(
-            "results/figures/{experiment}-answer-methods.svg", "answer_figures", "answer, methods"
-        ),
-        methods_png="results/figures/{experiment}-answer-methods.png",
-        methods_csv=shown_result(
-            "results/figures/{experiment}-answer-methods.csv", "answer_figures", "answer, methods"
-        ),
-        outputs_svg=shown_result(
-            "results/figures/{experiment}-answer-outputs.svg", "answer_figures", "answer, outputs"
-        ),
-        outputs_png="results/figures/{experiment}-answer-outputs.png",
-        outputs_csv=shown_result(
-            "results/figures/{experiment}-answer-outputs.csv", "answer_figures", "answer, outputs"
-        ),
-        curve_svg=shown_result(
-            "results/figures/{experiment}-answer-curve.svg", "answer_figures", "answer, curve"
-        ),
-        curve_png="results/figures/{experiment}-answer-curve.png",
-        curve_csv=shown_result(
-            "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
-        ),
-        calibration_svg=shown_result(
-            "results/figures/{experiment}-answer-calibration.svg",
-            "answer_figures",
-            "answer, calibration",
-        ),
-        calibration_png="results/figures/{experiment}-answer-calibration.png",
-        calibration_csv=shown_result(
-            "results/figures/{experiment}-answer-calibration.csv",
-            "answer_figures",
-            "answer, calibration",
-        ),
+        **answer_figure("methods"),
+        **answer_figure("outputs"),
+        **answer_figure("curve"),
+        **answer_figure("calibration"),
     params:
         code=code("answer_figures.py", "report.run_figures.answer"),
         spreadsheet_safe=settings.run.spreadsheet_safe,
@@ -254,10 +200,8 @@ rule answer_figures:
         "logs/answer_figures/{experiment}.log",
     benchmark:
         "results/timings/jobs/answer_figures/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("answer_figures"),
-        runtime=minutes_for("answer_figures"),
+        **resources_for("answer_figures"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -288,10 +232,8 @@ rule saved_model:
         "logs/saved_model/{experiment}.log",
     benchmark:
         "results/timings/jobs/saved_model/{experiment}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("saved_model"),
-        runtime=minutes_for("saved_model"),
+        **resources_for("saved_model"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
     group:
@@ -324,10 +266,8 @@ rule predict_rows:
         "logs/predict_rows/{experiment}-{rows}.log",
     benchmark:
         "results/timings/jobs/predict_rows/{experiment}-{rows}.tsv"
-    threads: 1
     resources:
-        mem_mb=memory_for("predict_rows"),
-        runtime=minutes_for("predict_rows"),
+        **resources_for("predict_rows"),
     wildcard_constraints:
         experiment=alternatives(user_tables()),
         rows=alternatives(row_files()),

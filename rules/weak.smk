@@ -26,10 +26,8 @@ for splits in SPLITS:
             splits.path("logs/annotate/{experiment}-{split}-{model}.log"),
         benchmark:
             splits.path("results/timings/jobs/annotate/{experiment}-{split}-{model}.tsv")
-        threads: 1
         resources:
-            mem_mb=memory_for("annotate"),
-            runtime=minutes_for("annotate", splits),
+            **resources_for("annotate", splits),
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

@@ -15,6 +15,17 @@ def shown_result(path, kind, result=None):
     )
 
 
+def shown_figure(path, kind, result=None, name=""):
+    """Return the files of a figure, of this path without its ending, as outputs of a rule.
+
+    The picture and its numbers are marked as `shown_result`. `name` is before the ending, by which
+    the rule names each file, where it makes several figures.
+    """
+    shown = {suffix: shown_result(f"{path}.{suffix}", kind, result) for suffix in ("svg", "csv")}
+    svg, png, csv = (f"{name}{suffix}" for suffix in ("svg", "png", "csv"))
+    return {svg: shown["svg"], png: f"{path}.png", csv: shown["csv"]}
+
+
 def experiment_of_result(wildcards):
     """Return the experiment of a result, by the wildcards of its rule; None for a whole run."""
     wildcards = dict(wildcards.items())

@@ -96,6 +96,12 @@ def answer_figure_files(experiment):
     }
 
 
+def answer_figure(name, kind="answer_figures"):
+    """Return the files of a figure of an answer, as outputs of a rule."""
+    path = f"results/figures/{{experiment}}-answer-{name}"
+    return shown_figure(path, kind, f"answer, {name}", f"{name}_")
+
+
 def all_own_results():
     return [path for experiment in user_tables() for path in own_results(experiment)]
 
