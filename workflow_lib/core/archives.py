@@ -53,7 +53,6 @@ DAMAGE = (
     ValueError,
     MemoryError,
     RuntimeError,
-    NotImplementedError,
 )
 """Errors that opening and reading a damaged or encrypted archive can raise. The classes of the
 library do not check the fields of a header, so that many kinds of errors can follow."""
@@ -97,10 +96,7 @@ def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
 def unpacked_gzip(content: bytes) -> bytes:
     """Return the unpacked bytes of a gzip file.
 
-    Raises
-    ------
-    OSError, EOFError, zlib.error
-        When it is damaged, or becomes more than `most_unpacked`.
+    Raises OSError, EOFError or zlib.error when it is damaged, or becomes more than `most_unpacked`.
     """
     most, pieces, size = most_unpacked(len(content)), [], 0
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -116,6 +112,8 @@ def unpacked_gzip(content: bytes) -> bytes:
 def opened_tar(file: BinaryIO, size: int) -> Iterator[tarfile.TarFile]:
     """Open a tar archive, plain or compressed by gzip, bzip2 or xz, to be read once.
 
+    Raises an error of `DAMAGE`, also in `members_of` and wherever a member is read.
+
     Parameters
     ----------
     file : binary file
@@ -123,11 +121,6 @@ def opened_tar(file: BinaryIO, size: int) -> Iterator[tarfile.TarFile]:
     size : int
         The bytes on the disk, of the file itself or of the archive that contains it: they limit
         its unpacked size.
-
-    Raises
-    ------
-    one of DAMAGE
-        Also in `members_of`, and wherever a member is read.
     """
     stream = _Forward(_decompressed(file), most_unpacked(size))
     with tarfile.open(fileobj=stream, mode="r:") as archive:
@@ -170,10 +163,7 @@ def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 def opened_zip(file: Path | BinaryIO) -> Iterator[zipfile.ZipFile]:
     """Open a zip archive, by its path or in memory, after a check of the stated sizes.
 
-    Raises
-    ------
-    one of DAMAGE
-        Here and wherever the archive is read.
+    Raises an error of `DAMAGE` here and wherever the archive is read.
     """
     most = most_unpacked(file.stat().st_size if isinstance(file, Path) else file.seek(0, 2))
     with zipfile.ZipFile(file) as archive:

@@ -98,6 +98,8 @@ class Plugins:
     ) -> dict[str, Kind]:
         """Return what the module of each declares, by its name, from its source.
 
+        Raises UserError if a module lacks one of `members`, or of `REASONS`.
+
         Parameters
         ----------
         kind : class
@@ -111,11 +113,6 @@ class Plugins:
             The page of the documentation that shows how to add one.
         names : mapping, default={}
             The members of the fields that are not named like theirs in lower case.
-
-        Raises
-        ------
-        UserError
-            If a module lacks one of `members`, or of `REASONS`.
         """
         _, *fields = kind.__annotations__
         sought = {field: names.get(field, field.upper()) for field in fields}

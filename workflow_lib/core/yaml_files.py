@@ -66,11 +66,8 @@ def shown(path: Path) -> str:
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return the block of keys in a YAML file; an empty block for an empty file.
 
-    Raises
-    ------
-    UserError
-        When the file cannot be read, is not YAML (with the line), has a key twice, or holds
-        something other than a block of keys.
+    Raises UserError when the file cannot be read, is not YAML (with the line), has a key twice, or
+    holds something other than a block of keys.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -49,11 +49,8 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         """Return the weights and calibrations.
 
-        Raises
-        ------
-        UserError
-            If a member's artifacts lack the item, or the predictions of its training rows are not
-            scores of the classes.
+        Raises UserError if a member's artifacts lack the item, or the predictions of its training
+        rows are not scores of the classes.
         """
         members = data.members or stored_members(self.members, data, self.member_item)
         scores = [_scores_of(name, members[name], data) for name in self.members]

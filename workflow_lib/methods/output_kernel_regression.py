@@ -87,10 +87,7 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         """Return the best grid point.
 
-        Raises
-        ------
-        UserError
-            If the artifact of alignments is of another output kernel.
+        Raises UserError if the artifact of alignments is of another output kernel.
         """
         kernel_of_outputs = self._kernel_of_outputs(data)
         inputs, rows = data.inputs, data.output_rows

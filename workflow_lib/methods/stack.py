@@ -79,11 +79,8 @@ class Method(base.Method):
     def select(self, data: FitData) -> base.Selection:
         """Return the weights.
 
-        Raises
-        ------
-        UserError
-            If no member takes part in a training size, or a member's artifacts lack the item or
-            the predictions of its training rows.
+        Raises UserError if no member takes part in a training size, or a member's artifacts lack
+        the item or the predictions of its training rows.
         """
         present = [name for name in self.members if data.size >= self.member_sizes.get(name, 0)]
         if not present:

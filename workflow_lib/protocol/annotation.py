@@ -60,6 +60,9 @@ def run(
       with ``memberships`` (weak pool, C) and ``is_labelled`` (weak pool,), whether the group of a
       row has a labelled row there (`memberships_of_groups`). The models are unchanged.
 
+    Raises UserError if weak rows have neither outputs, from which an annotation could be simulated,
+    nor groups.
+
     Parameters
     ----------
     label_kind : {"one-hot", "soft"}
@@ -67,11 +70,6 @@ def run(
         responsibilities. Memberships of groups are means of responsibilities in either case.
     seed : int
         Seeds the label noise of the simulated annotator.
-
-    Raises
-    ------
-    UserError
-        If weak rows have neither outputs, from which an annotation could be simulated, nor groups.
     """
     data = read_artifact(dataset, "dataset")
     outputs = data["outputs"]

@@ -61,12 +61,9 @@ def run(
     under the codebook that the fold learns from its training images; for the refit there are also
     its ``words`` (W, 128).
 
-    Raises
-    ------
-    UserError
-        If `kernel` is ``precomputed`` and the inputs are not a symmetric matrix, if `scale` is
-        one of texts and the inputs are not texts or the reverse, if `scale` is ``markov`` and the
-        inputs are not counts of transitions, or if there are no lagged values.
+    Raises UserError if `kernel` is ``precomputed`` and the inputs are not a symmetric matrix, if
+    `scale` is one of texts and the inputs are not texts or the reverse, if `scale` is ``markov``
+    and the inputs are not counts of transitions, or if there are no lagged values.
     """
     # Only the inputs of the split's rows are kept in memory; all others stay in the file.
     tree = read_artifact(dataset, "dataset", ("inputs", "descriptors/values"))

@@ -27,6 +27,8 @@ RISK = 0.05
 def importance_frame(tree: Mapping, location: str) -> pandas.DataFrame:
     """Return the importance of each input for each output, the most important first.
 
+    Raises UserError if there is none.
+
     Parameters
     ----------
     tree : mapping
@@ -42,11 +44,6 @@ def importance_frame(tree: Mapping, location: str) -> pandas.DataFrame:
         splits, with its ``deviation``; ``error`` and ``permuted_error``, means over splits;
         ``p_value``, of the corrected resampled t-test against zero, ``p_adjusted``, for testing
         all inputs of the output (`holm`), and ``n_splits``.
-
-    Raises
-    ------
-    UserError
-        If there is none.
     """
     import pandas
 

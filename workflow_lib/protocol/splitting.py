@@ -84,6 +84,9 @@ def split_rows(
     the test set is one fold of a partition (`partition_rows`), and `test_size` is ignored; `strata`
     and `groups` then apply to the training sets and the folds.
 
+    Raises ValueError if the test set or the smallest training set does not fit, or it has fewer
+    rows than folds.
+
     Parameters
     ----------
     n_rows : int
@@ -125,11 +128,6 @@ def split_rows(
         that a chronological split could not use. With `labels` also ``examples``, the labelled
         rows of each class at each size; with `unpaired_sizes` also ``unpaired`` and
         ``unpaired_sizes``.
-
-    Raises
-    ------
-    ValueError
-        If the test set or the smallest training set does not fit, or it has fewer rows than folds.
     """
     generator = np.random.default_rng(seed)
     if labels is not None:
@@ -227,6 +225,10 @@ def partition_rows(
     Folds differ by one row at most, or hold out whole groups and differ as these require. As many
     folds as rows (or groups) are leave-one-out: each is a fold.
 
+    Raises ValueError if there are more folds than rows or groups, if a class has fewer rows than
+    there are folds (unless it is leave-one-out), or if all rows of a class are in one fold, where
+    it would be tested without a training row.
+
     Parameters
     ----------
     n_rows, n_folds, seed : int
@@ -234,13 +236,6 @@ def partition_rows(
         Class of every row; each has its share of every fold.
     groups : int array (n_rows,) or None, default=None
         Group of every row; its rows share a fold.
-
-    Raises
-    ------
-    ValueError
-        If there are more folds than rows or groups, if a class has fewer rows than there are folds
-        (unless it is leave-one-out), or if all rows of a class are in one fold, where it would be
-        tested without a training row.
     """
     n_units = n_rows if groups is None else len(np.unique(groups))
     what = "rows" if groups is None else "groups of rows"
@@ -400,17 +395,14 @@ def stratified_groups(
     to `MAX_ORDERS` orders the first that tests every class is used, otherwise the one that tests
     most classes.
 
+    Raises ValueError if every group holds all rows of some class, so that none can be tested.
+
     Parameters
     ----------
     generator : numpy.random.Generator
     groups, strata : int arrays (n,)
         Group and class of every row.
     n_test : int
-
-    Raises
-    ------
-    ValueError
-        If every group holds all rows of some class, so that none can be tested.
     """
     group_of_row, counts = classes_in_groups(groups, strata)
     totals, most = counts.sum(axis=0), most_test_rows(counts, n_test)
@@ -502,6 +494,8 @@ def split_labelled_rows(
     row in the largest training set, since the others have no weak label. A weak size that is larger
     than the pool is then the whole pool. The pool, and with it this size, can differ by split.
 
+    Raises ValueError as of `split_rows`.
+
     Parameters
     ----------
     is_labelled : bool array (n,)
@@ -524,11 +518,6 @@ def split_labelled_rows(
         As of `split_rows`; ``weak_sizes_asked``, for each of ``weak_sizes`` the largest requested
         size for which it is used, the same in every split; and ``n_weak_left_out``, the number of
         rows without outputs outside the pool.
-
-    Raises
-    ------
-    ValueError
-        As of `split_rows`.
     """
     labelled, unlabelled = np.flatnonzero(is_labelled), np.flatnonzero(~is_labelled)
     of_labelled = {name: _values_of(values, labelled) for name, values in basis.items()}
@@ -626,11 +615,8 @@ def run(
     (`split_labelled_rows`). With `wrong_labels`, a share, the artifact has ``output_rows`` (n,):
     the rows whose outputs the training pool has (`training_output_rows`).
 
-    Raises
-    ------
-    UserError
-        If the dataset has too few rows for the experiment's sizes, or lacks the groups, times or
-        roles that the kind of split needs; the message names the keys.
+    Raises UserError if the dataset has too few rows for the experiment's sizes, or lacks the
+    groups, times or roles that the kind of split needs; the message names the keys.
     """
     data = read_artifact(dataset, "dataset")
     is_labelled = ~np.isnan(data["outputs"]).all(axis=1)

@@ -60,6 +60,9 @@ def load_configuration(
 
     Only the files that the run needs are read; ``methods: default`` needs every method.
 
+    Raises UserError when there is a fault; with several faults a ConfigurationError, which shows up
+    to ten.
+
     Parameters
     ----------
     folder : Path or str
@@ -75,11 +78,6 @@ def load_configuration(
     Returns
     -------
     Configuration
-
-    Raises
-    ------
-    UserError
-        When there is a fault; with several faults a ConfigurationError, which shows up to ten.
     """
     check_run_files(sources)
     location = location_of_run(sources)

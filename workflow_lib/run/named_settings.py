@@ -106,10 +106,8 @@ class SettingsFolder:
         A variant is like its file, or like those that it names. Blocks are merged key by key, lists
         are replaced whole. `below` are the settings that are like these.
 
-        Raises
-        ------
-        UserError
-            As `read_yaml`; and where there are no settings of a name, or some are like each other.
+        Raises UserError as `read_yaml`; and where there are no settings of a name, or some are like
+        each other.
         """
         if name not in self:
             raise unknown_name(shown(self.path), self.kind, str(name), self._files)
@@ -260,10 +258,7 @@ def listed_experiments(folder: Path | str, names: Sequence[Any]) -> list[Any]:
 
     They are the ``experiments`` of the files ``papers/NAME/config.yaml`` below `folder`.
 
-    Raises
-    ------
-    UserError
-        As `read_yaml`.
+    Raises UserError as `read_yaml`.
     """
     if OF_PAPERS not in names:
         return list(names)

@@ -127,10 +127,7 @@ def may_be_like_another(definition: dict[str, Any]) -> None:
 def add_definition(definitions: dict[str, Any], name: str, model: type[Settings]) -> None:
     """Add the schema of a class, and those of its blocks, which must be at the root.
 
-    Raises
-    ------
-    ValueError
-        If a block has the name of another class, which would be overwritten.
+    Raises ValueError if a block has the name of another class, which would be overwritten.
     """
     definition = model.model_json_schema()
     for block, nested in definition.pop("$defs", {}).items():

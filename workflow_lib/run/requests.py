@@ -176,17 +176,15 @@ def typed_values(arguments: Sequence[str], command: Sequence[str] = ()) -> dict[
     before it, which is removed here. Quotes that the shell has left around a value are removed from
     paths and names; those around names of columns are read with the table.
 
+    Raises UserError for a key that is given twice, and for ``--config`` that is: only the last one
+    would count.
+
     Parameters
     ----------
     arguments : sequence of str
         Each ``KEY=VALUE`` after ``--config``. Empty values and other keys are left out.
     command : sequence of str, default=()
         The words of the whole command.
-
-    Raises
-    ------
-    UserError
-        For a key that is given twice, and for ``--config`` that is: only the last one would count.
     """
     pairs = [argument.partition("=")[::2] for argument in arguments]
     counts = Counter(key for key, _ in pairs)

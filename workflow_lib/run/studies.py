@@ -29,10 +29,7 @@ def study_of(folder: Path | str, config: Mapping[str, Any], sources: Sequence[st
 
     `sources` are the files of the configuration, for the message.
 
-    Raises
-    ------
-    UserError
-        When there is no such study.
+    Raises UserError when there is no such study.
     """
     name, files = config.get(STUDY), study_files(folder)
     if name is None:
@@ -56,6 +53,8 @@ def with_study(
 ) -> dict[str, Any]:
     """Return the configuration of a run with the keys of a study.
 
+    Raises UserError when the file cannot be read, or names another study.
+
     Parameters
     ----------
     folder : Path or str
@@ -68,11 +67,6 @@ def with_study(
         The keys that come before those of the study: of the command line. By default, for a
         module of another workflow, those that differ from ``config.yaml``, which may be a part of
         `config` or not.
-
-    Raises
-    ------
-    UserError
-        When the file cannot be read, or names another study.
     """
     keys = read_yaml(study)
     if STUDY in keys:
