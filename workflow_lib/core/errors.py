@@ -72,13 +72,18 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+def correction(name: str, valid: Iterable[str], otherwise: str = "") -> str:
+    """Return the remedy for a wrong name: the one in `valid` that resembles it, or `otherwise`."""
+    nearest = nearest_name(name, valid)
+    return f"write '{nearest}'" if nearest else otherwise
+
+
 def unknown_name(location: str, kind: str, name: str, valid: Iterable[str]) -> UserError:
     """Return the error for a reference to a `kind` (dataset, method, ...) that does not exist."""
     names = sorted(valid)
-    nearest = nearest_name(name, names)
     return UserError(
         location=location,
         found=f"there is no {kind} named '{name}'",
         expected=f"one of: {', '.join(names) or '(none defined)'}",
-        remedy=f"write '{nearest}'" if nearest else f"choose one of the listed {kind}s",
+        remedy=correction(name, names, f"choose one of the listed {kind}s"),
     )

@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workflow_lib.core.errors import UserError, nearest_name
+from workflow_lib.core.errors import UserError, correction
 from workflow_lib.core.optional_packages import EXTRAS, install_command
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
@@ -137,12 +137,11 @@ class NamedClass(NamedTuple):
         }
         for key, name in written.items():
             if known is not None and name.partition("__")[0] not in known:
-                nearest = nearest_name(name, known)
                 yield (
                     key,
                     f"{self.path} has no argument '{name}'",
                     f"one of: {', '.join(sorted(known))}",
-                    f"write '{nearest}'" if nearest else "remove it",
+                    correction(name, known, "remove it"),
                 )
 
     def _repeated_arguments(self) -> Iterator[Fault]:

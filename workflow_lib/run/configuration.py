@@ -209,14 +209,11 @@ class Configuration:
         """Return the error that selection minimises; for classes, that of their class vectors."""
         return all_measures()[self.experiments[experiment].metric].selects_by
 
-    def is_mixture(self, method: str) -> bool:
-        """Return whether the method's model is a mixture."""
-        model = self.model_of(method)
-        return model is not None and model.kind == MIXTURE
-
     def counts_components(self, method: str) -> bool:
-        """Return whether the method has a number of components: of its model, or its own."""
-        return self.is_mixture(method) or "n_components" in type(self.methods[method]).model_fields
+        """Return whether the method has a number of components: of its mixture, or its own."""
+        model = self.model_of(method)
+        own = "n_components" in type(self.methods[method]).model_fields
+        return own or (model is not None and model.kind == MIXTURE)
 
     def components_of(self, experiment: str, method: str) -> tuple[str, ...]:
         """Return the component labels a method runs with: ("selected",) or ("2", "4", "10")."""

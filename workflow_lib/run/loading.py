@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflow_lib.core.errors import UserError, key_location, nearest_name, unknown_name
+from workflow_lib.core.errors import UserError, correction, key_location, unknown_name
 from workflow_lib.core.optional_packages import is_installed, not_installed
 from workflow_lib.core.requirement import Requirement
 from workflow_lib.core.values import ALL
@@ -105,7 +105,7 @@ def load_configuration(
                 "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
             }
         )
-        files.errors += _experiment_errors(files, run, name, experiment, dataset)
+        _check_experiment(files, run, name, experiment, dataset)
         chosen, left_out[name] = _methods_of(files, run, name, experiment, dataset, location)
         tables = _tables_that_can_be(files, experiment, dataset, chosen)
         experiments[name] = experiment.model_copy(
@@ -192,7 +192,14 @@ def replaced_experiments(
     replaced = {}
     for name, stand_ins in run.stand_ins.items():
         if name not in run.experiments:
-            files.errors.append(_not_run(name, run, location))
+            files.refuse(
+                f"{location}, key stand_ins",
+                f"'{name}' is not an experiment of the run",
+                expected="names among the experiments, each with those that stand in for it",
+                remedy=correction(
+                    name, run.experiments, "add it to the experiments, or leave it out here"
+                ),
+            )
             continue
         dataset_name = _dataset_name(files, name, location)
         dataset = dataset_name and files.get("dataset", dataset_name, location)
@@ -210,29 +217,16 @@ def _dataset_name(files: ConfigurationFiles, name: str, location: str) -> str | 
     return name if files.has("dataset", name) else None
 
 
-def _not_run(name: str, run: RunSettings, location: str) -> UserError:
-    nearest = nearest_name(name, run.experiments)
-    remedy = f"write '{nearest}'" if nearest else "add it to the experiments, or leave it out here"
-    return UserError(
-        f"{location}, key stand_ins",
-        f"'{name}' is not an experiment of the run",
-        expected="names among the experiments, each with those that stand in for it",
-        remedy=remedy,
-    )
-
-
 def _experiment(
     files: ConfigurationFiles, run: RunSettings, name: str, location: str
 ) -> ExperimentSettings | None:
     """Return an experiment with the run's defaults filled in, or None after recording a fault."""
     if name in RESERVED_NAMES:
-        files.errors.append(
-            UserError(
-                f"{location}, key experiments",
-                f"'{name}' cannot be the name of an experiment: results/{name} is taken",
-                expected=f"a name other than {', '.join(sorted(RESERVED_NAMES))}",
-                remedy="rename the file of the experiment or dataset",
-            )
+        files.refuse(
+            f"{location}, key experiments",
+            f"'{name}' cannot be the name of an experiment: results/{name} is taken",
+            expected=f"a name other than {', '.join(sorted(RESERVED_NAMES))}",
+            remedy="rename the file of the experiment or dataset",
         )
         return None
     if files.has("experiment", name):
@@ -241,10 +235,7 @@ def _experiment(
         dataset = files.get("dataset", name, location)
         experiment = dataset and ExperimentSettings(title=dataset.title, dataset=name)
     else:
-        fault = _unknown_table if run.name == name else _unknown_experiment
-        files.errors += [*files.unread("experiment"), *files.unread("dataset")]
-        files.errors.append(fault(files, name, location))
-        return None
+        return _refuse_unknown(files, run, name, location)
     if experiment is None:
         return None
     defaults = {key: getattr(run.defaults, key) for key in type(run.defaults).model_fields}
@@ -255,24 +246,25 @@ def _experiment(
     return experiment.model_copy(update=missing)
 
 
-def _unknown_table(files: ConfigurationFiles, name: str, location: str) -> UserError:
-    return UserError(
-        f"{location}, key name",
-        f"there is no table named '{name}' (there is no file config/tables/datasets/{name}.yaml)",
-        expected="the name of a table that was set up by `snakemake new`",
-        remedy=f"snakemake --cores 1 new --config name={name} data=FILE outputs=COLUMNS",
-    )
-
-
-def _unknown_experiment(files: ConfigurationFiles, name: str, location: str) -> UserError:
+def _refuse_unknown(files: ConfigurationFiles, run: RunSettings, name: str, location: str) -> None:
+    """Record that there is no table, or no experiment and no dataset, of a name."""
+    files.errors += [*files.unread("experiment"), *files.unread("dataset")]
+    if run.name == name:
+        files.refuse(
+            f"{location}, key name",
+            f"there is no table named '{name}' (there is no file "
+            f"config/tables/datasets/{name}.yaml)",
+            expected="the name of a table that was set up by `snakemake new`",
+            remedy=f"snakemake --cores 1 new --config name={name} data=FILE outputs=COLUMNS",
+        )
+        return
     experiments, datasets = files.names("experiment"), files.names("dataset")
-    nearest = nearest_name(name, [*experiments, *datasets])
-    return UserError(
+    files.refuse(
         f"{location}, key experiments",
         f"there is no experiment and no dataset named '{name}'",
         expected=f"an experiment ({', '.join(experiments) or 'none defined'}) or a dataset "
         f"({', '.join(datasets) or 'none defined'})",
-        remedy=f"write '{nearest}'" if nearest else "choose a listed name",
+        remedy=correction(name, [*experiments, *datasets], "choose a listed name"),
     )
 
 
@@ -283,61 +275,45 @@ def _dataset_of(
         return None
     location = key_location(files.location("experiment", name), "dataset")
     if files.has("dataset", name) and experiment.dataset != name:
-        files.errors.append(
-            UserError(
-                location,
-                f"the experiment is named like the dataset '{name}' but uses "
-                f"'{experiment.dataset}'",
-                expected=f"the dataset '{name}', or another name for the experiment",
-                remedy="rename the file of the experiment",
-            )
+        files.refuse(
+            location,
+            f"the experiment is named like the dataset '{name}' but uses '{experiment.dataset}'",
+            expected=f"the dataset '{name}', or another name for the experiment",
+            remedy="rename the file of the experiment",
         )
     return files.get("dataset", experiment.dataset, location)
 
 
-def _experiment_errors(
+def _check_experiment(
     files: ConfigurationFiles,
     run: RunSettings,
     name: str,
     experiment: ExperimentSettings,
     dataset: DatasetSettings,
-) -> list[UserError]:
-    """Return why an experiment can run with no method."""
-    location = f"experiment '{name}'"
-    errors = [
-        UserError(location, reason, remedy=_files_to_change(files, name, experiment.dataset))
-        for reason in capabilities.check_experiment(dataset, experiment)
-    ]
+) -> None:
+    """Record why an experiment can run with no method."""
+    location, has_file = f"experiment '{name}'", files.has("experiment", name)
+    in_file = files.location("experiment", name) if has_file else location
+    for reason in capabilities.check_experiment(dataset, experiment):
+        files.refuse(location, reason, remedy=_files_to_change(files, name, experiment.dataset))
     smallest = experiment.training_sizes[0]
     # Sizes of a split per class count the examples of each class, not the rows.
     if experiment.split != "per_class" and smallest != ALL and smallest < run.n_folds:
-        has_file = files.has("experiment", name)
-        where = f" in {files.location('experiment', name)}" if has_file else ""
-        errors.append(
-            UserError(
-                location,
-                f"{smallest} training rows cannot be cut into {run.n_folds} folds",
-                expected=f"training_sizes from {run.n_folds}",
-                remedy=f"raise training_sizes{where} or lower n_folds",
-            )
+        files.refuse(
+            location,
+            f"{smallest} training rows cannot be cut into {run.n_folds} folds",
+            expected=f"training_sizes from {run.n_folds}",
+            remedy=f"raise training_sizes{f' in {in_file}' * has_file} or lower n_folds",
         )
     encoders = (dataset.options.get("encode") or {}).values()
     if files.imports_classes and GAMMA_POISSON in encoders and not is_installed("skrub"):
         in_dataset = f"{files.location('dataset', experiment.dataset)}, key options.encode"
-        errors.append(not_installed("skrub", in_dataset, None, "choose another encoder"))
+        files.errors.append(not_installed("skrub", in_dataset, None, "choose another encoder"))
     sources = published_names(files.folder)
-    in_file = files.location("experiment", name) if files.has("experiment", name) else location
-    errors += [
-        unknown_name(
-            f"{in_file}, table '{table.name}', key paper_table",
-            "published table",
-            table.paper_table,
-            sources,
-        )
-        for table in experiment.tables
-        if table.paper_table not in (None, *sources)
-    ]
-    return errors
+    for table in experiment.tables:
+        if table.paper_table not in (None, *sources):
+            key = f"{in_file}, table '{table.name}', key paper_table"
+            files.errors.append(unknown_name(key, "published table", table.paper_table, sources))
 
 
 def _methods_of(
@@ -376,14 +352,12 @@ def _methods_of(
         elif default:
             left_out[method_name] = reasons
         else:
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', method '{method_name}'",
-                    "; ".join(reasons),
-                    expected=_methods_for_items(files, method, dataset, experiment, limit),
-                    remedy=f"take '{method_name}' out of the methods, or change "
-                    + _files_to_change(files, name, experiment.dataset, method_name),
-                )
+            files.refuse(
+                f"experiment '{name}', method '{method_name}'",
+                "; ".join(reasons),
+                expected=_methods_for_items(files, method, dataset, experiment, limit),
+                remedy=f"take '{method_name}' out of the methods, or change "
+                + _files_to_change(files, name, experiment.dataset, method_name),
             )
     # A missing member may be the method with a fault, which is already reported.
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
@@ -392,26 +366,22 @@ def _methods_of(
             del chosen[method_name]
             left_out[method_name] = [reason]
         else:
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', method '{method_name}'",
-                    reason,
-                    remedy=f"add them to the methods of the experiment, or take '{method_name}' "
-                    "out of these",
-                )
+            files.refuse(
+                f"experiment '{name}', method '{method_name}'",
+                reason,
+                remedy=f"add them to the methods of the experiment, or take '{method_name}' "
+                "out of these",
             )
     for figure in experiment.figures:
         for method_name in figure.methods:
             # For a user table, editing the list of methods must suffice to leave a method out.
             is_left_out = dataset.is_user_table and files.has("method", method_name)
             if method_name not in chosen and not has_faulty and not is_left_out:
-                files.errors.append(
-                    UserError(
-                        f"experiment '{name}', figure '{figure.name}', key methods",
-                        f"'{method_name}' is not a method of the experiment",
-                        expected=f"methods among {', '.join(chosen)}",
-                        remedy="add it to the methods of the experiment, or leave it out here",
-                    )
+                files.refuse(
+                    f"experiment '{name}', figure '{figure.name}', key methods",
+                    f"'{method_name}' is not a method of the experiment",
+                    expected=f"methods among {', '.join(chosen)}",
+                    remedy="add it to the methods of the experiment, or leave it out here",
                 )
     for name_of_part, kind, is_table in (
         *((table.name, TABLES[table.kind], True) for table in experiment.tables),
@@ -420,13 +390,11 @@ def _methods_of(
         # Of a user table, tables that lack such a method are left out.
         is_left_out = dataset.is_user_table and is_table
         if not (has_faulty or is_left_out or _has_method_for(files, kind, chosen)):
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', table or figure '{name_of_part}', key kind",
-                    f"{kind.name} shows a result of methods that the experiment lacks",
-                    expected=kind.method_in_words,
-                    remedy="add such a method to the experiment, or leave this out",
-                )
+            files.refuse(
+                f"experiment '{name}', table or figure '{name_of_part}', key kind",
+                f"{kind.name} shows a result of methods that the experiment lacks",
+                expected=kind.method_in_words,
+                remedy="add such a method to the experiment, or leave this out",
             )
     for table in experiment.tables:
         kind = TABLES[table.kind]
@@ -434,44 +402,36 @@ def _methods_of(
             value, usual = getattr(table, key), TableSettings.model_fields[key].default
             is_missing = owner == table.kind and not usual and value == usual
             if is_missing or (owner != table.kind and value != usual):
-                files.errors.append(
-                    UserError(
-                        f"experiment '{name}', table '{table.name}', key {key}",
-                        f"{'no' if is_missing else 'the key'} {key}, and the kind {table.kind}",
-                        expected=f"{key} in a table of kind {owner}, and in no other",
-                        remedy=f"change the kind, or the key {key}",
-                    )
+                files.refuse(
+                    f"experiment '{name}', table '{table.name}', key {key}",
+                    f"{'no' if is_missing else 'the key'} {key}, and the kind {table.kind}",
+                    expected=f"{key} in a table of kind {owner}, and in no other",
+                    remedy=f"change the kind, or the key {key}",
                 )
         own_keys = KEYS_OF_TABLES.get(table.kind)
         requested = own_keys.named_methods(table) if hasattr(own_keys, "named_methods") else set()
         requested -= set(files.names("method")) if dataset.is_user_table else set()
         for method_name in sorted(requested - set(chosen)) if not has_faulty else ():
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', table '{table.name}', key comparisons",
-                    f"'{method_name}' is not a method of the experiment",
-                    expected=f"methods among {', '.join(chosen)}",
-                    remedy="add it to the methods of the experiment, or leave the question out",
-                )
+            files.refuse(
+                f"experiment '{name}', table '{table.name}', key comparisons",
+                f"'{method_name}' is not a method of the experiment",
+                expected=f"methods among {', '.join(chosen)}",
+                remedy="add it to the methods of the experiment, or leave the question out",
             )
         if table.decimals is not None and not kind.shows_errors:
-            files.errors.append(
-                UserError(
-                    f"experiment '{name}', table '{table.name}', key decimals",
-                    f"{table.kind} shows no errors, so {table.decimals} decimals have no meaning",
-                    expected="a table of errors",
-                    remedy="leave out the key",
-                )
+            files.refuse(
+                f"experiment '{name}', table '{table.name}', key decimals",
+                f"{table.kind} shows no errors, so {table.decimals} decimals have no meaning",
+                expected="a table of errors",
+                remedy="leave out the key",
             )
     # A faulty file is already reported, perhaps for an earlier experiment; its method might run.
     if default and not chosen and not has_faulty:
         refusals = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
-        files.errors.append(
-            UserError(
-                f"experiment '{name}', methods: default",
-                f"no method can run ({refusals or 'no method file has in_default: true'})",
-                remedy="name the methods, or fix what the reasons state",
-            )
+        files.refuse(
+            f"experiment '{name}', methods: default",
+            f"no method can run ({refusals or 'no method file has in_default: true'})",
+            remedy="name the methods, or fix what the reasons state",
         )
     return chosen, left_out
 

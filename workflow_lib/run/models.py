@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict, model_validator
 
-from workflow_lib.core.errors import nearest_name
+from workflow_lib.core.errors import correction
 from workflow_lib.core.gram_limit import default_max_gram_rows
 from workflow_lib.core.plugins import TABLE_KEYS, arguments_of
 from workflow_lib.core.settings import Settings
@@ -530,9 +530,7 @@ class InputModelSettings(Settings):
                 f"{key}.{name}",
                 f"a model of the kind {self.kind} has no argument '{name}' to set",
                 f"one of: {', '.join(sorted(known))}",
-                f"write '{nearest_name(name, known)}'"
-                if nearest_name(name, known)
-                else "remove it",
+                correction(name, known, "remove it"),
             )
             for key, arguments in (("settings", self.settings), ("grid", self.grid))
             for name in arguments

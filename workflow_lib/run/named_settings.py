@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from workflow_lib.core.errors import UserError, key_location, nearest_name, unknown_name
+from workflow_lib.core.errors import UserError, correction, key_location, unknown_name
 from workflow_lib.core.plugins import READERS
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import MAX_NAME_LENGTH, NAME, PATTERNS_IN_WORDS
@@ -83,6 +83,10 @@ class SettingsFolder:
         for file in tuple(self._files.values()):
             self._add_variants(file)
 
+    def refuse(self, location: str, found: str, expected: str, remedy: str) -> None:
+        """Record a fault."""
+        self.errors.append(UserError(location, found, expected, remedy))
+
     @property
     def names(self) -> list[str]:
         """The names of all settings, sorted."""
@@ -138,13 +142,11 @@ class SettingsFolder:
 
     def _add_file(self, file: Path) -> None:
         if file.suffix != ".yaml":
-            self.errors.append(
-                UserError(
-                    shown(file),
-                    f"the name of the file ends in '{file.suffix}', so it would be ignored",
-                    expected=f"the ending '.yaml', and one file per {self.kind}",
-                    remedy=f"rename it to '{file.stem}.yaml', or remove it",
-                )
+            self.refuse(
+                shown(file),
+                f"the name of the file ends in '{file.suffix}', so it would be ignored",
+                expected=f"the ending '.yaml', and one file per {self.kind}",
+                remedy=f"rename it to '{file.stem}.yaml', or remove it",
             )
         elif file.stem in self._files:
             self._refuse_second(file.stem, shown(file))
@@ -177,31 +179,25 @@ class SettingsFolder:
                 self._files[name] = file
 
     def _refuse_second(self, name: str, location: str) -> None:
-        self.errors.append(
-            UserError(
-                location,
-                f"there is another {self.kind} named '{name}' ({self.location(name)})",
-                expected=f"one {self.kind} of each name",
-                remedy="rename or remove one of the two",
-            )
+        self.refuse(
+            location,
+            f"there is another {self.kind} named '{name}' ({self.location(name)})",
+            expected=f"one {self.kind} of each name",
+            remedy="rename or remove one of the two",
         )
 
     def _refuse_block(self, location: str, value: Any, expected: str) -> None:
         found = "a list" if isinstance(value, list) else written(value)
-        self.errors.append(
-            UserError(location, f"found {found}", expected, remedy="write it, or remove the key")
-        )
+        self.refuse(location, f"found {found}", expected, "write it, or remove the key")
 
     def _may_be_name(self, name: object, location: str, remedy: str) -> bool:
         if isinstance(name, str) and re.fullmatch(NAME, name) and len(name) <= MAX_NAME_LENGTH:
             return True
-        self.errors.append(
-            UserError(
-                location,
-                f"'{name}' cannot be the name of a {self.kind}",
-                expected=f"{PATTERNS_IN_WORDS[NAME]}, of {MAX_NAME_LENGTH} characters at most",
-                remedy=remedy,
-            )
+        self.refuse(
+            location,
+            f"'{name}' cannot be the name of a {self.kind}",
+            expected=f"{PATTERNS_IN_WORDS[NAME]}, of {MAX_NAME_LENGTH} characters at most",
+            remedy=remedy,
         )
         return False
 
@@ -342,6 +338,10 @@ class ConfigurationFiles:
         self.errors = [error for each in self._folders.values() for error in each.errors]
         self._loaded: dict[tuple[str, str], Settings | None] = {}
 
+    def refuse(self, location: str, found: str, expected: str = "", remedy: str = "") -> None:
+        """Record a fault."""
+        self.errors.append(UserError(location, found, expected, remedy))
+
     def names(self, kind: str) -> list[str]:
         """Return the names of the settings of a kind, sorted."""
         return self._folders[kind].names
@@ -381,9 +381,13 @@ class ConfigurationFiles:
         model = SETTINGS_OF_KIND[kind]
         if kind == "method":
             regressor = data.get("regressor", DEFAULT_REGRESSOR)
-            if not isinstance(regressor, str) or regressor not in method_modules():
-                self.errors.append(
-                    _unknown_regressor(regressor, key_location(location, "regressor"))
+            known = sorted(method_modules())
+            if regressor not in known:
+                self.refuse(
+                    key_location(location, "regressor"),
+                    f"found {written(regressor)}",
+                    expected=f"one of: {', '.join(known)}",
+                    remedy=correction(str(regressor), known),
                 )
                 return None
             model = parameters_of(regressor)
@@ -392,18 +396,6 @@ class ConfigurationFiles:
             errors = option_errors(settings, location)
         self.errors += errors
         return None if errors else settings
-
-
-def _unknown_regressor(regressor: Any, location: str) -> UserError:
-    """Return the error for a regressor without a module."""
-    known = sorted(method_modules())
-    nearest = nearest_name(str(regressor), known)
-    return UserError(
-        location,
-        f"found {written(regressor)}",
-        expected=f"one of: {', '.join(known)}",
-        remedy=f"write '{nearest}'" if nearest else None,
-    )
 
 
 def option_errors(dataset: DatasetSettings, location: str) -> list[UserError]:

@@ -37,18 +37,16 @@ def missing_supplies(dataset: DatasetSettings) -> list[str]:
     collection, folder = options.get("collection"), options.get("folder")
     if collection is not None and not Path(collection).exists():
         missing.append(collection)
-    if not dataset.sources and folder is not None and not _holds_file(Path(folder)):
-        missing.append(folder)
+    if not dataset.sources and folder is not None:
+        # A folder that does not exist has no entries either.
+        if not any(path.is_file() for path in Path(folder).glob("*")):
+            missing.append(folder)
     return missing
 
 
 def has_files(name: str, dataset: DatasetSettings) -> bool:
     """Return whether all files of a dataset are on this machine."""
     return not (missing_sources(name, dataset) or missing_supplies(dataset))
-
-
-def _holds_file(folder: Path) -> bool:
-    return folder.is_dir() and any(path.is_file() for path in folder.iterdir())
 
 
 def megabytes(n_bytes: int) -> str:

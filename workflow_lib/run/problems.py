@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workflow_lib.core.errors import UserError, key_location, nearest_name
+from workflow_lib.core.errors import UserError, correction, key_location, nearest_name
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import NAME, PATTERNS_IN_WORDS, possible_name
 
@@ -149,7 +149,6 @@ def _translated(details: list[dict], model: type[Settings], location: tuple, whe
         return UserError(where, "the key is missing", remedy="add it, with a value")
     if first["type"] in ("extra_forbidden", "invalid_key"):
         valid = list(_model_at(model, location[:-1]).model_fields)
-        nearest = nearest_name(str(location[-1]), valid)
         others = model.others_with(location)
         elsewhere = (
             f"; it is a key of methods with regressor: {', '.join(others)}" if others else ""
@@ -158,7 +157,7 @@ def _translated(details: list[dict], model: type[Settings], location: tuple, whe
             where,
             f"there is no such key{elsewhere}",
             expected=f"one of: {', '.join(valid)}",
-            remedy=f"write '{nearest}'" if nearest else "remove it",
+            remedy=correction(str(location[-1]), valid, "remove it"),
         )
     expected = " or ".join(dict.fromkeys(_expected(detail) for detail in details))
     nearest = None

@@ -69,11 +69,6 @@ def core_hours(jobs: Sequence[PlannedJob]) -> tuple[float, int, int]:
     return sum(hours), n_measured, len(counted) - n_measured
 
 
-def memory_at_once(jobs: Sequence[PlannedJob], n_jobs: int = AT_ONCE) -> float:
-    """Return the MB that so many jobs request together at most."""
-    return sum(sorted((job.mem_mb for job in jobs), reverse=True)[:n_jobs])
-
-
 def stage_lines(jobs: Sequence[PlannedJob]) -> list[str]:
     """Return a table with a line for each stage, in the order of the jobs."""
     stages: dict[str, list[PlannedJob]] = {}
@@ -114,8 +109,8 @@ def total_lines(jobs: Sequence[PlannedJob], n_submissions: int = 0) -> list[str]
         how = "as measured when the jobs ran before"
     elif n_measured:
         how = f"at most: {n_measured:,} jobs as measured before, {n_requested:,} as requested"
-    largest = max((job.mem_mb for job in jobs), default=0)
-    together = memory_at_once(jobs)
+    memory = sorted((job.mem_mb for job in jobs), reverse=True)
+    largest, together = max(memory, default=0), sum(memory[:AT_ONCE])
     return [
         f"jobs        {len(jobs):,}{submissions}",
         f"core hours  {hours_in_words(hours)} {how}",

@@ -62,10 +62,6 @@ class Stages:
         """Return what the module of a method's regressor declares."""
         return method_modules()[self.method_of(step).regressor]
 
-    def input_model_of(self, step: Any) -> Any:
-        """Return the generative model of the inputs that a method's score space names."""
-        return self.settings.input_models[self.method_of(step).score_space.models]
-
     def has_preimages(self, method: str) -> bool:
         """Return whether a method predicts embeddings, or class vectors that a decoder searches."""
         values = self.settings.methods[method]
@@ -234,16 +230,13 @@ class Stages:
 
     def numbered_split(self, step: Any) -> dict[str, Any]:
         """Return the settings that differ between splits: the seed, the kind and the fold."""
+        folds = self.experiment_of(step).outer_folds
         return {
             "seed": self.seed_of(step, "split"),
             "kind": "all" if step.split == FINAL else self.experiment_of(step).split,
-            "fold": self.outer_fold(step),
+            # Which repetition it belongs to and which fold it tests.
+            "fold": divmod(int(step.split), folds) if folds and step.split != FINAL else None,
         }
-
-    def outer_fold(self, step: Any) -> tuple[int, int] | None:
-        """Return which repetition a split belongs to and which fold it tests; None for no fold."""
-        folds = self.experiment_of(step).outer_folds
-        return divmod(int(step.split), folds) if folds and step.split != FINAL else None
 
     def partition_seeds(self, experiment: str) -> list[int]:
         """Return the seeds of the partitions into outer folds, one for each repetition."""
@@ -297,7 +290,7 @@ class Stages:
             taken["feature_learner"] = method.feature_learner.model_dump(mode="json") | more
         if method.score_space:
             taken["score_space"] = {
-                "grid": plain(self.input_model_of(step), "grid")["grid"],
+                **plain(self.settings.input_models[method.score_space.models], "grid"),
                 "method_file": self.method_file(step),
             }
         return taken
