@@ -6,7 +6,6 @@ import copy
 from pathlib import Path
 from typing import Literal
 
-import pytest
 from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE, RIDGE, WEAK
 from each_case import each_case
 from pydantic.fields import FieldInfo
@@ -179,19 +178,6 @@ def test_contradictory_methods_are_refused(method, model, reason):
     assert capabilities.check_method(*settings) == reasons
 
 
-@pytest.mark.parametrize(
-    ("method", "model", "reason"),
-    [
-        (SERIES | {"grid": RIDGE["grid"]}, STATE_SPACE, "needs grid.state_dim"),
-        (SERIES, STATE_SPACE | {"covariance_type": "diag"}, "is spherical or full, not diag"),
-        (SERIES | {"preimage": "gradient", "start": "mean"}, STATE_SPACE, "Algorithm 1"),
-    ],
-)
-def test_contradictory_methods_for_series_are_refused(method, model, reason):
-    reasons = reasons_of(method, model, dataset={"task": "series"})
-    assert any(reason in message for message in reasons)
-
-
 def keys_of(parameters: type, prefix: tuple = ()) -> dict[tuple, FieldInfo]:
     """Return the keys of a settings class and of its blocks, by their location."""
     keys = {}
@@ -272,8 +258,11 @@ def test_one_contradiction_gives_one_reason():
     assert len(reasons_of(RIDGE | {"form": "reduced"})) == 1
 
 
-CLASSES = {"split": "per_class", "metric": "accuracy"}
+CLASSES = {"task": "classes"}
+OF_CLASSES = EXPERIMENT | {"split": "per_class", "metric": "accuracy"}
 K_FOLD = {"split": "k_fold", "outer_folds": 5}
+TIMES = {"task": "series"}
+GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
 ONE_HOT = RIDGE | {"regressor": "class_ridge", "decoder": "one_hot"}
 CANDIDATES = RIDGE | {
     "regressor": "class_ridge",
@@ -283,60 +272,55 @@ CANDIDATES = RIDGE | {
 }
 
 
-@pytest.mark.parametrize(
-    ("method", "model", "reason"),
-    [
-        (ONE_HOT | {"decoder": "output_kernel"}, None, "needs grid.output_width"),
-        (ONE_HOT | {"model": "mixture"}, MIXTURE, "needs no model"),
-        (CANDIDATES | {"weak": True}, MIXTURE, "class_block"),
-        (CANDIDATES | {"grid": RIDGE["grid"] | {"n_components": [3]}}, MIXTURE, "block_weight"),
-        (CANDIDATES | {"one_example": {"n_components": 5}}, MIXTURE, "one of grid.n_components"),
-    ],
-)
-def test_contradictory_methods_for_classes_are_refused(method, model, reason):
-    reasons = reasons_of(method, model, {"task": "classes"}, EXPERIMENT | CLASSES)
-    assert any(reason in message for message in reasons), reasons
-
-
-def test_classifiers_are_for_classes():
-    assert any("predicts classes" in message for message in reasons_of(ONE_HOT))
-
-
-def test_good_methods_for_classes_pass():
-    for method, model in (
-        (ONE_HOT, None),
-        (CANDIDATES, MIXTURE),
-        (ONE_HOT | {"kernel": ["linear", "rbf"]}, None),
-        (RIDGE | {"decoder": "cosine"}, None),
-    ):
-        assert not reasons_of(method, model, {"task": "classes"}, EXPERIMENT | CLASSES)
-
-
-GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
-
-
 @each_case(
-    ("method", "dataset", "experiment", "reason"),
+    ("method", "model", "dataset", "experiment", "reason"),
     [
-        (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "and the task is classes"),
-        (RIDGE | {"decoder": "cosine"}, {}, EXPERIMENT, "finds a class"),
+        (SERIES | {"grid": RIDGE["grid"]}, STATE_SPACE, TIMES, EXPERIMENT, "needs grid.state_dim"),
         (
-            ONE_HOT | {"decoder": "least_loss"},
-            {"task": "classes"},
-            EXPERIMENT | CLASSES,
-            "needs a dataset with class_tree or class_costs",
+            SERIES,
+            STATE_SPACE | {"covariance_type": "diag"},
+            TIMES,
+            EXPERIMENT,
+            "is spherical or full, not diag",
         ),
-        (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
-        (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
-        (BACK, {}, EXPERIMENT, "needs unpaired_sizes"),
-        (BACK, GRAM, WITH_UNPAIRED, "needs feature vectors"),
-        (BACK, {"task": "classes"}, WITH_UNPAIRED | CLASSES, "and the task is classes"),
+        (
+            SERIES | {"preimage": "gradient", "start": "mean"},
+            STATE_SPACE,
+            TIMES,
+            EXPERIMENT,
+            "Algorithm 1",
+        ),
+        (
+            ONE_HOT | {"decoder": "output_kernel"},
+            None,
+            CLASSES,
+            OF_CLASSES,
+            "needs grid.output_width",
+        ),
+        (ONE_HOT | {"model": "mixture"}, MIXTURE, CLASSES, OF_CLASSES, "needs no model"),
+        (CANDIDATES | {"weak": True}, MIXTURE, CLASSES, OF_CLASSES, "class_block"),
+        (
+            CANDIDATES | {"grid": RIDGE["grid"] | {"n_components": [3]}},
+            MIXTURE,
+            CLASSES,
+            OF_CLASSES,
+            "block_weight",
+        ),
+        (
+            CANDIDATES | {"one_example": {"n_components": 5}},
+            MIXTURE,
+            CLASSES,
+            OF_CLASSES,
+            "one of grid.n_components",
+        ),
+        (ONE_HOT, None, {}, EXPERIMENT, "predicts classes"),
     ],
 )
-def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, experiment, reason):
-    (message,) = reasons_of(method, dataset=dataset, experiment=experiment)
-    assert reason in message
-    assert capabilities.check_method(method_of(method)[0], None) == []
+def test_methods_that_do_not_suit_their_task_are_refused(
+    method, model, dataset, experiment, reason
+):
+    reasons = reasons_of(method, model, dataset, experiment)
+    assert any(reason in message for message in reasons), reasons
 
 
 LETTERS = {"reader": "table", "task": "classes"}
@@ -345,90 +329,85 @@ VECTORS = {"reader": "digits_segments", "task": "classes", "options": {"inputs":
 BAGS = VECTORS | {"options": {"inputs": "ink"}}
 WORDS = {"feature_learner": {"transformer": "workflow_lib.inputs.bag_shares.WordHistogram"}}
 WORDS = ONE_HOT | WORDS | {"items": "counts", "kernel": ["linear"]}
+NO_WIDTH = RIDGE | {"grid": {"alpha": [1.0]}}
 
 
 @each_case(
-    ("method", "dataset", "reason"),
+    ("method", "model", "dataset", "experiment", "reason"),
     [
-        (ONE_HOT, LETTERS, "would take their codes for numbers"),
-        (ONE_HOT | {"items": "letters"}, LETTERS, None),
-        (ONE_HOT, VECTORS, None),
-        (ONE_HOT, BAGS, None),
-        (WORDS, BAGS, None),
-        (WORDS, LETTERS, "the method is for counts, and the reader table gives letters"),
-        (WORDS, VECTORS, "the method is for counts, and the reader digits_segments gives vectors"),
+        (ONE_HOT, None, CLASSES, OF_CLASSES, None),
+        (CANDIDATES, MIXTURE, CLASSES, OF_CLASSES, None),
+        (ONE_HOT | {"kernel": ["linear", "rbf"]}, None, CLASSES, OF_CLASSES, None),
+        (RIDGE | {"decoder": "cosine"}, None, CLASSES, OF_CLASSES, None),
+        (RIDGE | {"decoder": "cosine"}, None, {}, EXPERIMENT, "finds a class"),
+        (COMPONENTS, None, CLASSES, OF_CLASSES, "and the task is classes"),
+        (
+            ONE_HOT | {"decoder": "least_loss"},
+            None,
+            CLASSES,
+            OF_CLASSES,
+            "needs a dataset with class_tree or class_costs",
+        ),
+        (SERIES, STATE_SPACE, TIMES, EXPERIMENT, None),
+        (SERIES, STATE_SPACE, {}, EXPERIMENT, "is for series, and the task is regression"),
+        (ALIGNMENT, None, TIMES, EXPERIMENT, None),
+        (ALIGNMENT, None, {}, EXPERIMENT, "gak compares series, and the task is regression"),
+        (STACK, None, {}, EXPERIMENT | {"components": [2, 4]}, "the experiment fixes them"),
+        (LAGGED, None, {"inputs": {"lagged_values": "separate"}}, EXPERIMENT, None),
+        (LAGGED, None, {"inputs": {"lagged_values": "added"}}, EXPERIMENT, None),
+        (LAGGED, None, {}, EXPERIMENT, "lagged_values: separate or added"),
+        (LAGGED, None, {}, EXPERIMENT | {"lagged_values": "added"}, None),
+        (WEAK, MIXTURE, {}, EXPERIMENT, "needs an experiment with weak_sizes"),
+        (
+            ESTIMATOR,
+            MIXTURE,
+            {"inputs": {"scale": "products"}},
+            WITH_WEAK,
+            "the inputs are texts or inner products",
+        ),
+        (FOREST, None, GRAM, EXPERIMENT, "needs feature vectors"),
+        (RIDGE, None, GRAM, EXPERIMENT, None),
+        (NO_WIDTH, None, {}, EXPERIMENT, "rbf kernel needs grid.width"),
+        (NO_WIDTH, None, {}, EXPERIMENT | {"kernel": "linear"}, None),
+        (BACK, None, {}, EXPERIMENT, "needs unpaired_sizes"),
+        (BACK, None, GRAM, WITH_UNPAIRED, "needs feature vectors"),
+        (BACK, None, CLASSES, WITH_UNPAIRED | OF_CLASSES, "and the task is classes"),
+        (ONE_HOT, None, LETTERS, OF_CLASSES, "would take their codes for numbers"),
+        (ONE_HOT | {"items": "letters"}, None, LETTERS, OF_CLASSES, None),
+        (ONE_HOT, None, VECTORS, OF_CLASSES, None),
+        (ONE_HOT, None, BAGS, OF_CLASSES, None),
+        (WORDS, None, BAGS, OF_CLASSES, None),
+        (WORDS, None, LETTERS, OF_CLASSES, "for counts, and the reader table gives letters"),
+        (
+            WORDS,
+            None,
+            VECTORS,
+            OF_CLASSES,
+            "for counts, and the reader digits_segments gives vectors",
+        ),
     ],
 )
-def test_letters_are_no_numbers(method, dataset, reason):
-    reasons = reasons_of(method, None, dataset, EXPERIMENT | CLASSES)
+def test_methods_that_cannot_work_on_the_data_are_refused(
+    method, model, dataset, experiment, reason
+):
+    reasons = reasons_of(method, model, dataset, experiment)
     assert [reason in message for message in reasons] == [True] * (reason is not None), reasons
+    settings = method_of(method)[0], ModelSettings(**model) if model else None
+    assert capabilities.check_method(*settings) == []
 
 
-def test_state_space_models_are_for_series():
-    assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
-    (message,) = reasons_of(SERIES, STATE_SPACE)
-    assert "is for series, and the task is regression" in message
-
-
-def test_alignment_kernels_are_for_series():
-    assert reasons_of(ALIGNMENT, dataset={"task": "series"}) == []
-    (message,) = reasons_of(ALIGNMENT)
-    assert "gak compares series, and the task is regression" in message
-
-
-def test_stacks_need_selected_components():
-    (message,) = reasons_of(STACK, experiment=EXPERIMENT | {"components": [2, 4]})
-    assert "the experiment fixes them" in message
-
-
-@pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
-def test_tables_and_figures_of_a_study_need_its_values(kind):
-    tables = [{"name": "one", "kind": kind, "caption": "A study."}]
-    experiment = WITH_WEAK | {"tables": tables}
-    (message,) = capabilities.check_experiment(
-        DatasetSettings(**DATASET), ExperimentSettings(**experiment)
+def experiment_reasons(dataset: dict, experiment: dict) -> list[str]:
+    return capabilities.check_experiment(
+        DatasetSettings(**DATASET | dataset), ExperimentSettings(**EXPERIMENT | experiment)
     )
-    assert f"needs studies.{kind}" in message
-    experiment |= {"studies": {kind: [0.1]}}
-    settings = ExperimentSettings(**experiment)
-    assert capabilities.check_experiment(DatasetSettings(**DATASET), settings) == []
 
 
-def test_figures_of_series_need_series():
-    figures = [{"name": "one", "kind": "series", "caption": "Series."}]
-    experiment = ExperimentSettings(**EXPERIMENT | {"figures": figures})
-    (message,) = capabilities.check_experiment(DatasetSettings(**DATASET), experiment)
-    assert "needs series, and the task is regression" in message
+def with_table(**keys) -> dict:
+    return {"tables": [{"name": "a", "caption": "b"} | keys]}
 
 
-def test_least_squares_needs_lagged_values():
-    for lagged_values in ("separate", "added"):
-        assert reasons_of(LAGGED, dataset={"inputs": {"lagged_values": lagged_values}}) == []
-    (message,) = reasons_of(LAGGED)
-    assert "lagged_values: separate or added" in message
-    assert reasons_of(LAGGED, experiment=EXPERIMENT | {"lagged_values": "added"}) == []
-
-
-def test_texts_have_kernels_of_inner_products():
-    dataset = DatasetSettings(**DATASET | {"inputs": {"scale": "tf-idf", "kernel": "tanimoto"}})
-    message = capabilities.check_experiment(dataset, ExperimentSettings(**EXPERIMENT))
-    assert any("linear or rbf, not tanimoto" in reason for reason in message)
-
-
-def test_weak_methods_need_weak_sizes():
-    (message,) = reasons_of(WEAK, MIXTURE)
-    assert "needs an experiment with weak_sizes" in message
-
-
-def test_weak_rows_join_an_estimator_as_rows_of_numbers():
-    (message,) = reasons_of(ESTIMATOR, MIXTURE, {"inputs": {"scale": "products"}}, WITH_WEAK)
-    assert "the inputs are texts or inner products" in message
-
-
-def test_the_kernel_of_the_experiment_counts():
-    ridge = RIDGE | {"grid": {"alpha": [1.0]}}
-    assert reasons_of(ridge, experiment=EXPERIMENT | {"kernel": "linear"}) == []
-    assert reasons_of(RIDGE, dataset=GRAM) == []
+def of_study(kind: str) -> dict:
+    return {"weak_sizes": [10]} | with_table(kind=kind)
 
 
 @each_case(
@@ -437,16 +416,24 @@ def test_the_kernel_of_the_experiment_counts():
         (GRAM, {"kernel": "rbf"}, "must be precomputed, not rbf"),
         ({}, {"kernel": "precomputed"}, "whose inputs are a Gram matrix"),
         ({"inputs": {"kernel": "tanimoto"}}, {}, "tanimoto needs inputs.scale: none"),
+        (
+            {"inputs": {"scale": "tf-idf", "kernel": "tanimoto"}},
+            {},
+            "linear or rbf, not tanimoto",
+        ),
         ({"inputs": {"scale": "markov"}}, {}, "inputs.scale: markov is for counts of transitions"),
         (
             {"reader": "drug_activity", "options": {"inputs": "tree"}},
             {},
             "counts of transitions need",
         ),
+        ({}, with_table(kind="weak"), "a table of kind weak needs weak_sizes"),
+        ({}, of_study("weak_weight"), "needs studies.weak_weight"),
+        ({}, of_study("weak_noise"), "needs studies.weak_noise"),
         (
             {},
-            {"tables": [{"name": "a", "kind": "weak", "caption": "b"}]},
-            "a table of kind weak needs weak_sizes",
+            {"figures": [{"name": "one", "kind": "series", "caption": "Series."}]},
+            "needs series, and the task is regression",
         ),
         ({}, {"whole_groups": "folds"}, "needs split: grouped or k_fold, not random"),
         ({"task": "classes"}, {"split": "grouped"}, "and metric: accuracy"),
@@ -469,20 +456,18 @@ def test_the_kernel_of_the_experiment_counts():
         ({"class_tree": "tree.csv"}, {}, "class_tree and class_costs are for classes"),
         (
             {},
-            {"tables": [{"name": "a", "kind": "error", "errors": ["auc"], "caption": "b"}]},
+            with_table(kind="error", errors=["auc"]),
             "of a table are of classes, and the task is regression",
         ),
         (
             {"task": "classes"},
-            {"tables": [{"name": "a", "kind": "error", "errors": ["arrmse"], "caption": "b"}]},
+            with_table(kind="error", errors=["arrmse"]),
             "of a table are of rows of numbers, and the task is classes",
         ),
     ],
 )
 def test_contradictory_experiments_are_refused(dataset, experiment, reason):
-    message = capabilities.check_experiment(
-        DatasetSettings(**DATASET | dataset), ExperimentSettings(**EXPERIMENT | experiment)
-    )
+    message = experiment_reasons(dataset, experiment)
     assert any(reason in text for text in message), message
 
 
@@ -515,17 +500,15 @@ def test_methods_that_need_a_gram_matrix_too_large_are_refused(
 
 
 def test_good_experiments_pass():
-    experiment = ExperimentSettings(**EXPERIMENT)
     for dataset in ({}, GRAM, {"inputs": {"kernel": "tanimoto", "scale": "none"}}):
-        settings = DatasetSettings(**DATASET | dataset)
-        assert capabilities.check_experiment(settings, experiment) == []
+        assert experiment_reasons(dataset, {}) == []
+    for kind in ("weak_weight", "weak_noise"):
+        assert experiment_reasons({}, of_study(kind) | {"studies": {kind: [0.1]}}) == []
     grouped = {"split": "grouped", "whole_groups": "training"}
     folds = K_FOLD | {"n_splits": 20, "training_sizes": [20, "all"]}
     for task, metric in (("classes", "accuracy"), ("regression", "correlation")):
         for split in (grouped, folds):
-            settings = DatasetSettings(**DATASET | {"task": task})
-            experiment = ExperimentSettings(**EXPERIMENT | split | {"metric": metric})
-            assert capabilities.check_experiment(settings, experiment) == []
+            assert experiment_reasons({"task": task}, split | {"metric": metric}) == []
 
 
 @each_case("regressor", method_modules())
