@@ -276,17 +276,14 @@ class TerminalHandler(logging.Handler):
             # The job may have failed before and succeeded when it was tried again.
             self.failed.pop(job, None)
             self.failed.pop(self.groups.pop(job, None), None)
-            self.note_end(job)
+            rule, now = self.rules.get(job, ""), time.monotonic()
+            self.pending[rule] -= 1
+            self.spent.setdefault(rule, []).append(now - self.started.get(job, now))
             lines.append(self.line(self.titles.get(job, f"job {job}"), job))
             lines += log_lines(self.shown_logs.pop(job, None))
         self.finished.clear()
         lines += self.progress_lines()
         return "\n".join(lines) if self.default.filter(record) else ""
-
-    def note_end(self, job: int) -> None:
-        rule, now = self.rules.get(job, ""), time.monotonic()
-        self.pending[rule] -= 1
-        self.spent.setdefault(rule, []).append(now - self.started.get(job, now))
 
     def progress_lines(self) -> list[str]:
         """Return how much is left, if the last such line is `PROGRESS_EVERY` seconds old."""
@@ -383,7 +380,8 @@ class TerminalHandler(logging.Handler):
         text = f"error: {without_traceback(message, name)}"
         if name == "LockException":
             text += "\nIf another run is at work there, wait for it. If it was killed, to go on:"
-            text += f"\n    {unlock_command()}\n    {typed_command()}"
+            # With all that was typed, since it names the folder and a valid configuration.
+            text += f"\n    {typed_command('--unlock')}\n    {typed_command()}"
         elif name == "ProtectedOutputException":
             files = message.partition("affected files:")[2].split("\n")
             files = [file.strip() for file in files if file.strip()]
@@ -659,9 +657,3 @@ def program_name() -> str:
 def typed_command(*options: str) -> str:
     """Return the command that the user typed, with further options in front of its own."""
     return " ".join([program_name(), *options, *map(shlex.quote, sys.argv[1:])])
-
-
-def unlock_command() -> str:
-    """Return the command that removes the lock that stopped the typed command."""
-    # With all that was typed, since it names the folder to unlock and a valid configuration.
-    return typed_command("--unlock")

@@ -22,6 +22,7 @@ Alphas = Annotated[
 ]
 SomePositive = Annotated[tuple[Positive, ...], Field(min_length=1), AfterValidator(without_repeats)]
 AnyPositive = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
+Projections = Annotated[tuple[Literal["raw", "simplex"], ...], AfterValidator(without_repeats)]
 Shares = Annotated[tuple[Fraction, ...], Field(min_length=1), AfterValidator(without_repeats)]
 
 

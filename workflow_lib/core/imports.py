@@ -95,17 +95,11 @@ def _source_file(root: str, module: str) -> Path:
     raise FileNotFoundError(f"the module {module} has no source file below {root}")
 
 
-def _literal(text: str, name: str) -> str | None:
-    """Return the value of a text that a module sets at its top level; None without one."""
-    found = re.search(rf'^{name} = "(.*)"$', text, re.MULTILINE)
-    return found and found[1]
-
-
 @cache
 def _files_read(source: Path) -> tuple[str, ...]:
     """Return the files of the folder that a module names with `READS_ALL_OF`."""
-    folder = _literal(source.read_text(encoding="utf-8"), READS_ALL_OF)
-    paths = sorted(source.with_name(folder).rglob("*")) if folder else []
+    found = re.search(rf'^{READS_ALL_OF} = "(.*)"$', source.read_text("utf-8"), re.MULTILINE)
+    paths = sorted(source.with_name(found[1]).rglob("*")) if found else []
     return tuple(str(path) for path in paths if path.is_file())
 
 

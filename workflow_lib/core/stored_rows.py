@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import os
 from collections.abc import Callable, Iterator
@@ -59,6 +60,8 @@ class StoredRows:
         self._state = _state_of(self._descriptor)
         self._numbers = range(len(dataset))
         self.dtype = dataset.dtype
+        self._row_size = math.prod(dataset.shape[1:])
+        self._row_bytes = max(1, self._row_size * dataset.dtype.itemsize)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,14 +116,6 @@ class StoredRows:
         step = self._block_rows
         for start in range(0, len(self), step):
             yield np.asarray(self[start : start + step])
-
-    @property
-    def _row_size(self) -> int:
-        return int(np.prod(self._dataset.shape[1:], dtype=np.int64))
-
-    @property
-    def _row_bytes(self) -> int:
-        return max(1, self._row_size * self.dtype.itemsize)
 
     @property
     def _block_rows(self) -> int:

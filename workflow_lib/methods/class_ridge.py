@@ -385,7 +385,7 @@ class _Fit:
     def refit(self, choice: _Choice, weak_size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return dual coefficients and intercepts of each block, from all rows."""
         split, size, block = self._split, self._size, choice.decoding.block
-        K = self._training_gram(weak_size)
+        K = self._inputs.training_gram(*self.kernel, weak_size)
         indicators = one_hot(self._labels, self._n_classes)
         all_columns = {"": slice(None)}
         duals = [
@@ -414,9 +414,6 @@ class _Fit:
         )
         return [*duals, memberships]
 
-    def _training_gram(self, weak_size: int) -> np.ndarray:
-        return self._inputs.training_gram(*self.kernel, weak_size)
-
     def _decodings(
         self, decoder: str, counts: Sequence[int], weak_size: int
     ) -> Iterator[_Decoding]:
@@ -426,8 +423,10 @@ class _Fit:
         elif decoder == "least_loss":
             yield _Decoding(decoder, self._split.losses)
         elif decoder == "output_kernel":
+            vectors = self._split.vectors
             for width in self.grid.output_width:
-                yield self._output_kernel_decoding(width)
+                gram = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
+                yield _Decoding(decoder, gram, parameters={"output_width": width})
         elif decoder == "candidates":
             for count, weight in product(counts, self.grid.block_weight):
                 yield self._candidate_decoding(count, weight)
@@ -435,12 +434,11 @@ class _Fit:
             for count in counts:
                 block = self._membership_block(count, weak_size)
                 for weight in self.grid.block_weight:
-                    yield _block_decoding(decoder, block, weight)
-
-    def _output_kernel_decoding(self, width: float) -> _Decoding:
-        vectors = self._split.vectors
-        gram = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
-        return _Decoding("output_kernel", gram, parameters={"output_width": width})
+                    # The nearest code [indicators, memberships] of the classes.
+                    weights = np.ones(sum(block.codes.shape))
+                    weights[len(block.codes) :] = weight
+                    parameters = {"block_weight": weight}
+                    yield _Decoding(decoder, block.codes, weights, parameters, block)
 
     def _candidate_decoding(self, count: int, weight: float) -> _Decoding:
         model, vectors = class_mixture(self._split, self._size, count)
@@ -502,10 +500,3 @@ def _fitted_entries(duals: Sequence[tuple[np.ndarray, np.ndarray]]) -> dict[str,
         for prefix, solution in zip(("", "membership_"), duals)
         for name, values in zip(("dual_coefficients", "intercept"), solution, strict=True)
     }
-
-
-def _block_decoding(decoder: str, block: _MembershipBlock, weight: float) -> _Decoding:
-    """Return the search of the nearest code [indicators, memberships] of the classes."""
-    weights = np.ones(sum(block.codes.shape))
-    weights[len(block.codes) :] = weight
-    return _Decoding(decoder, block.codes, weights, {"block_weight": weight}, block)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.member_results import stored_members, summed
 from workflow_lib.items.group_names import SELECTED, item_group
 from workflow_lib.methods.contract import base
-from workflow_lib.methods.contract.saved_method import SavedMethod
+from workflow_lib.methods.contract.saved_method import members_as_arrays, members_in
 from workflow_lib.solvers.class_calibration import MIN_PROBABILITY, Calibration, pool_weights
 
 REGRESSORS = ("class_stack",)
@@ -109,25 +108,20 @@ class Fitted(base.Fitted):
 
     def to_arrays(self):
         weights, calibrations, members = zip(*self._parts.values(), strict=True)
-        return {
-            # Groups of an artifact have no order, and sums depend on it.
-            "order": json.dumps(list(self._parts)),
+        return members_as_arrays(dict(zip(self._parts, members, strict=True))) | {
             "member_weights": np.array(weights),
             "inverse_temperatures": np.array([each.inverse_temperature for each in calibrations]),
             "of_logarithms": np.array([each.of_logarithms for each in calibrations], dtype=int),
-            "members": {name: member.tree for name, member in zip(self._parts, members)},
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
+        members = members_in(arrays)
+        parts = enumerate(zip(arrays["member_weights"], members.items(), strict=True))
         return cls(
             {
-                name: (
-                    arrays["member_weights"][index],
-                    _calibration(arrays, index),
-                    SavedMethod(arrays["members"][name]),
-                )
-                for index, name in enumerate(json.loads(arrays["order"]))
+                name: (weight, _calibration(arrays, index), member)
+                for index, (weight, (name, member)) in parts
             }
         )
 

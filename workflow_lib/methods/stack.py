@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from workflow_lib.fitting.member_results import stored_members, summed
 from workflow_lib.items.group_names import SELECTED, item_group
 from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
-from workflow_lib.methods.contract.saved_method import SavedMethod
+from workflow_lib.methods.contract.saved_method import members_as_arrays, members_in
 from workflow_lib.solvers.stacking import combined, output_weights
 
 WITHOUT_UNPAIRED = "unpaired_size=0"
@@ -84,7 +83,14 @@ class Method(base.Method):
         """
         present = [name for name in self.members if data.size >= self.member_sizes.get(name, 0)]
         if not present:
-            raise _without_members(data.size, self.member_sizes)
+            smallest = ", ".join(f"{name} {size}" for name, size in self.member_sizes.items())
+            raise UserError(
+                location="the method file of the stack, keys members and member_sizes",
+                found=f"no member takes part at training size {data.size} (smallest sizes: "
+                f"{smallest})",
+                expected="at least one member at every training size",
+                remedy="add a member that has no entry in member_sizes",
+            )
         members = data.members or stored_members(self.members, data, self.member_item)
         heldout = [members[name].heldout_outputs() for name in present]
         weights = output_weights(heldout, data.outputs, self.seed)
@@ -131,18 +137,13 @@ class Fitted(base.Fitted):
     def to_arrays(self):
         """Members without any weight are left out."""
         kept = [name for name, weight in self._weights.items() if weight.any()]
-        return {
-            "weights": {name: self._weights[name] for name in kept},
-            "members": {name: self._members[name].tree for name in kept},
-            # Groups of an artifact have no order, and sums depend on it.
-            "order": json.dumps(kept),
-        }
+        members = members_as_arrays({name: self._members[name] for name in kept})
+        return members | {"weights": {name: self._weights[name] for name in kept}}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
-        names = json.loads(arrays["order"])
-        members = {name: SavedMethod(arrays["members"][name]) for name in names}
-        return cls({name: arrays["weights"][name] for name in names}, members)
+        members = members_in(arrays)
+        return cls({name: arrays["weights"][name] for name in members}, members)
 
 
 class _SharedGrams:
@@ -163,13 +164,3 @@ class _SharedGrams:
         if key not in self._grams:
             self._grams[key] = self._rows.test_gram(*key)
         return self._grams[key]
-
-
-def _without_members(size: int, member_sizes: Mapping[str, int]) -> UserError:
-    smallest = ", ".join(f"{name} {value}" for name, value in member_sizes.items())
-    return UserError(
-        location="the method file of the stack, keys members and member_sizes",
-        found=f"no member takes part at training size {size} (smallest sizes: {smallest})",
-        expected="at least one member at every training size",
-        remedy="add a member that has no entry in member_sizes",
-    )

@@ -7,7 +7,6 @@ words, becomes a few columns of a forest.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.items.group_names import SELECTED, item_group
 from workflow_lib.methods import estimator
 from workflow_lib.methods.contract import base
-from workflow_lib.methods.contract.saved_method import SavedMethod
+from workflow_lib.methods.contract.saved_method import members_as_arrays, members_in
 
 REGRESSORS = ("stacked_features",)
 TASKS = ("regression", "series")
@@ -109,20 +108,13 @@ class Fitted(base.Fitted):
         return self._fitted.predict(_StackedRows(rows, self._members, self._columns, self._fill))
 
     def to_arrays(self):
-        return self._fitted.to_arrays() | {
-            "members": {name: member.tree for name, member in self._members.items()},
-            # Groups of an artifact have no order.
-            "order": json.dumps(list(self._members)),
-            "columns": self._columns,
-            "fill": self._fill,
-        }
+        more = {"columns": self._columns, "fill": self._fill}
+        return self._fitted.to_arrays() | members_as_arrays(self._members) | more
 
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
-        names = json.loads(arrays["order"])
-        members = {name: SavedMethod(arrays["members"][name]) for name in names}
         fitted = estimator.Fitted.from_arrays(arrays)
-        return cls(fitted, members, arrays["columns"], arrays["fill"])
+        return cls(fitted, members_in(arrays), arrays["columns"], arrays["fill"])
 
 
 class _StackedData(FitData):

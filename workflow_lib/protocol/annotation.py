@@ -79,7 +79,16 @@ def run(
         codes = data["weak_groups"]["codes"]
         trees, labels = fitted, _labels_of_groups(outputs, codes, partition, fitted)
     else:
-        _check_outputs(outputs[partition["weak"]], dataset)
+        n_unknown = int(np.isnan(outputs[partition["weak"]]).all(axis=1).sum())
+        if n_unknown:
+            raise UserError(
+                location=f"{dataset}, weak rows of the split",
+                found=f"{n_unknown} weak rows have no known output, and no groups",
+                expected="outputs from which weak labels are simulated, or groups of rows with "
+                "similar outputs",
+                remedy="name the column of these groups as same_group in the options of the "
+                "reader, or leave the weakly supervised methods out",
+            )
         trees, labels = _labels_of_annotator(outputs, partition, fitted, label_kind, seed)
     sources = [dataset, split, models]
     write_artifact(output_models, trees, "models", inputs=sources, seed=seed)
@@ -156,20 +165,6 @@ def _labels_of_annotator(
                 annotated.responsibilities(units.apply(hidden)), label_kind, generator
             )
     return aligned, labels
-
-
-def _check_outputs(weak_outputs: np.ndarray, dataset: Path) -> None:
-    """Raise UserError for weak rows without outputs, which cannot be annotated."""
-    n_unknown = int(np.isnan(weak_outputs).all(axis=1).sum())
-    if n_unknown:
-        raise UserError(
-            location=f"{dataset}, weak rows of the split",
-            found=f"{n_unknown} weak rows have no known output, and no groups",
-            expected="outputs from which weak labels are simulated, or groups of rows with similar "
-            "outputs",
-            remedy="name the column of these groups as same_group in the options of the reader, or "
-            "leave the weakly supervised methods out",
-        )
 
 
 def _labels(responsibilities: np.ndarray, kind: str, generator: np.random.Generator) -> dict:

@@ -71,7 +71,13 @@ def run_scores(
     """
     data = read_artifact(dataset, "dataset")
     task, within = task_of(data), OutputRanges.of_dataset(data).within
-    positive = _class_number(data, positive_class, dataset_name)
+    positive = None
+    if positive_class is not None:
+        names = json.loads(data["names"]["classes"])
+        if positive_class not in names:
+            location = f"dataset {dataset_name}, key positive_class"
+            raise unknown_name(location, "class", positive_class, names)
+        positive = names.index(positive_class)
     partitions = [read_artifact(path, "split") for path in splits]
     rows, choice_rows, coordinate_rows = [], [], []
     for method, paths in predictions.items():
@@ -107,17 +113,6 @@ def _quantities(task: Task, fit: Fit, rows: Predictions) -> dict[str, float]:
         values = values_of(outputs, of_training)
         found |= {prefix + name: v for name, v in values.items() if math.isfinite(v)}
     return found
-
-
-def _class_number(data: Mapping, name: str | None, dataset_name: str) -> int | None:
-    """Return the number of a class, None for none."""
-    if name is None:
-        return None
-    names = json.loads(data["names"]["classes"])
-    if name in names:
-        return names.index(name)
-    location = f"dataset {dataset_name}, key positive_class"
-    raise unknown_name(location, "class", name, names)
 
 
 def run_timings(

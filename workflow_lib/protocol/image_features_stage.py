@@ -371,7 +371,10 @@ def _extractor(
         # Read back, as a continued run does: the rounding of products depends on the memory order
         # of the arrays, and the features must not depend on whether a run was interrupted.
         codebook = read_artifact(parts / "codebook.h5", PART_KIND)
-    vectors = FisherVectors(_codebook_model(codebook))
+    model = GaussianMixtureModel(len(codebook["weights"]), "diag", VARIANCE_FLOOR)
+    model.weights_, model.means_ = codebook["weights"], codebook["means"]
+    model.covariances_ = codebook["covariances"]
+    vectors = FisherVectors(model)
 
     def fisher_vector(image: np.ndarray) -> np.ndarray:
         return vectors.transform([_projected(*dense_sift(image), codebook)])[0]
@@ -491,10 +494,3 @@ def _projected(descriptors: np.ndarray, positions: np.ndarray, codebook: dict) -
     """Return the descriptors in principal components, and their positions from the centre."""
     projected = (descriptors - codebook["mean"]) @ codebook["components"].T
     return np.hstack([projected, positions - 0.5])
-
-
-def _codebook_model(codebook: dict) -> GaussianMixtureModel:
-    model = GaussianMixtureModel(len(codebook["weights"]), "diag", VARIANCE_FLOOR)
-    model.weights_, model.means_ = codebook["weights"], codebook["means"]
-    model.covariances_ = codebook["covariances"]
-    return model

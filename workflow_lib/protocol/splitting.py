@@ -554,12 +554,6 @@ def split_labelled_rows(
     return tree
 
 
-def repeats_of_test_rows(outputs: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Return which rows of `outputs` (m, d) equal a row of `test` (t, d); both completely known."""
-    known = {row_key(row) for row in test[~np.isnan(test).any(axis=1)]}
-    return np.array([row_key(row) in known for row in outputs], dtype=bool)
-
-
 def _values_of(values: np.ndarray | Mapping[str, np.ndarray], rows: np.ndarray):
     """Return the argument of `split_rows` for some of the rows."""
     if isinstance(values, Mapping):
@@ -573,9 +567,7 @@ def _may_be_known(
     order: Mapping[str, np.ndarray] | None = None,
     groups: np.ndarray | None = None,
     roles: np.ndarray | None = None,
-    labels: np.ndarray | None = None,
-    strata: np.ndarray | None = None,
-    held_out: np.ndarray | None = None,
+    **others,
 ) -> np.ndarray:
     """Return which of `rows` may be used in training; all, for other kinds of split."""
     if order is not None:
@@ -678,7 +670,9 @@ def run(
     # All rows of a class have the same vector, which is known without a leak.
     if "unpaired" in tree and kind != ALL_ROWS and "classes" not in data:
         pool = tree["unpaired"]
-        repeats = repeats_of_test_rows(outputs[pool], data["outputs"][tree["test"]])
+        test = data["outputs"][tree["test"]]
+        tested = {row_key(row) for row in test[~np.isnan(test).any(axis=1)]}
+        repeats = np.array([row_key(row) in tested for row in outputs[pool]], dtype=bool)
         tree["unpaired"] = pool[~repeats]
         if repeats.any():
             print(

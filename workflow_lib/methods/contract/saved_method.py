@@ -8,6 +8,7 @@ count that is averaged over, with the arrays of `workflow_lib.fitting.fitted.Fit
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,3 +45,17 @@ class SavedMethod:
             members, tree.get("models"), tree.get("form"), tree.get("covariance_block")
         )
         return mean_outputs(decoders, members, tree.get("preimage"), tree.get("start"))
+
+
+def members_as_arrays(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fitted methods, each with its ``tree``, as entries of the arrays of a fit."""
+    return {
+        "members": {name: member.tree for name, member in members.items()},
+        # Groups of an artifact have no order, and sums depend on it.
+        "order": json.dumps(list(members)),
+    }
+
+
+def members_in(arrays: Mapping[str, Any]) -> dict[str, SavedMethod]:
+    """Return the methods of `members_as_arrays`, in their order."""
+    return {name: SavedMethod(arrays["members"][name]) for name in json.loads(arrays["order"])}

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import AfterValidator
+from typing import Literal
 
 from workflow_lib.core.grids import (
     Alphas,
     ChoosesKernel,
     CombinesCounts,
     ComponentGrid,
+    Projections,
     RidgeGrid,
     SomePositive,
     WeakGrid,
     WeaklySupervised,
 )
 from workflow_lib.core.requirement import Requirement
-from workflow_lib.core.values import without_repeats
 from workflow_lib.methods.contract.method_file import ModelMethod
 
 
@@ -34,9 +32,7 @@ class JointGrid(RidgeGrid, ComponentGrid, WeakGrid):
     larger they are, the more gradually memberships change from one component to the next; kernel
     ridge regression of the outputs is the limit."""
 
-    projection: Annotated[
-        tuple[Literal["raw", "simplex"], ...], AfterValidator(without_repeats)
-    ] = ()
+    projection: Projections = ()
     """Whether predicted memberships are used as they are (`raw`) or projected on the simplex
     (`simplex`, also when this is empty); both compete."""
 

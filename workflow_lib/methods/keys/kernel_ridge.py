@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import AfterValidator
+from typing import Literal
 
 from workflow_lib.core.grids import (
     ChoosesKernel,
     CombinesCounts,
     ComponentGrid,
+    Projections,
     RidgeGrid,
     WeakExample,
     WeakGrid,
     WeaklySupervised,
 )
 from workflow_lib.core.requirement import Requirement
-from workflow_lib.core.values import Sizes, without_repeats
+from workflow_lib.core.values import Sizes
 from workflow_lib.methods.contract.method_file import EmbeddingMethod
 
 
@@ -26,9 +25,7 @@ class EmbeddingGrid(RidgeGrid, ComponentGrid, WeakGrid):
     state_dim: Sizes = ()
     """Dimensions of the hidden state, strictly increasing. For state-space models."""
 
-    projection: Annotated[
-        tuple[Literal["raw", "simplex"], ...], AfterValidator(without_repeats)
-    ] = ()
+    projection: Projections = ()
     """Whether predicted memberships are used as they are (`raw`) or projected on the simplex
     (`simplex`); both compete. For the preimage `projected`, which is `simplex` when this is
     empty."""

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_lib.core.grids import ChoosesKernel, RidgeExample, RidgeGrid
+from workflow_lib.core.grids import AnyPositive, ChoosesKernel, RidgeExample, RidgeGrid
 from workflow_lib.core.requirement import NEEDS_UNPAIRED_OUTPUTS, Requirement
-from workflow_lib.core.values import Factors, Positive, Sizes, without_repeats
+from workflow_lib.core.values import Factors, Sizes, without_repeats
 from workflow_lib.methods.contract.method_file import MethodFile
 
 Priors = Annotated[
@@ -16,7 +16,6 @@ Priors = Annotated[
     Field(min_length=1),
     AfterValidator(without_repeats),
 ]
-Widths = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
 
 
 class PosteriorGrid(RidgeGrid):
@@ -30,7 +29,7 @@ class PosteriorGrid(RidgeGrid):
     prior_components: Sizes = ()
     """Numbers of components of the mixtures, strictly increasing."""
 
-    prior_width: Widths = ()
+    prior_width: AnyPositive = ()
     """Standard deviations of `kernel`, relative to that of the outputs."""
 
     noise: Factors = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
