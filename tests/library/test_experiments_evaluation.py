@@ -44,6 +44,13 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+def scored(folder, splits, predictions, name="", dataset="dataset.h5", of=("small", "data")):
+    """Score predictions; return the paths of the scores, the choices and the coordinates."""
+    files = [folder / f"{name}{kind}.csv" for kind in ("scores", "choices", "coordinates")]
+    run_scores(folder / dataset, splits, predictions, *files, *of)
+    return files
+
+
 @pytest.fixture
 def experiment(tmp_path):
     """Two methods on two splits, with their artifacts."""
@@ -87,8 +94,7 @@ def experiment(tmp_path):
 
 def test_scores_by_hand(experiment):
     folder, splits, predictions, _, expected = experiment
-    files = [folder / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
-    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
+    files = scored(folder, splits, predictions)
     rows = rows_of(files[0])
     assert list(rows[0]) == list(SCORES)
     assert len(rows) == 8 * len(measures_of("numbers"))
@@ -130,20 +136,15 @@ def test_errors_are_those_of_predictions_in_the_range(tmp_path):
     found = []
     for name, values in (("raw", outputs), ("clipped", clipped)):
         write_predictions(tmp_path / f"{name}.h5", values)
-        files = [tmp_path / f"{name}-{kind}.csv" for kind in ("scores", "choices", "coordinates")]
         paths = {"m": [tmp_path / f"{name}.h5"]}
-        run_scores(tmp_path / "dataset.h5", [tmp_path / "split.h5"], paths, *files, "x", "x")
-        found.append(files[0].read_text())
+        found.append(scored(tmp_path, [tmp_path / "split.h5"], paths, name)[0].read_text())
     assert (outputs != clipped).any()
     assert found[0] == found[1]
 
 
 def test_errors_of_coordinates_by_hand(experiment):
     folder, splits, predictions, _, expected = experiment
-    output = folder / "coordinates.csv"
-    files = folder / "scores.csv", folder / "choices.csv", output
-    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
-    rows = rows_of(output)
+    rows = rows_of(scored(folder, splits, predictions)[2])
     assert list(rows[0]) == list(COORDINATES)
     # The constant output is left out.
     assert len(rows) == 8 * 2
@@ -159,13 +160,11 @@ def test_errors_of_coordinates_by_hand(experiment):
 
 def test_coordinates_keep_their_numbers_where_one_is_left_out(experiment):
     folder, splits, predictions, _, _ = experiment
-    data = folder / "constant.h5"
     X, Y = regression_data(30)
     Y[:, 0] = 7.0
     names = {"outputs": json.dumps(["first", "second", "third"])}
-    write_artifact(data, {"inputs": X, "outputs": Y, "names": names}, "dataset")
-    files = [folder / f"{name}.csv" for name in "abc"]
-    run_scores(data, splits, predictions, *files, "small", "data")
+    write_artifact(folder / "constant.h5", {"inputs": X, "outputs": Y, "names": names}, "dataset")
+    files = scored(folder, splits, predictions, dataset="constant.h5")
     found = {(row["coordinate"], row["name"]) for row in rows_of(files[-1])}
     assert found == {("1", "second"), ("2", "third")}
 
@@ -173,11 +172,11 @@ def test_coordinates_keep_their_numbers_where_one_is_left_out(experiment):
 def test_text_is_the_same_every_time(experiment):
     folder, splits, predictions, _, _ = experiment
     reverse = dict(reversed(predictions.items()))
-    for name, given in (("first", predictions), ("second", reverse)):
-        outputs = [folder / f"{name}{suffix}.csv" for suffix in ("", "-choices", "-coordinates")]
-        run_scores(folder / "dataset.h5", splits, given, *outputs, "small", "data")
-    for suffix in ("", "-choices", "-coordinates"):
-        first, second = (folder / f"{name}{suffix}.csv" for name in ("first", "second"))
+    files = (
+        scored(folder, splits, predictions, "first"),
+        scored(folder, splits, reverse, "second"),
+    )
+    for first, second in zip(*files, strict=True):
         assert first.read_bytes() == second.read_bytes()
     assert not list(folder.glob("*.part"))
 
@@ -233,9 +232,7 @@ def studied(experiment):
 
 def test_settings_of_studies_are_a_part_of_the_key(studied):
     folder, splits, predictions, seconds = studied
-    scores, choices, coordinates = (folder / f"{name}.csv" for name in ("s", "h", "c"))
-    files = scores, choices, coordinates
-    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
+    scores, _, coordinates = scored(folder, splits, predictions)
     run_timings(splits, predictions, seconds, folder / "t.csv", "small", "data")
     # By study and value, and only then by split: 2 comes before 10.
     order = ["", "weak_noise=0.5", "weak_weight=2", "weak_weight=10"]
@@ -253,9 +250,7 @@ def test_settings_of_studies_are_a_part_of_the_key(studied):
 
 def test_each_weight_of_a_stack_is_a_choice(studied):
     folder, splits, predictions, _ = studied
-    files = [folder / f"{name}.csv" for name in ("s", "h", "c")]
-    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "d")
-    rows = rows_of(files[1])
+    rows = rows_of(scored(folder, splits, predictions)[1])
     weights = {row["name"]: row["value"] for row in rows if row["training_size"] == "15"}
     assert weights["weight_m-krr"] == "0.7"
     assert float(weights["weight_ofer-gmm"]) == 0.1 + 0.2
@@ -307,11 +302,7 @@ def scores_of_classes(tmp_path, test, positive_class=None):
     }
     write_artifact(tmp_path / "p.h5", {"n-3_w-0_C-selected": item}, "predictions")
     files = {"m": [tmp_path / "p.h5"]}
-    outputs = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
-    run_scores(
-        tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, *outputs, "e", "d", positive_class
-    )
-    return outputs
+    return scored(tmp_path, [tmp_path / "split.h5"], files, of=("e", "d", positive_class))
 
 
 def test_the_ranking_of_one_class_may_be_measured(tmp_path):
