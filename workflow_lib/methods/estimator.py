@@ -31,7 +31,6 @@ from workflow_lib.fitting.validation_curves import ENTRY, NO_KERNEL, GridErrors
 from workflow_lib.items.group_names import SELECTED
 from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
-from workflow_lib.methods.contract.transformed_inputs import plain
 from workflow_lib.models.fisher import FisherEmbedding
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.solvers.any_estimator import (
@@ -227,7 +226,12 @@ class _Candidate:
 
     def entries(self) -> dict[str, Any]:
         """Return both by the names of the artifact."""
-        entries = {f"{OF_ESTIMATOR}{name}": plain(value) for name, value in self.point.items()}
+        entries = {
+            f"{OF_ESTIMATOR}{name}": value
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else str(value)
+            for name, value in self.point.items()
+        }
         return entries if self.weak_weight is None else entries | {WEAK_WEIGHT: self.weak_weight}
 
 
