@@ -44,6 +44,12 @@ def message_of(folder, **changes) -> str:
     return str(error_of(folder, **changes))
 
 
+def loaded(folder, **changes):
+    """Return the configuration with some keys of the experiment."""
+    write(folder, "experiments/first", EXPERIMENT | changes)
+    return load_configuration(folder, RUN)
+
+
 # What is resolved
 
 
@@ -113,8 +119,7 @@ def test_numbers_of_a_block_on_the_command_line(folder):
 
 def test_the_experiment_overrides_the_defaults(folder):
     own = {"training_sizes": [7], "n_splits": 3, "kernel": "linear", "methods": ["ridge"]}
-    write(folder, "experiments/first", EXPERIMENT | own | {"tables": [], "figures": []})
-    experiment = load_configuration(folder, RUN).experiments["first"]
+    experiment = loaded(folder, **own, tables=[], figures=[]).experiments["first"]
     assert (experiment.training_sizes, experiment.n_splits) == ((7,), 3)
     assert (experiment.kernel, experiment.methods) == ("linear", ("ridge",))
     assert (experiment.tables, experiment.figures) == ((), ())
@@ -129,8 +134,7 @@ def test_default_methods_are_those_that_can_work_sorted(folder):
 
 
 def test_weak_methods_are_added_when_there_are_weak_sizes(folder):
-    write(folder, "experiments/first", EXPERIMENT | {"weak_sizes": [3, 6]})
-    configuration = load_configuration(folder, RUN)
+    configuration = loaded(folder, weak_sizes=[3, 6])
     assert "weak" in configuration.methods_of("first")
     assert configuration.left_out == {"first": {}}
 
@@ -163,8 +167,7 @@ def test_a_dataset_name_is_an_experiment(folder):
 
 
 def test_components_are_fixed_for_mixtures_only(folder):
-    write(folder, "experiments/first", EXPERIMENT | {"components": [2, 10]})
-    configuration = load_configuration(folder, RUN)
+    configuration = loaded(folder, components=[2, 10])
     assert configuration.components_of("first", "embedded") == ("2", "10")
     assert configuration.components_of("first", "ridge") == ("selected",)
     assert configuration.component_counts("first", "mixture") == (2, 10)
@@ -174,8 +177,7 @@ def test_components_are_fixed_for_mixtures_only(folder):
 def test_selected_components_come_from_the_grids(folder):
     grid = WEAK["grid"] | {"n_components": [2, 6]}
     write(folder, "methods/weak", WEAK | {"grid": grid})
-    write(folder, "experiments/first", EXPERIMENT | {"weak_sizes": [3]})
-    configuration = load_configuration(folder, RUN)
+    configuration = loaded(folder, weak_sizes=[3])
     assert configuration.component_counts("first", "mixture") == (1, 2, 4, 6)
     assert configuration.component_candidates("weak", "selected") == (2, 6)
     assert configuration.component_candidates("ridge", "selected") == (1,)
@@ -192,8 +194,7 @@ def test_only_what_is_used_is_kept_and_read(folder):
     write(folder, "models/unused", "kind: nothing\n")
     write(folder, "experiments/unused", "title: [\n")
     write(folder, "methods/unused", "label: [\n")
-    write(folder, "experiments/first", EXPERIMENT | {"methods": ["ridge"]})
-    configuration = load_configuration(folder, RUN)
+    configuration = loaded(folder, methods=["ridge"])
     assert list(configuration.methods) == ["ridge"]
     assert configuration.models == {}
     assert list(configuration.datasets) == ["people"]
@@ -379,8 +380,7 @@ def test_wrong_keys_and_values(folder, name, changes, expected):
 
 def test_a_table_or_figure_without_a_name_has_that_of_its_kind(folder):
     figure = {"kind": "learning_curve", "caption": "a"}
-    write(folder, "experiments/first", EXPERIMENT | {"figures": [figure, figure | {"name": "b"}]})
-    figures = load_configuration(folder, RUN).experiments["first"].figures
+    figures = loaded(folder, figures=[figure, figure | {"name": "b"}]).experiments["first"].figures
     assert [each.name for each in figures] == ["learning-curve", "b"]
     write(folder, "experiments/first", EXPERIMENT | {"figures": [figure, figure]})
     assert message_of(folder).endswith(
@@ -395,8 +395,8 @@ def test_decimals_are_of_tables_of_errors(folder):
         "experiment 'first', table 'a', key decimals: time shows no errors, so 2 decimals have "
         "no meaning. Expected a table of errors. To fix it: leave out the key."
     )
-    write(folder, "experiments/first", EXPERIMENT | {"tables": [table | {"kind": "error"}]})
-    assert load_configuration(folder, RUN).experiments["first"].tables[0].decimals == 2
+    found = loaded(folder, tables=[table | {"kind": "error"}])
+    assert found.experiments["first"].tables[0].decimals == 2
 
 
 def test_published_tables_are_those_of_the_folder(folder):
@@ -465,8 +465,7 @@ def test_default_without_any_method_is_refused(folder):
 def test_sizes_of_a_split_per_class_may_be_smaller_than_the_folds(folder):
     write(folder, "datasets/people", DATASET | {"task": "classes"})
     of_classes = {"split": "per_class", "metric": "accuracy", "training_sizes": [1, 2]}
-    write(folder, "experiments/first", EXPERIMENT | of_classes)
-    settings = load_configuration(folder, RUN)
+    settings = loaded(folder, **of_classes)
     assert settings.experiments["first"].training_sizes == (1, 2)
 
 
@@ -477,8 +476,7 @@ def test_a_k_fold_split_has_whole_repetitions(folder):
     assert settings.splits_of("first") == range(7)
     assert settings.gram_rows_of("first") == 2000
     assert settings.landmarks_of("first") is not None
-    write(folder, "experiments/first", EXPERIMENT | k_fold | {"n_splits": 21})
-    assert load_configuration(folder, RUN).splits_of("first") == range(21)
+    assert loaded(folder, **k_fold, n_splits=21).splits_of("first") == range(21)
     write(folder, "experiments/first", EXPERIMENT | k_fold | {"n_splits": 3})
     assert "n_splits: 3 is not a multiple of outer_folds: 7" in message_of(folder)
 
@@ -494,11 +492,10 @@ def test_a_figure_shows_methods_of_its_experiment_only(folder):
 def test_a_table_of_components_is_left_out_with_the_last_mixture(folder, methods):
     write(folder, "datasets/people", DATASET | {"reader": "table", "options": OWN_OPTIONS})
     table = {"name": "groups", "kind": "typical_rows", "caption": "Some."}
-    experiment = EXPERIMENT | {"tables": [table]}
-    write(folder, "experiments/first", experiment | {"methods": methods})
-    assert load_configuration(folder, dict(RUN)).experiments["first"].tables[0].name == "groups"
-    write(folder, "experiments/first", experiment | {"methods": ["ridge"]})
-    assert load_configuration(folder, dict(RUN)).experiments["first"].tables == ()
+    found = loaded(folder, tables=[table], methods=methods)
+    assert found.experiments["first"].tables[0].name == "groups"
+    found = loaded(folder, tables=[table], methods=["ridge"])
+    assert found.experiments["first"].tables == ()
 
 
 def test_a_method_of_a_users_table_is_left_out_by_one_edit(folder):
@@ -507,12 +504,10 @@ def test_a_method_of_a_users_table_is_left_out_by_one_edit(folder):
     write(folder, "methods/both", RIDGE | stack)
     shown = ["ridge", "embedded"]
     figure = {"name": "curve", "kind": "learning_curve", "caption": "Some.", "methods": shown}
-    experiment = EXPERIMENT | {"figures": [figure]}
     for methods, members in ((["ridge", "embedded"], shown), (["ridge"], ["ridge"])):
-        write(folder, "experiments/first", experiment | {"methods": [*methods, "both"]})
-        found = load_configuration(folder, dict(RUN))
+        found = loaded(folder, figures=[figure], methods=[*methods, "both"])
         assert found.members_of("first", "both") == tuple(members)
-    write(folder, "experiments/first", experiment | {"methods": ["both"]})
+    write(folder, "experiments/first", EXPERIMENT | {"figures": [figure], "methods": ["both"]})
     assert "a stack combines those of its members" in message_of(folder)
 
 
@@ -549,37 +544,30 @@ def test_a_file_that_would_be_overlooked_is_refused(folder):
     )
 
 
-def test_a_stack_combines_the_members_that_are_there(tmp_path):
-    folder = write_example(tmp_path)
+def test_a_stack_combines_the_members_that_are_there(folder):
     stack = RIDGE | {"regressor": "stack", "members": ["ridge", "forest"], "grid": {}}
     write(folder, "methods/stack", stack)
-    write(folder, "experiments/first", EXPERIMENT | {"methods": ["stack"]})
     with pytest.raises(UserError, match="none of ridge, forest is"):
-        load_configuration(folder, RUN)
+        loaded(folder, methods=["stack"])
     for methods in (["ridge", "stack"], ["ridge", "forest", "stack"]):
-        write(folder, "experiments/first", EXPERIMENT | {"methods": methods})
-        configuration = load_configuration(folder, RUN)
+        configuration = loaded(folder, methods=methods)
         assert configuration.members_of("first", "stack") == tuple(methods[:-1])
 
 
-def test_memberships_of_series_are_not_projected(tmp_path):
-    folder = write_example(tmp_path)
+def test_memberships_of_series_are_not_projected(folder):
     both = EMBEDDED | {"grid": EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}}
     write(folder, "methods/both", both)
     write(folder, "methods/raw", EMBEDDED | {"preimage": "closed_form"})
-    write(folder, "experiments/first", EXPERIMENT | {"methods": ["embedded", "both", "raw"]})
-    found = {}
+    found, names = {}, ["embedded", "both", "raw"]
     for task in ("regression", "series"):
         write(folder, "datasets/people", DATASET | {"task": task})
-        configuration = load_configuration(folder, RUN)
-        names = ("embedded", "both", "raw")
+        configuration = loaded(folder, methods=names)
         found[task] = [configuration.projections_of("first", name) for name in names]
     assert found["regression"] == [[True], [False, True], [False]]
     assert found["series"] == [[False]] * 3
 
 
-def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
-    folder = write_example(tmp_path)
+def test_studies_are_of_what_a_method_knows_of_weak_rows(folder):
     rival = {"form": None, "preimage": None, "penalty": "shared"}
     write(folder, "methods/means", WEAK | rival | {"weak_outputs": "component_mean"})
     grid = RIDGE["grid"] | {"weak_weight": [1.0]}
@@ -587,9 +575,7 @@ def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
     write(folder, "methods/ceiling", ceiling)
     names = ["weak", "means", "ceiling", "ridge"]
     studies = {"weak_weight": [0.0, 0.1], "weak_noise": [0.5]}
-    changes = {"methods": names, "weak_sizes": [5], "studies": studies}
-    write(folder, "experiments/first", EXPERIMENT | changes)
-    configuration = load_configuration(folder, RUN)
+    configuration = loaded(folder, methods=names, weak_sizes=[5], studies=studies)
     assert [configuration.studies_of("first", name) for name in names] == [
         {"weak_weight": [0.0, 0.1], "weak_noise": [0.5]},
         {"weak_weight": [], "weak_noise": [0.5]},
