@@ -1,7 +1,10 @@
-"""Thirty rows in four folds, and the solvers of held-out predictions over them."""
+"""Thirty rows in four folds, and predictions of rows without their fold, by plain loops."""
 
 import numpy as np
 
+from workflow_lib import KernelRidgeRegressor
+from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
 from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
@@ -31,6 +34,25 @@ def ridge_predictions(X, T, X_new, alpha, center=True):
     return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
 
 
+def refit(X, T, X_new, width, alpha, scale="none", center=True):
+    """Return predictions of kernel ridge regression, with inputs that its own rows prepare."""
+    preparation = fit_preparation(X, scale)
+    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=alpha, center=center)
+    return model.fit(preparation.apply(X), T).predict(preparation.apply(X_new))
+
+
+def heldout(predict, X, Y, folds, *more, **settings):
+    """Return out-of-fold predictions of a function of training inputs and outputs, and others."""
+    predicted = None
+    for fold in range(folds.max() + 1):
+        kept, rows = folds != fold, folds == fold
+        found = predict(X[kept], Y[kept], X[rows], *more, **settings)
+        if predicted is None:
+            predicted = np.empty((len(X), *found.shape[1:]))
+        predicted[rows] = found
+    return predicted
+
+
 def component_predictions(X, Y, X_new, alphas, center=True):
     """Return predicted outputs by fits of principal components of `Y`, each with its penalty."""
     mean = Y.mean(axis=0)
@@ -44,12 +66,7 @@ def component_predictions(X, Y, X_new, alphas, center=True):
 
 
 def heldout_component_predictions(X, Y, alphas, center=True):
-    """Return the out-of-fold predictions (n, d) of every row, by a plain loop."""
-    predicted = np.empty_like(Y)
-    for fold in range(N_FOLDS):
-        kept, rows = FOLDS != fold, FOLDS == fold
-        predicted[rows] = component_predictions(X[kept], Y[kept], X[rows], alphas, center)
-    return predicted
+    return heldout(component_predictions, X, Y, FOLDS, alphas, center)
 
 
 def score_of(Y, predicted, folds, metric):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from each_case import each_case
 from small_data import regression_data
+from small_folds import heldout, refit, score_of
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFisherRegressor
@@ -13,7 +14,6 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
-from workflow_lib.measures.metrics import average_relative_error, reference_errors
 from workflow_lib.models.mixtures.gaussian import GaussianModel
 from workflow_lib.models.state_spaces.state_space import StateSpaceModel
 from workflow_lib.solvers.gram import gram_matrix
@@ -121,16 +121,8 @@ def test_score_of_the_choice_is_the_lowest_of_all_refits(tmp_path, scale):
     scores = {}
     for width in stages.widths:
         for penalty in stages.alphas:
-            errors = np.zeros(3)
-            for fold in range(4):
-                kept = folds != fold
-                preparation = fit_preparation(X_train[kept], scale)
-                model = KernelRidgeRegressor(gamma=width / (2 * 4), alpha=penalty)
-                model.fit(preparation.apply(X_train[kept]), Y_train[kept])
-                predictions = model.predict(preparation.apply(X_train[~kept]))
-                errors += ((predictions - Y_train[~kept]) ** 2).sum(axis=0)
-            reference = reference_errors(Y_train, folds)
-            scores[width, penalty] = average_relative_error(errors, reference)
+            predicted = heldout(refit, X_train, Y_train, folds, width, penalty, scale)
+            scores[width, penalty] = score_of(Y_train, predicted, folds, "arrmse")
     assert item["score"] == pytest.approx(min(scores.values()), rel=1e-10)
     assert (item["width"], item["alpha_rest"]) == min(scores, key=scores.get)
 

@@ -1,16 +1,17 @@
 """The stage of kernel ridge regression on classes, end to end."""
 
-import json
 from itertools import product, starmap
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fit_methods import run_method
+from small_classes import ClassRows
+from small_folds import heldout, refit
 from small_pipeline import assert_same_tree
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.core.artifacts import read_artifact, write_artifact
+from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     one_hot,
@@ -23,8 +24,6 @@ from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.models.class_decoders import CLASS_DECODERS
 from workflow_lib.models.class_decoding import nearest_scores
 from workflow_lib.models.forward import ForwardEmbedding
-from workflow_lib.models.storage import model_from_tree, scaling_from_tree
-from workflow_lib.protocol import annotation, features_stage, generative_models, output_predictions
 from workflow_lib.solvers.iokr import IOKRegressor
 
 N_CLASSES, DIMENSION, N_INPUTS, ROWS_PER_CLASS, N_TEST = 6, 3, 4, 24, 8
@@ -68,33 +67,19 @@ def striped_inputs(labels):
     ) + 0.15 * generator.normal(size=(len(labels), N_INPUTS))
 
 
-class Classes:
+class Classes(ClassRows):
     """Tiny classes, their split, and the artifacts that the stage reads."""
 
     def __init__(
         self, folder: Path, examples=EXAMPLES, weak_sizes=(), scale="none", inputs=class_inputs
     ):
-        self.folder = folder
         labels = np.repeat(np.arange(N_CLASSES), ROWS_PER_CLASS)
         rows = np.random.default_rng(3).permuted(
             np.arange(len(labels)).reshape(N_CLASSES, ROWS_PER_CLASS), axis=1
         )
-        self.X, self.vectors, self.labels = inputs(labels), class_vectors(), labels
-        names = {"classes": json.dumps([f"class {label}" for label in range(N_CLASSES)])}
-        dataset = {
-            "inputs": self.X,
-            "outputs": self.vectors[labels],
-            "classes": {
-                "labels": labels,
-                "vectors": self.vectors,
-                "losses": {"class_cost": 1.0 - np.eye(N_CLASSES)},
-            },
-            "names": names,
-        }
-        write_artifact(self.path("dataset"), dataset, "dataset")
         most = max(examples)
         weak = np.random.default_rng(4).permutation(rows[:, N_TEST + most :].ravel())
-        self.split = {
+        split = {
             "test": rows[:, :N_TEST].ravel(),
             "train": rows[:, N_TEST : N_TEST + most].T.ravel(),
             "weak": weak,
@@ -108,32 +93,10 @@ class Classes:
                 for count in examples
             },
         }
-        write_artifact(self.path("split"), self.split, "split")
-        source = (self.path("dataset"), self.path("split"))
-        features_stage.run(*source, self.path("features"), scale, "rbf", "none")
-        counts = [2, 3]
-        generative_models.run(
-            *source,
-            self.path("fitted"),
-            "gaussian_mixture",
-            "tied_spherical",
-            0.05,
-            2,
-            counts,
-            "none",
-            7,
-        )
-        annotation.run(
-            *source,
-            self.path("fitted"),
-            self.path("models"),
-            self.path("weak_labels"),
-            "one-hot",
-            7,
-        )
-
-    def path(self, name: str) -> Path:
-        return self.folder / f"{name}.h5"
+        losses = {"class_cost": 1.0 - np.eye(N_CLASSES)}
+        arguments = inputs(labels), labels, class_vectors(), split, scale
+        super().__init__(folder, *arguments, losses=losses)
+        self.annotate([2, 3])
 
     def run(self, decoder: str, **options) -> dict:
         """Run the stage and return its items."""
@@ -158,41 +121,9 @@ class Classes:
         weak = {"weak": True, "weak_labels": self.path("weak_labels"), "weak_weights": [0.1, 1.0]}
         return self.run(decoder, **(weak | options))
 
-    def training(self, size):
-        """Return inputs, labels and folds of one training size."""
-        rows = self.split["train"][:size]
-        return self.X[rows], self.labels[rows], self.split["folds"][f"n-{size}"]
-
-    @property
-    def tests(self):
-        return self.X[self.split["test"]]
-
-    def mixture(self, size, count):
-        """Return the mixture of all training rows and the class vectors in its units."""
-        stored = read_artifact(self.path("models"), "models")[f"n-{size}"][f"C-{count}"]["all"]
-        return model_from_tree(stored), scaling_from_tree(stored).apply(self.vectors)
-
-    def weak(self, size, count, weak_size):
-        """Return inputs and memberships of the weak rows."""
-        labels = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][f"C-{count}"]
-        return self.X[self.split["weak"][:weak_size]], labels["memberships"][:weak_size]
-
-    def accuracy(self, item):
-        """Return the share of test rows whose class is found."""
-        found = item["test_targets"].argmax(axis=1)
-        return (found == self.labels[self.split["test"]]).mean()
-
 
 def name_of(size, weak_size=0, components="selected"):
     return f"n-{size}_w-{weak_size}_C-{components}"
-
-
-def refit(X, T, X_new, width, alpha, scale="none", center=True):
-    """Return predictions of kernel ridge regression, by the library's estimator."""
-    preparation = fit_preparation(X, scale)
-    gamma = rbf_gamma(width, N_INPUTS)
-    model = KernelRidgeRegressor(gamma=gamma, alpha=alpha, center=center)
-    return model.fit(preparation.apply(X), T).predict(preparation.apply(X_new))
 
 
 def weak_refit(X, T, X_weak, T_weak, X_new, width, alpha, weak_weight):
@@ -216,24 +147,12 @@ def weak_refit(X, T, X_weak, T_weak, X_new, width, alpha, weak_weight):
     return gram(X_new, rows) @ solution[:n] + solution[n]
 
 
-def heldout(predict, T, folds):
-    """Return out-of-fold predictions; `predict` takes known and held-out rows."""
-    predictions = np.empty(T.shape)
-    for fold in range(folds.max() + 1):
-        predictions[folds == fold] = predict(folds != fold, folds == fold)
-    return predictions
-
-
 def indicator_choice(X, labels, folds, scale="none", center=True):
     """Return width, penalty and out-of-fold scores of the class indicators, by a plain loop."""
     Z = one_hot(labels, N_CLASSES)
     best = None
     for width, alpha in product(WIDTHS, ALPHAS):
-
-        def predict(known, rows, width=width, alpha=alpha):
-            return refit(X[known], Z[known], X[rows], width, alpha, scale, center)
-
-        scores = heldout(predict, Z, folds)
+        scores = heldout(refit, X, Z, folds, width, alpha, scale, center)
         error = ((scores - Z) ** 2).sum()
         if best is None or error < best[0]:
             best = error, width, alpha, scores
@@ -301,11 +220,7 @@ def test_candidates_are_at_the_smallest_angles_to_the_predicted_fisher_embedding
 
     expected = cosines(refit(X, codes[labels], classes.tests, 0.5, 0.01))
     np.testing.assert_allclose(compared(item["test_targets"]), compared(expected), atol=1e-9)
-    predicted = heldout(
-        lambda known, rows: refit(X[known], codes[labels][known], X[rows], 0.5, 0.01),
-        codes[labels],
-        folds,
-    )
+    predicted = heldout(refit, X, codes[labels], folds, 0.5, 0.01)
     np.testing.assert_allclose(
         compared(item["heldout_outputs"]), compared(cosines(predicted)), atol=1e-8
     )
@@ -384,11 +299,7 @@ def test_the_membership_block_has_the_penalty_of_its_own_least_squared_error(cla
     targets = model.responsibilities(vectors)[labels]
 
     def error(alpha):
-        predicted = heldout(
-            lambda known, rows: refit(X[known], targets[known], X[rows], item["width"], alpha),
-            targets,
-            folds,
-        )
+        predicted = heldout(refit, X, targets, folds, item["width"], alpha)
         return ((predicted - targets) ** 2).sum()
 
     errors = [error(alpha) for alpha in ALPHAS]
@@ -412,23 +323,17 @@ def test_weak_rows_join_the_membership_block_as_in_a_plain_weighted_regression(
     targets = Q[labels]
     X_weak, weak_targets = classes.weak(18, 3, weak_size)
 
-    def predict(known, X_new, point):
-        preparation = fit_preparation(X[known], scale)
-        rows = (
-            preparation.apply(X[known]),
-            targets[known],
-            preparation.apply(X_weak),
-            weak_targets,
-        )
+    def predict(X, targets, X_new, *point):
+        preparation = fit_preparation(X, scale)
+        rows = preparation.apply(X), targets, preparation.apply(X_weak), weak_targets
         return weak_refit(*rows, preparation.apply(X_new), item["width"], *point)
 
-    def memberships(point):
-        return heldout(lambda known, rows: predict(known, X[rows], point), targets, folds)
-
-    by_point = {point: memberships(point) for point in product(ALPHAS, [0.1, 1.0])}
+    by_point = {
+        point: heldout(predict, X, targets, folds, *point) for point in product(ALPHAS, [0.1, 1.0])
+    }
     best = min(by_point, key=lambda point: ((by_point[point] - targets) ** 2).sum())
     assert (item["alpha_leading"], item["weak_weight"]) == best
-    expected = predict(np.ones(18, dtype=bool), classes.tests, best)
+    expected = predict(X, targets, classes.tests, *best)
     np.testing.assert_allclose(item["test_memberships"], expected, atol=1e-6)
     _, width, alpha, scores = indicator_choice(X, labels, folds, scale)
     assert (item["width"], item["alpha_rest"]) == (width, alpha)
@@ -572,35 +477,6 @@ def test_the_first_kernel_that_is_not_linear_is_used_for_one_example_per_class(
     assert item["alpha_rest"] == item["alpha_leading"] == ONE_EXAMPLE["alpha"] * unit
     assert item.get("width", ONE_EXAMPLE["width"]) == ONE_EXAMPLE["width"]
     assert not {"edges", "score"} & item.keys()
-
-
-def test_test_rows_do_not_affect_the_choice(tmp_path):
-    items = []
-    for folder in ("first", "second"):
-        (tmp_path / folder).mkdir()
-        classes = Classes(tmp_path / folder, examples=[3])
-        if folder == "second":
-            tree = read_artifact(classes.path("features"), "features")
-            tree["inputs"]["test"] = tree["inputs"]["test"] + 1.0
-            write_artifact(classes.path("features"), tree, "features")
-        item = classes.run("class_block")[name_of(18)]
-        items.append({name: item[name] for name in item if not name.startswith("test_")})
-    assert_same_tree(*items)
-
-
-def test_predictions_keep_the_class_scores_and_name_the_class_of_the_highest(classes):
-    item = classes.run("class_block")[name_of(18)]
-    output_predictions.run(
-        classes.path("regression"),
-        classes.path("predictions"),
-        classes.folder / "preimages.json",
-        of_classes=True,
-    )
-    predictions = read_artifact(classes.path("predictions"), "predictions")[name_of(18)]
-    np.testing.assert_array_equal(predictions["outputs"], item["test_targets"])
-    expected = item["test_targets"].argmax(axis=1)
-    np.testing.assert_array_equal(predictions["classes"], expected)
-    assert predictions["block_weight"] == item["block_weight"]
 
 
 def test_unknown_decoders_and_weak_rows_without_a_membership_block_are_refused(classes):

@@ -17,6 +17,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import ElasticNet, LogisticRegression, MultiTaskElasticNet
 from sklearn.neighbors import KNeighborsRegressor
 from small_data import regression_data
+from small_folds import heldout
 from small_pipeline import Stages
 from test_methods_class_ridge import Classes
 
@@ -85,16 +86,13 @@ def by_hand(stages, size, fit):
     rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
     X, Y, test = stages.X[rows], stages.Y[rows], stages.X[split["test"]]
 
-    def predicted(kept, others):
-        preparation = fit_preparation(X[kept], stages.scale)
-        known = np.where(np.isnan(Y[kept]), np.nanmean(Y[kept], axis=0), Y[kept])
-        return fit(preparation.apply(X[kept]), known, preparation.apply(others))
+    def predicted(X, Y, others):
+        preparation = fit_preparation(X, stages.scale)
+        known = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
+        return fit(preparation.apply(X), known, preparation.apply(others))
 
-    heldout = np.empty_like(Y)
-    for fold in range(folds.max() + 1):
-        heldout[folds == fold] = predicted(folds != fold, X[folds == fold])
-    everything = np.ones(size, dtype=bool)
-    return heldout, predicted(everything, test), heldout_error(Y, heldout, folds, "arrmse")
+    known = heldout(predicted, X, Y, folds)
+    return known, predicted(X, Y, test), heldout_error(Y, known, folds, "arrmse")
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -159,8 +157,8 @@ def test_with_a_model_kernel_ridge_is_ofer_itself(tmp_path, combine):
         )
         for alpha in (1e-3, 1e-1)
     }
-    heldout, predicted, score = min(expected.values(), key=lambda values: values[2])
-    np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
+    known, predicted, score = min(expected.values(), key=lambda values: values[2])
+    np.testing.assert_allclose(item["heldout_outputs"], known, atol=1e-8)
     np.testing.assert_allclose(found["outputs"], predicted, atol=1e-8)
     assert item["score"] == pytest.approx(score)
     assert ("members" in item) == (combine == "average")
@@ -243,11 +241,11 @@ def test_with_weak_rows_it_is_the_estimator_of_the_library(tmp_path):
 
     scores = {}
     for candidate in itertools.product(*grid.values()):
-        heldout = np.empty((20, stages.Y.shape[1]))
+        known = np.empty((20, stages.Y.shape[1]))
         for fold in range(folds.max() + 1):
             others = stages.X[rows[folds == fold]]
-            heldout[folds == fold] = library(*candidate, fold).predict(others)
-        scores[candidate] = heldout_error(stages.Y[rows], heldout, folds, "arrmse"), heldout
+            known[folds == fold] = library(*candidate, fold).predict(others)
+        scores[candidate] = heldout_error(stages.Y[rows], known, folds, "arrmse"), known
     best = min(scores, key=lambda candidate: scores[candidate][0])
     names = ("n_components", "estimator__min_samples_leaf", "weak_weight")
     assert tuple(item[name] for name in names) == best

@@ -1,9 +1,11 @@
 """The stage of ridge regression on labelled and unlabelled inputs, end to end."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from small_data import regression_data
-from small_folds import score_of
+from small_folds import heldout, score_of
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
@@ -32,7 +34,7 @@ def stages_of(folder, X, Y, **options):
     return Stages(folder, X, Y, **(settings | options))
 
 
-def refit(X, Y, X_unlabelled, X_new, width, neighbours, weight, alpha):
+def refit(X, Y, X_new, X_unlabelled, width, neighbours, weight, alpha):
     """Return predictions of one fit by its kernel, written down as in its formula."""
     mean = np.nanmean(Y, axis=0)
     if np.isinf(alpha):
@@ -55,14 +57,6 @@ def refit(X, Y, X_unlabelled, X_new, width, neighbours, weight, alpha):
     return gram_new @ solved[:-1] + solved[-1]
 
 
-def heldout_loop(X, Y, X_unlabelled, folds, *point):
-    predicted = np.empty_like(Y)
-    for fold in range(folds.max() + 1):
-        kept, rows = folds != fold, folds == fold
-        predicted[rows] = refit(X[kept], Y[kept], X_unlabelled, X[rows], *point)
-    return predicted
-
-
 @pytest.mark.parametrize(
     ("metric", "missing", "weak_sizes"), [("arrmse", 0.0, [8, 15]), ("rrmse", 0.15, [])]
 )
@@ -75,21 +69,17 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, mi
     assert {item["weak_size"] for item in regression.values()} == {0, *weak_sizes}
     for item in regression.values():
         X_unlabelled = X[split["weak"][: item["weak_size"]]]
-        grid = {}
-        for width in stages.widths:
-            for count in NEIGHBOURS:
-                for weight in WEIGHTS:
-                    for alpha in ALPHAS:
-                        point = (width, count, weight, alpha)
-                        predicted = heldout_loop(X[rows], Y[rows], X_unlabelled, folds, *point)
-                        grid[point] = score_of(Y[rows], predicted, folds, metric)
+        fits = refit, X[rows], Y[rows], folds, X_unlabelled
+        grid = {
+            point: score_of(Y[rows], heldout(*fits, *point), folds, metric)
+            for point in product(stages.widths, NEIGHBOURS, WEIGHTS, ALPHAS)
+        }
         best = min(grid, key=grid.get)
         chosen = ("width", "neighbours", "laplacian_weight", "alpha_rest")
         assert tuple(item[name] for name in chosen) == best
         assert item["score"] == pytest.approx(grid[best], rel=1e-9)
-        heldout = heldout_loop(X[rows], Y[rows], X_unlabelled, folds, *best)
-        np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
-        expected = refit(X[rows], Y[rows], X_unlabelled, X[split["test"]], *best)
+        np.testing.assert_allclose(item["heldout_outputs"], heldout(*fits, *best), atol=1e-8)
+        expected = refit(X[rows], Y[rows], X[split["test"]], X_unlabelled, *best)
         np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
 
 
@@ -104,35 +94,6 @@ def test_a_vanishing_weight_is_kernel_ridge(tmp_path, weak_sizes):
         assert item["score"] == pytest.approx(expected["score"], rel=1e-7)
         assert (item["width"], item["alpha_rest"]) == (expected["width"], expected["alpha_rest"])
         np.testing.assert_allclose(item["test_targets"], expected["test_targets"], atol=1e-6)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "tanimoto"])
-def test_fields_of_the_artifact(tmp_path, kernel):
-    X, Y = small_inputs()
-    X = np.abs(X)
-    stages = run_stage(stages_of(tmp_path, X, Y, kernel=kernel, scale="none"))
-    regression, predictions = stages.tree("regression"), stages.tree("predictions")
-    sizes = [(size, weak_size) for size in stages.sizes for weak_size in (0, 8, 15)]
-    assert len(regression) == len(sizes)
-    for size, weak_size in sizes:
-        item = regression[f"n-{size}_w-{weak_size}_C-selected"]
-        scalars = {"training_size", "weak_size", "components", "score"}
-        scalars |= {"laplacian_weight", "neighbours", "alpha_rest"}
-        if kernel == "rbf":
-            scalars |= {"width"}
-        arrays = {
-            "dual_coefficients": (size + weak_size, 3),
-            "intercept": (3,),
-            "heldout_outputs": (size, 3),
-            "training_targets": (size, 3),
-            "test_targets": (12, 3),
-        }
-        assert item.keys() == scalars | arrays.keys() | {"validation_curves"}
-        assert {name: item[name].shape for name in arrays} == arrays
-        assert (item["training_size"], item["weak_size"]) == (size, weak_size)
-        predicted = predictions[f"n-{size}_w-{weak_size}_C-selected"]
-        assert predicted.keys() == scalars | {"outputs", "training_outputs", "heldout_outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 
 def test_a_gram_matrix_gives_what_its_inputs_give(tmp_path):
@@ -190,16 +151,3 @@ def test_inputs_of_unlabelled_rows_change_the_items_that_have_them(tmp_path):
             assert_same_tree(item, second[name])
         else:
             assert np.abs(item["test_targets"] - second[name]["test_targets"]).max() > 1e-3
-
-
-def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_path, monkeypatch):
-    sizes = set()
-
-    def spy(K, n_neighbours):
-        sizes.add(len(K))
-        return graph_laplacian(K, n_neighbours)
-
-    monkeypatch.setattr("workflow_lib.methods.laplacian_ridge.graph_laplacian", spy)
-    run_stage(stages_of(tmp_path, *small_inputs(), sizes=[20]))
-    # Four folds hold out five of twenty rows each.
-    assert sizes == {15, 15 + 8, 15 + 15}

@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 from small_data import regression_data
+from small_folds import heldout, refit, score_of
 from small_pipeline import Stages
-
-from workflow_lib import KernelRidgeRegressor
-from workflow_lib.fitting.prepared_inputs import rbf_gamma
-from workflow_lib.inputs.preparation import fit_preparation
-from workflow_lib.measures.metrics import reference_errors, relative_error
 
 ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 
@@ -28,21 +24,14 @@ def stages_of(folder, X, Y, **options):
     return Stages(folder, X, Y, **settings)
 
 
-def refit(X, T, X_new, width, alpha):
-    """Return predictions of ridge regression on inputs standardised by their own rows."""
-    preparation = fit_preparation(X, "standard")
-    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=alpha)
-    model.fit(preparation.apply(X), T)
-    return model.predict(preparation.apply(X_new))
-
-
 def component_predictions(X, Y, X_new, width, alphas):
     """Return predicted outputs (n, d) for one penalty per component, one fit a component."""
+    Y = filled(Y, slice(None))
     mean = Y.mean(axis=0)
     _, _, directions = np.linalg.svd(Y - mean)
     predicted = np.tile(mean, (len(X_new), 1))
     for direction, alpha in zip(directions, alphas, strict=False):
-        scores = refit(X, (Y - mean) @ direction, X_new, width, alpha)
+        scores = refit(X, (Y - mean) @ direction, X_new, width, alpha, "standard")
         predicted += np.outer(scores, direction)
     return predicted
 
@@ -56,24 +45,18 @@ def brute_force(X, outputs, folds, width, metric):
     """Return penalties, score and held-out predictions of one width, by a plain loop."""
     score_errors = np.zeros((len(ALPHAS), outputs.shape[1]))
     for fold in range(folds.max() + 1):
-        kept, heldout = folds != fold, folds == fold
+        kept, rows = folds != fold, folds == fold
         Y = filled(outputs, kept)
         mean = Y[kept].mean(axis=0)
         _, _, directions = np.linalg.svd(Y[kept] - mean)
         for index, alpha in enumerate(ALPHAS):
             for rank, direction in enumerate(directions):
                 scores = (Y - mean) @ direction
-                predicted = refit(X[kept], scores[kept], X[heldout], width, alpha)
-                score_errors[index, rank] += ((predicted - scores[heldout]) ** 2).sum()
+                predicted = refit(X[kept], scores[kept], X[rows], width, alpha, "standard")
+                score_errors[index, rank] += ((predicted - scores[rows]) ** 2).sum()
     alphas = np.array(ALPHAS)[score_errors.argmin(axis=0)]
-    predictions = np.zeros(outputs.shape)
-    for fold in range(folds.max() + 1):
-        kept, heldout = folds != fold, folds == fold
-        known = filled(outputs, kept)[kept]
-        predictions[heldout] = component_predictions(X[kept], known, X[heldout], width, alphas)
-    errors = np.nansum((predictions - outputs) ** 2, axis=0)
-    score = relative_error(errors, reference_errors(outputs, folds), metric)
-    return alphas, score, predictions
+    predictions = heldout(component_predictions, X, outputs, folds, width, alphas)
+    return alphas, score_of(outputs, predictions, folds, metric), predictions
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -151,36 +134,6 @@ def test_more_outputs_than_rows(tmp_path):
         assert np.isinf(alphas[largest - 1 :]).all()
         assert np.isfinite(alphas[0])
         assert item["test_targets"].shape == (12, 40)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_fields_of_the_artifact(tmp_path, kernel):
-    X, Y = small_inputs()
-    stages = run_stage(stages_of(tmp_path, X, Y, kernel=kernel, scale="none"))
-    regression, predictions = stages.tree("regression"), stages.tree("predictions")
-    for size in stages.sizes:
-        item = regression[f"n-{size}_w-0_C-selected"]
-        scalars = {"training_size", "weak_size", "components", "score", "kernel"}
-        if kernel == "rbf":
-            scalars |= {"width"}
-        arrays = {
-            "component_alphas": (3,),
-            "dual_coefficients": (size, 3),
-            "intercept": (3,),
-            "test_targets": (12, 3),
-            "heldout_outputs": (size, 3),
-            "training_targets": (size, 3),
-        }
-        assert item.keys() - {"edges", "validation_curves"} == scalars | arrays.keys()
-        assert {name: item[name].shape for name in arrays} == arrays
-        assert (item["training_size"], item["weak_size"]) == (size, 0)
-        predicted = predictions[f"n-{size}_w-0_C-selected"]
-        assert predicted.keys() - {"edges"} == scalars | {
-            "outputs",
-            "training_outputs",
-            "heldout_outputs",
-        }
-        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 
 def test_infinite_penalties_predict_the_training_mean(tmp_path):

@@ -1,22 +1,20 @@
 """The stage of self-training, end to end, against each fold by hand."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fit_methods import run_method
 from sklearn.metrics.pairwise import rbf_kernel
+from small_classes import ClassRows
+from small_folds import heldout, refit
 
-from workflow_lib import KernelRidgeRegressor
-from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
 from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.methods.self_training import allowed_classes, self_train
-from workflow_lib.models.storage import model_from_tree, scaling_from_tree
-from workflow_lib.protocol import annotation, features_stage, generative_models, splitting
+from workflow_lib.protocol import splitting
 
 N_CLASSES, N_INPUTS, DIMENSION, ROWS_PER_CLASS, N_FOLDS = 8, 5, 2, 34, 3
 WEAK_SIZES, COUNTS = [20, 100], [2, 4]
@@ -24,38 +22,21 @@ GRID = {"widths": [0.5, 4.0], "alphas": [1e-4, 1e-2]}
 FIXED = {"width": 1.5, "alpha": 3e-3, "n_components": 2}
 
 
-class Classes:
+class Classes(ClassRows):
     """Tiny classes whose vectors are in four clusters, their artifacts, and the stage."""
 
     def __init__(self, folder: Path, scale="none", examples=(2, 4), label_kind="one-hot", seed=0):
-        self.folder, self.scale = folder, scale
         generator = np.random.default_rng(seed)
-        self.labels = generator.permutation(np.repeat(np.arange(N_CLASSES), ROWS_PER_CLASS))
+        labels = generator.permutation(np.repeat(np.arange(N_CLASSES), ROWS_PER_CLASS))
         corners = 6.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
         noise = 0.3 * generator.normal(size=(N_CLASSES, DIMENSION))
-        self.vectors = corners[np.arange(N_CLASSES) % 4] + noise
+        vectors = corners[np.arange(N_CLASSES) % 4] + noise
         centres = 1.1 * generator.normal(size=(N_CLASSES, N_INPUTS))
-        self.X = centres[self.labels] + generator.normal(size=(len(self.labels), N_INPUTS))
-        dataset = {
-            "inputs": self.X,
-            "outputs": self.vectors[self.labels],
-            "classes": {"labels": self.labels, "vectors": self.vectors},
-            "names": {"classes": json.dumps([f"class {label}" for label in range(N_CLASSES)])},
-        }
-        write_artifact(self.path("dataset"), dataset, "dataset")
-        self.split = splitting.split_rows(
-            len(self.X), examples, WEAK_SIZES, 0.3, N_FOLDS, 5, labels=self.labels
-        )
-        write_artifact(self.path("split"), self.split, "split")
-        source = (self.path("dataset"), self.path("split"))
-        features_stage.run(*source, self.path("features"), scale, "rbf", "none")
-        mixture = ("gaussian_mixture", "tied_spherical", 0.05, 2, COUNTS, "none", 7)
-        generative_models.run(*source, self.path("fitted"), *mixture)
-        annotated = (self.path("models"), self.path("weak_labels"))
-        annotation.run(*source, self.path("fitted"), *annotated, label_kind, 7)
-
-    def path(self, name: str) -> Path:
-        return self.folder / f"{name}.h5"
+        X = centres[labels] + generator.normal(size=(len(labels), N_INPUTS))
+        sizes = examples, WEAK_SIZES, 0.3, N_FOLDS, 5
+        split = splitting.split_rows(len(X), *sizes, labels=labels)
+        super().__init__(folder, X, labels, vectors, split, scale)
+        self.annotate(COUNTS, label_kind)
 
     def run(self, **options) -> dict:
         """Run the stage and return its items."""
@@ -70,11 +51,6 @@ class Classes:
         annotated = {name: self.path(name) for name in ("models", "weak_labels")}
         return run_method("self_training", self.path, **annotated, **(settings | GRID | options))
 
-    def training(self, size):
-        """Return inputs, labels and folds of one training size."""
-        rows = self.split["train"][:size]
-        return self.X[rows], self.labels[rows], self.split["folds"][f"n-{size}"]
-
     def prepared(self, kept, *others):
         preparation = fit_preparation(kept, self.scale)
         return [preparation.apply(rows) for rows in (kept, *others)]
@@ -82,15 +58,9 @@ class Classes:
     def labelled_score(self, size, width, alpha, center):
         """Return the error of the class scores of held-out rows without weak rows."""
         X, labels, folds = self.training(size)
-        scores = np.empty((size, N_CLASSES))
-        for fold in range(N_FOLDS):
-            kept, heldout = self.prepared(X[folds != fold], X[folds == fold])
-            model = KernelRidgeRegressor(
-                gamma=rbf_gamma(width, N_INPUTS), alpha=alpha, center=center
-            )
-            model.fit(kept, one_hot(labels[folds != fold], N_CLASSES))
-            scores[folds == fold] = model.predict(heldout)
-        return ((scores - one_hot(labels, N_CLASSES)) ** 2).sum()
+        indicators = one_hot(labels, N_CLASSES)
+        scores = heldout(refit, X, indicators, folds, width, alpha, self.scale, center)
+        return ((scores - indicators) ** 2).sum()
 
     def self_trained(self, X, labels, others, allowed, width, alpha, **options):
         """Return the class scores of other rows after self-training."""
@@ -103,17 +73,10 @@ class Classes:
         return rbf_kernel(others, rows, gamma=gamma) @ dual + intercept
 
     def allowed(self, size, count, weak_size):
-        stored = read_artifact(self.path("models"), "models")[f"n-{size}"][f"C-{count}"]["all"]
-        vectors = scaling_from_tree(stored).apply(self.vectors)
-        weak_labels = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][
-            f"C-{count}"
-        ]
-        memberships = model_from_tree(stored).responsibilities(vectors)
-        return allowed_classes(weak_labels["memberships"][:weak_size], memberships)
-
-    def accuracy(self, item):
-        found = item["test_targets"].argmax(axis=1)
-        return (found == self.labels[self.split["test"]]).mean()
+        model, vectors = self.mixture(size, count)
+        return allowed_classes(
+            self.weak(size, count, weak_size)[1], model.responsibilities(vectors)
+        )
 
 
 def name_of(size, weak_size, components="selected"):
@@ -138,18 +101,9 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, kind, cent
             assert item["n_components"] == max(COUNTS)
             allowed = classes.allowed(size, max(COUNTS), weak_size)
             options = {"kind": kind, "center": center}
-            heldout = np.empty((size, N_CLASSES))
-            for fold in range(N_FOLDS):
-                heldout[folds == fold] = classes.self_trained(
-                    X[folds != fold],
-                    labels[folds != fold],
-                    X[folds == fold],
-                    allowed,
-                    *best,
-                    **options,
-                )
-            np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
-            assert item["score"] == pytest.approx(scaled_squared_error(heldout, labels), rel=1e-8)
+            scores = heldout(classes.self_trained, X, labels, folds, allowed, *best, **options)
+            np.testing.assert_allclose(item["heldout_outputs"], scores, atol=1e-8)
+            assert item["score"] == pytest.approx(scaled_squared_error(scores, labels), rel=1e-8)
             tests = classes.X[classes.split["test"]]
             expected = classes.self_trained(X, labels, tests, allowed, *best, **options)
             np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
@@ -228,13 +182,3 @@ def test_a_kernel_is_chosen_from_a_list_and_edges_are_reported(tmp_path):
         unit = alpha_unit(InputKernel(chosen["kernel"], chosen.get("width")), N_INPUTS)
         assert chosen["alpha_rest"] == pytest.approx(1e-7 * unit)
         assert "highest alpha" in chosen["edges"]
-
-
-def test_kernels_without_a_width_have_none_and_the_seconds_are_written(tmp_path):
-    classes = Classes(tmp_path, examples=(1, 2))
-    items = classes.run(kernel="linear")
-    assert all("width" not in item for item in items.values())
-    seconds = json.loads((tmp_path / "regression.json").read_text())
-    assert seconds.keys() == items.keys()
-    parts = {"selection_seconds", "fit_seconds", "prediction_seconds"}
-    assert all(of_item.keys() == parts for of_item in seconds.values())
