@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import AfterValidator, Field
+from typing import Literal
 
 from workflow_lib.core.requirement import NEEDS_SELECTED_COMPONENTS
-from workflow_lib.core.values import Name, without_repeats
+from workflow_lib.core.values import SomeNames
 from workflow_lib.methods.contract.method_file import MethodFile
 
 
@@ -17,7 +15,7 @@ class Parameters(MethodFile):
     regressor: Literal["class_stack"]
     """`class_stack`: a convex combination of the probabilities of classes of other methods."""
 
-    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+    members: SomeNames
     """Methods that it combines, as far as they are methods of the experiment. They score every
     class; those that predict class vectors do not."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from workflow_lib.core.requirement import NEEDS_SELECTED_COMPONENTS, Requirement
-from workflow_lib.core.values import Count, Flag, Name, without_repeats
+from workflow_lib.core.values import Count, Flag, Name, SomeNames, without_repeats
 from workflow_lib.methods.contract.method_file import MethodFile
 
 
@@ -17,7 +17,7 @@ class Parameters(MethodFile):
     regressor: Literal["stack"]
     """`stack`: a convex combination of other methods."""
 
-    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+    members: SomeNames
     """Methods that it combines, as far as they are methods of the experiment."""
 
     member_sizes: dict[Name, Count] = {}

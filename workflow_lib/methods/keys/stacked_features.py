@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from workflow_lib.core.named_class import DOTTED, NamedClass, combinations
 from workflow_lib.core.requirement import NEEDS_VECTORS, Requirement
-from workflow_lib.core.values import Name, without_repeats
+from workflow_lib.core.values import SomeNames
 from workflow_lib.methods.contract.method_file import MethodFile
 
 
@@ -18,7 +18,7 @@ class Parameters(MethodFile):
     regressor: Literal["stacked_features"]
     """`stacked_features`: an estimator on inputs and on the predictions of other methods."""
 
-    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+    members: SomeNames
     """Methods whose predictions are inputs, as far as they are methods of the experiment."""
 
     columns: Literal["inputs", "lagged_values", "none"] = "inputs"
