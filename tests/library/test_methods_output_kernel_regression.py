@@ -1,31 +1,28 @@
 """The stage of output kernel regression equals a search over all grid points, each refitted."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 from each_case import each_case
 from fit_methods import run_method
 from small_data import regression_data
+from small_folds import heldout, score_of
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib import IOKRegressor, KernelRidgeRegressor
+from workflow_lib import IOKRegressor
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
+from workflow_lib.fitting.grid_choice import GridChoice
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.output_decoding import OutputKernel, read_output_kernel
 from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
-from workflow_lib.measures.metrics import average_relative_error, heldout_error, reference_errors
-from workflow_lib.methods.output_kernel_regression import (
-    OutputKernelChoice,
-    heldout_predictions,
-    heldout_weights,
-)
+from workflow_lib.measures.metrics import heldout_error
+from workflow_lib.methods.output_kernel_regression import heldout_predictions
 from workflow_lib.models.density import mean_shift
 from workflow_lib.models.simplex import project_on_simplex
-from workflow_lib.protocol import alignments, preimages
+from workflow_lib.protocol import alignments
 from workflow_lib.solvers.alignment import (
     global_alignment_gram,
     lattice_sigma,
@@ -143,22 +140,58 @@ def aligned(stages, train, others, point, output_kernel, preimage):
     return stages.Y[train][scores.argmin(axis=1)]
 
 
+def predicted_rows(stages, train, others, point, output_kernel, preimage):
+    predict = aligned if output_kernel in ("dtw", "gak") else estimated
+    return predict(stages, train, others, point, output_kernel, preimage)
+
+
+def without_fold(stages, rows, folds, *settings):
+    """Return the predictions of the rows, each without its fold."""
+    return heldout(
+        lambda train, _, others: predicted_rows(stages, train, others, *settings), rows, rows, folds
+    )
+
+
 def searched(stages, rows, folds, output_kernel, preimage="candidates"):
     """Return the error of every grid point, each fold being fitted anew."""
-    predict = aligned if output_kernel in ("dtw", "gak") else estimated
-    scores = []
-    for point in grid_of(stages.kernel, output_kernel):
-        errors = np.zeros(stages.Y.shape[1])
-        for fold in range(folds.max() + 1):
-            train, heldout = rows[folds != fold], rows[folds == fold]
-            predictions = predict(stages, train, heldout, point, output_kernel, preimage)
-            errors += np.nansum((stages.Y[heldout] - predictions) ** 2, axis=0)
-        scores.append(average_relative_error(errors, reference_errors(stages.Y[rows], folds)))
-    return np.array(scores)
+    points = grid_of(stages.kernel, output_kernel)
+    predicted = (
+        without_fold(stages, rows, folds, each, output_kernel, preimage) for each in points
+    )
+    return np.array([score_of(stages.Y[rows], each, folds, "arrmse") for each in predicted])
 
 
 def chosen_point(item):
     return item.get("width"), item.get("output_width"), item["alpha_rest"]
+
+
+SEARCHES = ("minimiser", "mean_shift")
+"""Pre-images that are approximated in selection, and only there."""
+
+
+def assert_of_a_search(stages, output_kernel, preimage):
+    """Assert that choice and predictions are those of a search, each fold being fitted anew."""
+    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
+    rtol, atol = (5e-3, 1e-5) if preimage in SEARCHES else (1e-9, 1e-9)
+    points = grid_of(stages.kernel, output_kernel)
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        folds, point = split["folds"][f"n-{size}"], chosen_point(item)
+        scores = searched(stages, rows, folds, output_kernel, preimage)
+        assert item["score"] == pytest.approx(scores.min(), rel=rtol)
+        equal = np.isclose(scores, scores.min(), rtol=rtol)
+        if preimage in SEARCHES:
+            assert equal[points.index(point)]
+            assert not np.isin(item["test_targets"], stages.Y[rows]).any()
+        else:
+            # Nearest candidates are often the same for neighbouring grid points; the first is kept.
+            assert point == points[int(np.flatnonzero(equal)[0])]
+        expected = predicted_rows(stages, rows, split["test"], point, output_kernel, preimage)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=atol)
+        expected = without_fold(stages, rows, folds, point, output_kernel, preimage)
+        np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=0, atol=atol)
+        error = heldout_error(stages.Y[rows], item["heldout_outputs"], folds, "arrmse")
+        assert item["score"] == pytest.approx(error, rel=rtol)
 
 
 @each_case(
@@ -179,79 +212,23 @@ def test_choice_and_predictions_equal_a_search(
     tmp_path, output_kernel, preimage, kernel, scale, center
 ):
     stages = prepared(tmp_path, kernel=kernel, scale=scale, center=center)
-    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
-    predict = aligned if output_kernel in ("dtw", "gak") else estimated
-    for size in stages.sizes:
-        item, rows = tree[KEY.format(size)], split["train"][:size]
-        scores = searched(stages, rows, split["folds"][f"n-{size}"], output_kernel, preimage)
-        assert item["score"] == pytest.approx(scores.min(), rel=1e-9)
-        equal = np.isclose(scores, scores.min(), rtol=1e-9)
-        points = grid_of(kernel, output_kernel)
-        # Nearest candidates are often the same for neighbouring grid points; the first is kept.
-        assert chosen_point(item) == points[int(np.flatnonzero(equal)[0])]
-        expected = predict(stages, rows, split["test"], chosen_point(item), output_kernel, preimage)
-        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=1e-9)
+    assert_of_a_search(stages, output_kernel, preimage)
 
 
-@pytest.mark.parametrize("preimage", ["minimiser", "mean_shift"])
+@pytest.mark.parametrize("preimage", SEARCHES)
 @pytest.mark.parametrize(("scale", "center"), [("none", True), ("standard", False)])
 def test_searches_predict_as_defined_and_are_selected_by_nearly_their_error(
     tmp_path, preimage, scale, center
 ):
-    stages = prepared(tmp_path, scale=scale, center=center)
-    tree, split = regressed(stages, "rbf", preimage), stages.tree("split")
-    for size in stages.sizes:
-        item, rows = tree[KEY.format(size)], split["train"][:size]
-        folds = split["folds"][f"n-{size}"]
-        scores = searched(stages, rows, folds, "rbf", preimage)
-        assert item["score"] == pytest.approx(scores.min(), rel=5e-3)
-        point = chosen_point(item)
-        assert scores[grid_of("rbf", "rbf").index(point)] == pytest.approx(scores.min(), rel=5e-3)
-        expected = estimated(stages, rows, split["test"], point, "rbf", preimage)
-        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=1e-5)
-        assert not np.isin(item["test_targets"], stages.Y[rows]).any()
-
-
-@pytest.mark.parametrize(
-    ("output_kernel", "preimage"), [*VECTOR_CASES, ("dtw", "candidates"), ("gak", "candidates")]
-)
-def test_heldout_outputs_are_predicted_by_the_chosen_fit_without_the_fold(
-    tmp_path, output_kernel, preimage
-):
-    stages = prepared(tmp_path, scale="standard")
-    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
-    predict = aligned if output_kernel in ("dtw", "gak") else estimated
-    for size in stages.sizes:
-        item, rows = tree[KEY.format(size)], split["train"][:size]
-        folds = split["folds"][f"n-{size}"]
-        expected = np.empty((size, 4))
-        for fold in range(4):
-            train, heldout = rows[folds != fold], rows[folds == fold]
-            expected[folds == fold] = predict(
-                stages, train, heldout, chosen_point(item), output_kernel, preimage
-            )
-        np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=0, atol=1e-5)
-        error = heldout_error(stages.Y[rows], item["heldout_outputs"], folds, "arrmse")
-        # Searches are approximated in selection, and only there.
-        searches = preimage in ("minimiser", "mean_shift")
-        assert item["score"] == pytest.approx(error, rel=5e-3 if searches else 1e-9)
+    assert_of_a_search(prepared(tmp_path, scale=scale, center=center), "rbf", preimage)
 
 
 @pytest.mark.parametrize(("output_kernel", "preimage"), VECTOR_CASES)
 def test_missing_outputs_take_the_mean_of_the_current_rows(tmp_path, output_kernel, preimage):
     Y = with_gaps(regression_data(70, n_clusters=4, spread=2.0, dimension=4)[1])
     stages = prepared(tmp_path, Y)
-    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
-    for size in stages.sizes:
-        item, rows = tree[KEY.format(size)], split["train"][:size]
-        assert np.isnan(stages.Y[rows]).any()
-        folds = split["folds"][f"n-{size}"]
-        scores = searched(stages, rows, folds, output_kernel, preimage)
-        assert item["score"] == pytest.approx(scores.min(), rel=5e-3)
-        point = chosen_point(item)
-        expected = estimated(stages, rows, split["test"], point, output_kernel, preimage)
-        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=1e-5)
-        assert np.isfinite(item["heldout_outputs"]).all()
+    assert np.isnan(stages.Y[stages.tree("split")["train"][:20]]).any()
+    assert_of_a_search(stages, output_kernel, preimage)
 
 
 @pytest.mark.parametrize(("output_kernel", "preimage"), VECTOR_CASES)
@@ -261,7 +238,7 @@ def test_outputs_of_a_fold_do_not_touch_its_own_predictions(tmp_path, output_ker
     rows, folds = split["train"][:size], split["folds"]["n-30"]
     inputs = prepared_inputs(stages.tree("features"), folds, size)
     output_width = None if output_kernel == "linear" else 0.5
-    choice = OutputKernelChoice(InputKernel("rbf", 1.0), 1e-3, output_width, 0.0)
+    choice = GridChoice(InputKernel("rbf", 1.0), 1e-3, {"output_width": output_width}, (0, 0), 0.0)
 
     def predictions(outputs):
         kernel = OutputKernel(output_kernel, outputs)
@@ -272,53 +249,6 @@ def test_outputs_of_a_fold_do_not_touch_its_own_predictions(tmp_path, output_ker
     before, after = predictions(stages.Y), predictions(changed)
     np.testing.assert_array_equal(before[folds == 2], after[folds == 2])
     assert (before[folds != 2] != after[folds != 2]).any()
-
-
-def test_mean_of_unprojected_weights_would_be_kernel_ridge_regression(tmp_path):
-    stages = prepared(tmp_path)
-    tree, split = regressed(stages, "linear", "mean"), stages.tree("split")
-    for size in stages.sizes:
-        item, rows = tree[KEY.format(size)], split["train"][:size]
-        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["alpha_rest"])
-        h = ridge.fit(stages.X[rows], stages.Y[rows]).predict(stages.X[split["test"]])
-        weights = IOKRegressor(gamma=ridge.gamma, alpha=ridge.alpha)
-        weights = weights.fit(stages.X[rows], stages.Y[rows]).predict_weights(
-            stages.X[split["test"]]
-        )
-        np.testing.assert_allclose(weights @ stages.Y[rows], h, rtol=0, atol=1e-9)
-        projected = project_on_simplex(weights) @ stages.Y[rows]
-        np.testing.assert_allclose(item["test_targets"], projected, rtol=0, atol=1e-9)
-        assert np.abs(item["test_targets"] - h).max() > 0.01
-
-
-def test_linear_output_kernel_gives_the_training_output_nearest_to_kernel_ridge(tmp_path):
-    stages = prepared(tmp_path)
-    tree, split = regressed(stages, "linear"), stages.tree("split")
-    for size in stages.sizes:
-        item, rows = tree[KEY.format(size)], split["train"][:size]
-        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["alpha_rest"])
-        h = ridge.fit(stages.X[rows], stages.Y[rows]).predict(stages.X[split["test"]])
-        nearest = ((h[:, None] - stages.Y[rows]) ** 2).sum(axis=2).argmin(axis=1)
-        np.testing.assert_array_equal(item["test_targets"], stages.Y[rows][nearest])
-
-
-@pytest.mark.parametrize("scale", ["none", "standard"])
-@pytest.mark.parametrize("center", [True, False])
-def test_heldout_weights_reproduce_kernel_ridge_of_the_fold(tmp_path, scale, center):
-    stages = prepared(tmp_path, scale=scale)
-    split, size = stages.tree("split"), 30
-    rows, folds = split["train"][:size], split["folds"]["n-30"]
-    inputs = prepared_inputs(stages.tree("features"), folds, size)
-    weights = heldout_weights(inputs, "rbf", 1.0, ALPHAS, center)
-    for fold, index in itertools.product(range(4), range(len(ALPHAS))):
-        train, heldout = rows[folds != fold], rows[folds == fold]
-        X_train, X_heldout = inputs_of(stages, train, heldout)
-        ridge = KernelRidgeRegressor(gamma=rbf_gamma(1.0, 4), alpha=ALPHAS[index], center=center)
-        expected = ridge.fit(X_train, stages.Y[train]).predict(X_heldout)
-        assert weights[fold].shape == (3, len(heldout), len(train))
-        np.testing.assert_allclose(weights[fold][index] @ stages.Y[train], expected, atol=1e-9)
-        if ALPHAS[index] == np.inf:
-            np.testing.assert_allclose(weights[fold][index], center / len(train), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -353,31 +283,6 @@ def test_rows_of_larger_training_sets_do_not_touch_smaller_ones(tmp_path):
     second = prepared(tmp_path / "second", Y)
     trees = [regressed(stages, "dtw")[KEY.format(20)] for stages in (first, second)]
     assert_same_tree(*trees)
-
-
-@pytest.mark.parametrize("preimage", ["candidates", "minimiser", "mean_shift"])
-def test_candidates_and_widths_come_from_the_training_rows_of_the_fold(
-    tmp_path, monkeypatch, preimage
-):
-    stages = prepared(tmp_path)
-    used = []
-    decoder = OutputKernel.decoder
-
-    def watched(self, rows, width):
-        used.append((tuple(rows), width))
-        return decoder(self, rows, width)
-
-    monkeypatch.setattr(OutputKernel, "decoder", watched)
-    tree, split = regressed(stages, "rbf", preimage), stages.tree("split")
-    expected = []
-    for size in stages.sizes:
-        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
-        for width, fold in itertools.product(OUTPUT_WIDTHS["rbf"], range(4)):
-            expected.append((tuple(rows[folds != fold]), width))
-        chosen = tree[KEY.format(size)]["output_width"]
-        expected += [(tuple(rows[folds != fold]), chosen) for fold in range(4)]
-        expected.append((tuple(rows), chosen))
-    assert used == expected
 
 
 @pytest.mark.parametrize("output_kernel", ["dtw", "gak"])
@@ -419,28 +324,6 @@ def test_constant_outputs_are_predicted_as_they_are(tmp_path, output_kernel, pre
     for item in regressed(stages, output_kernel, preimage).values():
         np.testing.assert_allclose(item["test_targets"], 0.1, rtol=1e-12)
         assert item["score"] == np.inf
-
-
-def test_predictions_pass_through_the_preimage_stage_with_what_was_chosen(tmp_path):
-    stages = prepared(tmp_path, kernel="linear")
-    tree = regressed(stages, "linear")
-    seconds = json.loads((tmp_path / "regression.json").read_text())
-    preimages.run(
-        stages.path("regression"),
-        None,
-        stages.path("predictions"),
-        tmp_path / "preimages.json",
-        None,
-        None,
-        "candidates",
-        None,
-    )
-    for key, item in stages.tree("predictions").items():
-        np.testing.assert_array_equal(item["outputs"], tree[key]["test_targets"])
-        names = {"outputs", "training_size", "weak_size", "components", "score", "alpha_rest"}
-        assert item.keys() - {"edges"} == names | {"kernel", "training_outputs", "heldout_outputs"}
-        assert seconds[key].keys() == {"selection_seconds", "fit_seconds", "prediction_seconds"}
-        assert min(seconds[key].values()) > 0
 
 
 def test_alignments_of_another_kernel_are_refused(tmp_path):

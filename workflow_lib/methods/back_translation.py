@@ -81,10 +81,7 @@ class Method(base.Method):
                 error = heldout_error(data.outputs, predicted, data.folds, self.metric)
                 if error < score * (1.0 - MIN_GAIN):
                     best, score, heldout = weight, error, predicted
-        entries = {
-            "kernel": choice.kernel.name,
-            "width": choice.width,
-            "alpha_rest": choice.alpha_rest,
+        entries = fit.entries_of(choice) | {
             "edges": fit.edges_of(choice) or None,
             "score": score,
             "unpaired_weight": best,

@@ -12,7 +12,6 @@ from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import sum_of_observed
 from workflow_lib.methods.contract import base
@@ -99,7 +98,7 @@ class Method(base.Method):
         added to `curves`."""
         outputs, folds = data.outputs, data.folds
         comparison = GridComparison(outputs, folds, self.metric, curves)
-        outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
+        outputs_by_fold = [data.targets(fold) for fold in data.fold_numbers]
         best = None
         for width in self.widths if self.kernel == "rbf" else [None]:
             for count, weight, solver in self._deformed_solvers(data, width):

@@ -10,7 +10,6 @@ import numpy as np
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
-from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 
@@ -46,7 +45,11 @@ class Method(base.Method):
         return super().specs(split)
 
     def select(self, data: FitData) -> base.Selection:
-        heldout = heldout_predictions(_lagged(data), data.outputs, data.folds)
+        heldout, values = np.empty_like(data.outputs), _lagged(data)
+        for fold in data.fold_numbers:
+            known = data.folds != fold
+            fitted = least_squares(values[known], data.targets(fold)[known])
+            heldout[~known] = values[~known] @ fitted[0] + fitted[1]
         score = heldout_error(data.outputs, heldout, data.folds, self.metric)
         return base.Selection(heldout, {"score": score})
 
@@ -92,17 +95,3 @@ def least_squares(P: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     centred[:, (P == P[0]).all(axis=0)] = 0.0
     coefficients = np.linalg.lstsq(centred, Y - output_mean, rcond=None)[0]
     return coefficients, output_mean - mean @ coefficients
-
-
-def heldout_predictions(P: np.ndarray, Y: np.ndarray, folds: np.ndarray) -> np.ndarray:
-    """Return the predictions (n, d) of each row by least squares without the row's fold.
-
-    Missing outputs (NaN) of `Y` (n, d) are filled from the rows that each fold trains on.
-    """
-    predictions = np.empty_like(Y)
-    for fold in range(folds.max() + 1):
-        heldout = folds == fold
-        known = impute_mean(Y, ~heldout)[~heldout]
-        coefficients, intercept = least_squares(P[~heldout], known)
-        predictions[heldout] = P[heldout] @ coefficients + intercept
-    return predictions

@@ -9,6 +9,7 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.output_decoding import (
@@ -22,7 +23,6 @@ from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.items.group_names import item_kernel
 from workflow_lib.measures.metrics import (
-    MIN_GAIN,
     reference_errors,
     relative_error,
     squared_error_sums,
@@ -104,7 +104,7 @@ class Method(base.Method):
             "kernel": choice.kernel.name,
             "width": choice.kernel.width,
             "alpha_rest": choice.alpha_rest,
-            "output_width": choice.output_width,
+            **choice.settings,
             "edges": edges or None,
         }
         entries |= curves.entry_of(choice.kernel, choice.alpha_rest, entries)
@@ -124,7 +124,7 @@ class Method(base.Method):
         )
         return Fitted(dual, intercept, kernel, decoder, self.preimage)
 
-    def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> OutputKernelChoice:
+    def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> GridChoice:
         """Return the grid point with the lowest error after the pre-image.
 
         The widths of the output kernel are learned without the fold that is held out, whose outputs
@@ -132,14 +132,14 @@ class Method(base.Method):
         """
         output_kernel, rows = self._kernel_of_outputs(data), data.output_rows
         outputs, folds = output_kernel.outputs[rows], data.folds
-        reference = reference_errors(outputs, folds)
+        comparison = GridComparison(outputs, folds, self.metric, curves)
         if self.preimage == "mean_shift":
-            grid = self._promising(data, grid, outputs, reference)
+            grid = self._promising(data, grid, outputs)
         # They do not depend on the inputs, so that all input widths and penalties share them.
         decoders = {
             output_width: [
                 output_kernel.decoder(rows[folds != fold], output_width)
-                for fold in range(folds.max() + 1)
+                for fold in data.fold_numbers
             ]
             for output_width in ([None] if self.output_kernel == "linear" else self.output_widths)
         }
@@ -152,22 +152,14 @@ class Method(base.Method):
                     for index, row_weights in enumerate(fold_weights):
                         predictions = decoder.decode(row_weights, self.preimage, quick=True)
                         errors[index] += squared_error_sums(outputs[folds == fold], predictions)
-                scores = relative_error(errors, reference, self.metric)
-                scores = np.where(np.isfinite(scores), scores, np.inf)
-                curves.add_penalties(kernel, {"output_width": [output_width]}, alphas, scores)
-                index = int(scores.argmin())
-                # Grid points equal by algebra differ by rounding; the earlier one is kept.
-                if best is None or scores[index] < best.score * (1.0 - MIN_GAIN):
-                    best = OutputKernelChoice(
-                        kernel, float(alphas[index]), output_width, float(scores[index])
-                    )
+                width = {"output_width": [output_width]}
+                best = comparison.best_of(kernel, width, alphas, errors) or best
         return best
 
-    def _promising(
-        self, data: FitData, grid: Grid, outputs: np.ndarray, reference: np.ndarray
-    ) -> Grid:
+    def _promising(self, data: FitData, grid: Grid, outputs: np.ndarray) -> Grid:
         """Return the `N_SEARCHED` points of a grid whose weighted means have the lowest errors."""
         folds, found = data.folds, []
+        reference = reference_errors(outputs, folds)
         means = [impute_mean(outputs[folds != fold]) for fold in data.fold_numbers]
         for kernel, alphas in grid.items():
             errors = sum(
@@ -240,36 +232,11 @@ class Fitted(base.Fitted):
         return cls(*solution, kernel_in(arrays)[0], decoder, arrays["preimage"])
 
 
-@dataclass(frozen=True)
-class OutputKernelChoice:
-    """A grid point and its cross-validated error.
-
-    Attributes
-    ----------
-    kernel : InputKernel
-        That of the inputs.
-    alpha_rest : float
-        lambda_0 of eq. (13).
-    output_width : float or None
-        Width of the output kernel in units of `output_unit`; None for the linear one.
-    score : float
-        Relative error of the held-out outputs, their squared errors summed over folds.
-    alpha_leading : float
-        NaN: there is no leading block.
-    """
-
-    kernel: InputKernel
-    alpha_rest: float
-    output_width: float | None
-    score: float
-    alpha_leading: float = np.nan
-
-
 def heldout_predictions(
     inputs: PreparedInputs,
     output_kernel: OutputKernel,
     rows: np.ndarray,
-    choice: OutputKernelChoice,
+    choice: GridChoice,
     preimage: str,
     center: bool,
 ) -> np.ndarray:
@@ -281,7 +248,7 @@ def heldout_predictions(
     predictions = np.empty((len(rows), output_kernel.outputs.shape[1]))
     weights = heldout_weights(inputs, *choice.kernel, [choice.alpha_rest], center)
     for fold, fold_weights in enumerate(weights):
-        decoder = output_kernel.decoder(rows[folds != fold], choice.output_width)
+        decoder = output_kernel.decoder(rows[folds != fold], choice.settings["output_width"])
         predictions[folds == fold] = decoder.decode(
             preimage_weights(fold_weights[0], preimage), preimage
         )

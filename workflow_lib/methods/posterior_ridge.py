@@ -117,10 +117,7 @@ class Method(base.Method):
                 best = prior, noise
         prior, noise = best
         fitted = self._fitted(prior, data, None) if noise.factor else None
-        entries = {
-            "kernel": choice.kernel.name,
-            "width": choice.width,
-            "alpha_rest": choice.alpha_rest,
+        entries = fit.entries_of(choice) | {
             "edges": fit.edges_of(choice) or None,
             "score": noise.error,
             "prior": prior.name if fitted else "none",

@@ -9,8 +9,8 @@ import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
-from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid
-from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.fitting.grid_choice import GridChoice
+from workflow_lib.fitting.input_kernels import Grid, KernelGrid
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.measures.metrics import MIN_GAIN, heldout_error
 from workflow_lib.methods.contract import base
@@ -70,18 +70,20 @@ class Method(base.Method):
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         choice = selection.fitting
         K = data.inputs.training_gram(*choice.kernel)
-        dual, intercept, alphas = fit_component_ridge(K, data.targets(), choice.alphas, self.center)
+        dual, intercept, alphas = fit_component_ridge(
+            K, data.targets(), choice.settings["alphas"], self.center
+        )
         return Fitted(dual, intercept, choice.kernel, 0, {"component_alphas": alphas})
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_entries(entries, data.size, self.kernel)
 
-    def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> ComponentChoice:
+    def _best(self, data: FitData, grid: Grid, curves: KernelErrors) -> GridChoice:
         """Return the kernel with the lowest error, and its penalties. Under each kernel every
         component has the penalty with the least squared error, whatever the metric: only squared
         errors separate over components. All errors are added to `curves`."""
         outputs, folds = data.outputs, data.folds
-        outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
+        outputs_by_fold = [data.targets(fold) for fold in data.fold_numbers]
         best = None
         for kernel, alphas in grid.items():
             solver = data.inputs.heldout_solver(*kernel, self.center)
@@ -89,24 +91,6 @@ class Method(base.Method):
             score = heldout_error(outputs, heldout, folds, self.metric)
             curves.add(kernel.name, {"width": [kernel.width]}, score)
             if best is None or score < best.score * (1.0 - MIN_GAIN):
-                best = ComponentChoice(kernel, chosen, score, heldout)
+                # No single penalty lies on an edge.
+                best = GridChoice(kernel, np.nan, {"alphas": chosen}, (0, 0), score, heldout)
         return best
-
-
-@dataclass(frozen=True)
-class ComponentChoice:
-    """A kernel, the penalties of the components under it, and their cross-validated error."""
-
-    kernel: InputKernel
-
-    alphas: np.ndarray
-    """Array (r,): lambda_0 of each component."""
-
-    score: float
-    """Relative error of the held-out outputs, their squared errors summed over folds."""
-
-    heldout_outputs: np.ndarray
-    """Array (n, d): predictions of the training rows, each without its fold."""
-
-    # No single penalty lies on an edge.
-    alpha_leading = alpha_rest = np.nan

@@ -9,7 +9,6 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.grid_choice import GridChoice, GridComparison
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.validation_curves import KernelErrors
 from workflow_lib.methods.contract import base
 from workflow_lib.solvers.reduced_rank import (
@@ -75,7 +74,7 @@ class Method(base.Method):
         is kept, so the smallest of equal ranks. All errors are added to `curves`."""
         outputs, folds, ranks = data.outputs, data.folds, {"rank": self.ranks}
         comparison = GridComparison(outputs, folds, self.metric, curves)
-        outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
+        outputs_by_fold = [data.targets(fold) for fold in data.fold_numbers]
         best = None
         for width in self.widths if self.kernel == "rbf" else [None]:
             kernel = InputKernel(self.kernel, width)

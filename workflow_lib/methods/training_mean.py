@@ -26,7 +26,9 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         """Return for each row the mean of the rows outside its fold."""
-        heldout = fold_means(data.outputs, data.folds)
+        heldout = np.empty_like(data.outputs)
+        for fold in data.fold_numbers:
+            heldout[data.folds == fold] = means_of_observed(data.outputs[data.folds != fold])
         score = heldout_error(data.outputs, heldout, data.folds, self.metric)
         return base.Selection(heldout, {"score": score})
 
@@ -49,11 +51,3 @@ class Fitted(base.Fitted):
     @classmethod
     def from_arrays(cls, arrays: Mapping) -> Fitted:
         return cls(arrays["mean"])
-
-
-def fold_means(Y: np.ndarray, folds: np.ndarray) -> np.ndarray:
-    """Return for each row of `Y` (n, d) the mean of the rows outside its fold: (n, d)."""
-    means = np.empty_like(Y)
-    for fold in range(folds.max() + 1):
-        means[folds == fold] = means_of_observed(Y[folds != fold])
-    return means
