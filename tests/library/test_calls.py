@@ -325,11 +325,6 @@ def test_searches():
 
 def test_every_public_class_is_called_here():
     called = {type(estimator).__name__ for estimator, *_ in CASES.values()}
-    assert called == set(workflow_lib.__all__) - {
-        "SavedModel",
-        "UserError",
-        "compare",
-        "load_model",
-        "accuracy_interval",
-        "open_columns",
+    assert called == {
+        name for name in workflow_lib.__all__ if hasattr(getattr(workflow_lib, name), "set_params")
     }
