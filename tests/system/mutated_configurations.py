@@ -157,9 +157,9 @@ def mutation(folder: Path, number: int) -> Mutation:
         content = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).encode()
     else:
         keys = ()
-        how = random.choice(TEXT_CHANGES if share < 0.92 else FILE_CHANGES)
-        change = how.__doc__
-        content = how(random, text)
+        changes = TEXT_CHANGES if share < 0.92 else FILE_CHANGES
+        change = random.choice(list(changes))
+        content = changes[change](random, text)
         if isinstance(content, str):
             content = content.encode()
     return Mutation(name, keys, change, content)
@@ -278,144 +278,82 @@ def _misspelt(random: Random, text: str) -> str:
 
 # What happens to the text of a file
 
-
-def _line(random: Random, text: str) -> tuple[list[str], int]:
-    lines = text.splitlines(keepends=True)
-    return lines, random.randrange(len(lines))
+Change = Callable[[Random, str], str | bytes | None]
 
 
-def _twice(random: Random, text: str) -> str:
-    """a line is repeated"""
-    lines, index = _line(random, text)
-    return "".join([*lines[:index], lines[index], *lines[index:]])
+def _of_line(change: Callable[[Random, str], str]) -> Change:
+    def changed(random: Random, text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        index = random.randrange(len(lines))
+        lines[index] = change(random, lines[index])
+        return "".join(lines)
+
+    return changed
 
 
-def _without_line(random: Random, text: str) -> str:
-    """a line is gone"""
-    lines, index = _line(random, text)
-    return "".join([*lines[:index], *lines[index + 1 :]])
+def _at_some_place(change: Callable[[Random, str, str], str]) -> Change:
+    """Return the change of a text that gets what is before and behind a place."""
+
+    def changed(random: Random, text: str) -> str:
+        location = random.randrange(len(text))
+        return change(random, text[:location], text[location:])
+
+    return changed
 
 
-def _indented(random: Random, text: str) -> str:
-    """a line is indented by a tab or a space"""
-    lines, index = _line(random, text)
-    lines[index] = random.choice("\t ") + lines[index]
-    return "".join(lines)
+def _of_value(*values: str) -> Change:
+    """Return the change of a text that replaces a value in it by one of these."""
 
+    def changed(random: Random, text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        with_values = [n for n, line in enumerate(lines) if ": " in line and line[0] != "#"]
+        index = random.choice(with_values)
+        lines[index] = f"{lines[index].partition(':')[0]}: {random.choice(values)}\n"
+        return "".join(lines)
 
-def _with_character(random: Random, text: str) -> str:
-    """a character with a meaning in YAML is inserted"""
-    location = random.randrange(len(text))
-    return text[:location] + random.choice("[]{}:,&*!|>%@`'\"#?-\t\n\x07") + text[location:]
-
-
-def _without_character(random: Random, text: str) -> str:
-    """a character is gone"""
-    index = random.randrange(len(text))
-    return text[:index] + text[index + 1 :]
-
-
-def _cut_off(random: Random, text: str) -> str:
-    """the rest of the file is gone"""
-    return text[: random.randrange(len(text))]
-
-
-def _with_tag(random: Random, text: str) -> str:
-    """a value has a tag that asks for a Python object"""
-    tags = ["!!python/object/apply:os.getcwd []", "!!python/name:os.system", "!unknown x"]
-    return _with_value(random, text, random.choice(tags))
-
-
-def _with_special_value(random: Random, text: str) -> str:
-    """a value has a special meaning in YAML"""
-    return _with_value(random, text, random.choice(SPECIAL_VALUES))
+    return changed
 
 
 def _with_aliases(random: Random, text: str) -> str:
-    """a value refers to itself many times"""
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    return "\n".join([*levels, _with_value(random, text, random.choice(["*a11", "*absent"]))])
+    return "\n".join([*levels, _of_value("*a11", "*absent")(random, text)])
 
 
-def _with_itself(random: Random, text: str) -> str:
-    """a list holds itself"""
-    return _with_value(random, text, "&self [*self]")
+SPECIAL_CHARACTERS = "[]{}:,&*!|>%@`'\"#?-\t\n\x07"
 
+TEXT_CHANGES: dict[str, Change] = {
+    "a line is repeated": _of_line(lambda random, line: line + line),
+    "a line is gone": _of_line(lambda random, line: ""),
+    "a line is indented by a tab or a space": _of_line(
+        lambda random, line: random.choice("\t ") + line
+    ),
+    "a character with a meaning in YAML is inserted": _at_some_place(
+        lambda random, before, after: before + random.choice(SPECIAL_CHARACTERS) + after
+    ),
+    "a character is gone": _at_some_place(lambda random, before, after: before + after[1:]),
+    "the rest of the file is gone": _at_some_place(lambda random, before, after: before),
+    "a value has a tag that asks for a Python object": _of_value(
+        "!!python/object/apply:os.getcwd []", "!!python/name:os.system", "!unknown x"
+    ),
+    "a value has a special meaning in YAML": _of_value(*SPECIAL_VALUES),
+    "a value refers to itself many times": _with_aliases,
+    "a list holds itself": _of_value("&self [*self]"),
+    "a value lies within thousands of brackets": _of_value(
+        *("[" * depth + "]" * depth for depth in (100, 5000))
+    ),
+}
 
-def _nested(random: Random, text: str) -> str:
-    """a value lies within thousands of brackets"""
-    depth = random.choice([100, 5000])
-    return _with_value(random, text, "[" * depth + "]" * depth)
-
-
-def _with_value(random: Random, text: str, value: str) -> str:
-    lines, _ = _line(random, text)
-    with_values = [n for n, line in enumerate(lines) if ": " in line and line[0] != "#"]
-    index = random.choice(with_values)
-    lines[index] = f"{lines[index].partition(':')[0]}: {value}\n"
-    return "".join(lines)
-
-
-TEXT_CHANGES: tuple[Callable[[Random, str], str], ...] = (
-    _twice,
-    _without_line,
-    _indented,
-    _with_character,
-    _without_character,
-    _cut_off,
-    _with_tag,
-    _with_special_value,
-    _with_aliases,
-    _with_itself,
-    _nested,
-)
-
-
-# What happens to a whole file
-
-
-def _empty(random: Random, text: str) -> str:
-    """the file is empty"""
-    return ""
-
-
-def _list(random: Random, text: str) -> str:
-    """the file holds a list or a single value"""
-    return random.choice(["- a\n- b\n", "text\n", "3\n", "null\n", "[]\n", "---\n---\n"])
-
-
-def _latin(random: Random, text: str) -> bytes:
-    """the file is written in Latin-1"""
-    return f"{text}# Größe\n".encode("latin-1")
-
-
-def _marked(random: Random, text: str) -> bytes:
-    """the file begins with a byte order mark, in UTF-8 or UTF-16"""
-    return text.encode(random.choice(["utf-8-sig", "utf-16"]))
-
-
-def _with_zeros(random: Random, text: str) -> bytes:
-    """the end of the file is zeros"""
-    return text.encode() + bytes(64)
-
-
-def _noise(random: Random, text: str) -> bytes:
-    """the file is noise"""
-    return random.randbytes(len(text))
-
-
-def _folder(random: Random, text: str) -> None:
-    """a folder replaces the file"""
-    return None
-
-
-FILE_CHANGES: tuple[Callable[[Random, str], str | bytes | None], ...] = (
-    _empty,
-    _list,
-    _latin,
-    _marked,
-    _with_zeros,
-    _noise,
-    _folder,
-)
+FILE_CHANGES: dict[str, Change] = {
+    "the file is empty": lambda random, text: "",
+    "the file holds a list or a single value": lambda random, text: random.choice(
+        ["- a\n- b\n", "text\n", "3\n", "null\n", "[]\n", "---\n---\n"]
+    ),
+    "the file is written in Latin-1": lambda random, text: f"{text}# Größe\n".encode("latin-1"),
+    "the file begins with a byte order mark, in UTF-8 or UTF-16": lambda random, text: text.encode(
+        random.choice(["utf-8-sig", "utf-16"])
+    ),
+    "the end of the file is zeros": lambda random, text: text.encode() + bytes(64),
+    "the file is noise": lambda random, text: random.randbytes(len(text)),
+    "a folder replaces the file": lambda random, text: None,
+}

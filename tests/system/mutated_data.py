@@ -127,10 +127,6 @@ def _packed(content: bytes | Archive) -> bytes:
 # Changes of texts
 
 
-def _lines(content: bytes) -> list[bytes]:
-    return content.splitlines(keepends=True) or [b""]
-
-
 def _flipped(random: Random, content: bytes, delimiter: str) -> bytes:
     changed = bytearray(content or b"\0")
     for _ in range(random.randint(1, 5)):
@@ -138,40 +134,42 @@ def _flipped(random: Random, content: bytes, delimiter: str) -> bytes:
     return bytes(changed)
 
 
-def _with_random_bytes(random: Random, content: bytes, delimiter: str) -> bytes:
-    location = random.randrange(len(content) + 1)
-    return content[:location] + random.randbytes(random.randint(1, 200)) + content[location:]
+def _inserted(part: Callable[[Random], bytes]) -> Callable[[Random, bytes, str], bytes]:
+    def change(random: Random, content: bytes, delimiter: str) -> bytes:
+        location = random.randrange(len(content) + 1)
+        return content[:location] + part(random) + content[location:]
+
+    return change
 
 
-def _truncated(random: Random, content: bytes, delimiter: str) -> bytes:
-    return content[: random.randrange(len(content) + 1)]
+def _of_lines(
+    change: Callable[[Random, list[bytes]], list[bytes]],
+) -> Callable[[Random, bytes, str], bytes]:
+    def changed(random: Random, content: bytes, delimiter: str) -> bytes:
+        return b"".join(change(random, content.splitlines(keepends=True) or [b""]))
+
+    return changed
 
 
-def _emptied(random: Random, content: bytes, delimiter: str) -> bytes:
-    return random.choice([b"", b"\n", b" \n\t\n", b"\xef\xbb\xbf"])
+def _some_line(random: Random, lines: list[bytes]) -> int:
+    """Return the index of a line, of the first one in half of the cases."""
+    return random.choice([0, random.randrange(len(lines))])
 
 
-def _header_only(random: Random, content: bytes, delimiter: str) -> bytes:
-    return b"".join(_lines(content)[: random.randint(1, 2)])
+def _without_line(random: Random, lines: list[bytes]) -> list[bytes]:
+    del lines[_some_line(random, lines)]
+    return lines
 
 
-def _line_deleted(random: Random, content: bytes, delimiter: str) -> bytes:
-    lines = _lines(content)
-    del lines[random.choice([0, random.randrange(len(lines))])]
-    return b"".join(lines)
+def _with_line_twice(random: Random, lines: list[bytes]) -> list[bytes]:
+    index = _some_line(random, lines)
+    return [*lines[: index + 1], *lines[index:]]
 
 
-def _line_duplicated(random: Random, content: bytes, delimiter: str) -> bytes:
-    lines = _lines(content)
-    index = random.choice([0, random.randrange(len(lines))])
-    return b"".join([*lines[: index + 1], *lines[index:]])
-
-
-def _lines_swapped(random: Random, content: bytes, delimiter: str) -> bytes:
-    lines = _lines(content)
-    first, second = random.choice([0, random.randrange(len(lines))]), random.randrange(len(lines))
+def _with_lines_swapped(random: Random, lines: list[bytes]) -> list[bytes]:
+    first, second = _some_line(random, lines), random.randrange(len(lines))
     lines[first], lines[second] = lines[second], lines[first]
-    return b"".join(lines)
+    return lines
 
 
 def _rows(content: bytes, delimiter: str) -> list[list[str]]:
@@ -200,20 +198,18 @@ def _cells(texts: Callable[[Random], str]) -> Callable[[Random, bytes, str], byt
     return change
 
 
-def _cell_deleted(random: Random, content: bytes, delimiter: str) -> bytes:
-    rows = _rows(content, delimiter)
-    row = random.choice(rows)
-    del row[random.randrange(len(row))]
-    return _joined(rows, delimiter)
-
-
-def _columns(change: Callable[[Random, list[list[str]]], None]):
+def _of_rows(change: Callable[[Random, list[list[str]]], None]):
     def changed(random: Random, content: bytes, delimiter: str) -> bytes:
         rows = _rows(content, delimiter)
         change(random, rows)
         return _joined(rows, delimiter)
 
     return changed
+
+
+def _delete_cell(random: Random, rows: list[list[str]]) -> None:
+    row = random.choice(rows)
+    del row[random.randrange(len(row))]
 
 
 def _delete_column(random: Random, rows: list[list[str]]) -> None:
@@ -226,10 +222,6 @@ def _duplicate_column(random: Random, rows: list[list[str]]) -> None:
     column = random.randrange(max(map(len, rows)))
     for row in rows:
         row[column:column] = row[column : column + 1]
-
-
-def _swap_names(random: Random, rows: list[list[str]]) -> None:
-    random.shuffle(rows[0])
 
 
 def _blank_column(random: Random, rows: list[list[str]]) -> None:
@@ -245,7 +237,7 @@ def _other_delimiter(random: Random, content: bytes, delimiter: str) -> bytes:
 
 
 def _many_cells(random: Random, content: bytes, delimiter: str) -> bytes:
-    lines = _lines(content)
+    lines = content.splitlines(keepends=True) or [b""]
     lines[random.randrange(len(lines))] = (delimiter * 300_000).encode() + b"\n"
     return b"".join(lines)
 
@@ -253,17 +245,6 @@ def _many_cells(random: Random, content: bytes, delimiter: str) -> bytes:
 def _many_spaces(random: Random, content: bytes, delimiter: str) -> bytes:
     space = random.choice([" ", "\t", "\u00a0"]) * 200_000
     return _with_cell(random, content, delimiter, random.choice(["'a", '"', "x"]) + space + "b")
-
-
-def _with_nul(random: Random, content: bytes, delimiter: str) -> bytes:
-    location = random.randrange(len(content) + 1)
-    return content[:location] + bytes(random.randint(1, 3)) + content[location:]
-
-
-def _invalid_utf_8(random: Random, content: bytes, delimiter: str) -> bytes:
-    location = random.randrange(len(content) + 1)
-    wrong = random.choice([b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"caf\xe9"])
-    return content[:location] + wrong + content[location:]
 
 
 def _as_utf_16(random: Random, content: bytes, delimiter: str) -> bytes:
@@ -280,10 +261,8 @@ def _quoted(random: Random, content: bytes, delimiter: str) -> bytes:
     return _joined(rows, delimiter) + b"\n"
 
 
-def _page(random: Random, content: bytes, delimiter: str) -> bytes:
-    return b"<!DOCTYPE html>\n<html><head><title>Log in</title></head><body>Log in</body></html>\n"
-
-
+PAGE = b"<!DOCTYPE html>\n<html><head><title>Log in</title></head><body>Log in</body></html>\n"
+NO_UTF_8 = (b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"caf\xe9")
 ENORMOUS = ("1e308", "-1.7e308", "1e999", "9" * 400, "9" * 5000, "5e-324", "0." + "0" * 400 + "1")
 DIGITS = ("１２", "٣٫٥", "४२", "²", "½", "Ⅷ", "1\u00a0000", "−3", "1\u200b2", "\ufeff7")
 OTHERS = ("yes", "TRUE", "1,5", "1.234,5", "1_000", "NaN", "-inf", "0x1F", "2024-05-31", "1e", "--")
@@ -292,22 +271,24 @@ FORMULAS = ("=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "{1, 2}", "%d", "{0}", "$(
 
 TEXT_CHANGES = {
     "bits flipped": _flipped,
-    "random bytes": _with_random_bytes,
-    "truncated": _truncated,
-    "emptied": _emptied,
-    "header only": _header_only,
-    "a line deleted": _line_deleted,
-    "a line twice": _line_duplicated,
-    "lines swapped": _lines_swapped,
-    "a cell deleted": _cell_deleted,
-    "a column deleted": _columns(_delete_column),
-    "a column twice": _columns(_duplicate_column),
-    "names shuffled": _columns(_swap_names),
-    "a column with one value": _columns(_blank_column),
+    "random bytes": _inserted(lambda random: random.randbytes(random.randint(1, 200))),
+    "truncated": lambda random, content, delimiter: content[: random.randrange(len(content) + 1)],
+    "emptied": lambda random, content, delimiter: random.choice(
+        [b"", b"\n", b" \n\t\n", b"\xef\xbb\xbf"]
+    ),
+    "header only": _of_lines(lambda random, lines: lines[: random.randint(1, 2)]),
+    "a line deleted": _of_lines(_without_line),
+    "a line twice": _of_lines(_with_line_twice),
+    "lines swapped": _of_lines(_with_lines_swapped),
+    "a cell deleted": _of_rows(_delete_cell),
+    "a column deleted": _of_rows(_delete_column),
+    "a column twice": _of_rows(_duplicate_column),
+    "names shuffled": _of_rows(lambda random, rows: random.shuffle(rows[0])),
+    "a column with one value": _of_rows(_blank_column),
     "another delimiter": _other_delimiter,
     "an open quote": _cells(lambda random: random.choice(['"', "'", 'a"b', '"a"b', "\\"])),
-    "NUL bytes": _with_nul,
-    "invalid UTF-8": _invalid_utf_8,
+    "NUL bytes": _inserted(lambda random: bytes(random.randint(1, 3))),
+    "invalid UTF-8": _inserted(lambda random: random.choice(NO_UTF_8)),
     "another encoding": _as_utf_16,
     "byte order mark": lambda random, content, delimiter: b"\xef\xbb\xbf" + content,
     "CRLF": _with_line_end(b"\r\n"),
@@ -323,7 +304,7 @@ TEXT_CHANGES = {
     "a very long cell": _cells(lambda random: random.choice("x7,") * 1_000_000),
     "very many cells": _many_cells,
     "very many spaces": _many_spaces,
-    "a page of HTML": _page,
+    "a page of HTML": lambda random, content, delimiter: PAGE,
     "many brackets": lambda random, content, delimiter: (
         random.choice([b"[", b"{'", b'{"a":']) * 99_999
     ),
@@ -338,46 +319,34 @@ BINARY_CHANGES = {
 # Changes of archives
 
 
-def _of_member(random: Random, archive: Archive, change) -> Archive:
-    """Return the archive with one member changed, from (name, content) to a list of such pairs."""
-    index = random.randrange(len(archive.members)) if archive.members else 0
-    members = list(archive.members)
-    members[index : index + 1] = change(*members[index]) if members else []
-    return replace(archive, members=tuple(members))
+def _of_member(
+    change: Callable[[Random, str, Any, str], list[tuple[str, Any]]],
+) -> Callable[[Random, Archive, str], Archive]:
+    """Return the change of an archive that replaces a member by the members that it gives."""
+
+    def changed(random: Random, archive: Archive, delimiter: str) -> Archive:
+        index = random.randrange(len(archive.members)) if archive.members else 0
+        members = list(archive.members)
+        if members:
+            members[index : index + 1] = change(random, *members[index], delimiter)
+        return replace(archive, members=tuple(members))
+
+    return changed
 
 
-def _member_missing(random: Random, archive: Archive, delimiter: str) -> Archive:
-    return _of_member(random, archive, lambda name, content: [])
-
-
-def _member_twice(random: Random, archive: Archive, delimiter: str) -> Archive:
-    return _of_member(random, archive, lambda name, content: [(name, content)] * 2)
-
-
-def _member_renamed(random: Random, archive: Archive, delimiter: str) -> Archive:
+def _renamed(random: Random, name: str, content: Any, delimiter: str) -> list[tuple[str, Any]]:
     endings = ["x", "\x1b[2J", "é", "\udcff", "a" * 4096, "../x", "a\nb", "-1", " ", "٣"]
-
-    def renamed(name, content):
-        folder, _, last = name.rpartition("/")
-        ending = random.choice(endings)
-        choices = [f"{folder}/{ending}{last}", f"{folder}{ending}/{last}", ending, f"/{name}"]
-        return [(random.choice(choices), content)]
-
-    return _of_member(random, archive, renamed)
+    folder, _, last = name.rpartition("/")
+    ending = random.choice(endings)
+    choices = [f"{folder}/{ending}{last}", f"{folder}{ending}/{last}", ending, f"/{name}"]
+    return [(random.choice(choices), content)]
 
 
-def _member_is_folder(random: Random, archive: Archive, delimiter: str) -> Archive:
-    return _of_member(random, archive, lambda name, content: [(name, None)])
-
-
-def _member_changed(random: Random, archive: Archive, delimiter: str) -> Archive:
-    def changed(name, content):
-        if content is None:
-            return [(name, content)]
-        changes = _changes_of(name, content)
-        return [(name, changes[random.choice(list(changes))](random, content, delimiter))]
-
-    return _of_member(random, archive, changed)
+def _changed(random: Random, name: str, content: Any, delimiter: str) -> list[tuple[str, Any]]:
+    if content is None:
+        return [(name, content)]
+    changes = _changes_of(name, content)
+    return [(name, changes[random.choice(list(changes))](random, content, delimiter))]
 
 
 def _harmed(random: Random, archive: Archive, delimiter: str) -> Archive:
@@ -409,29 +378,28 @@ def _with_false_header(random: Random, archive: Archive, delimiter: str) -> Arch
     return replace(archive, harm=harm)
 
 
-def _packed_otherwise(random: Random, archive: Archive, delimiter: str) -> Archive:
-    return replace(archive, kind=random.choice(["tar", "gz", "bz2", "xz", "zip"]))
-
-
-def _then_packed(change) -> Callable[[Random, Archive, str], bytes]:
+def _then_packed(name: str) -> Callable[[Random, Archive, str], bytes]:
+    change = TEXT_CHANGES[name]
     return lambda random, archive, delimiter: change(random, archive.packed(), delimiter)
 
 
 ARCHIVE_CHANGES = {
-    "a member missing": _member_missing,
-    "a member twice": _member_twice,
-    "a member renamed": _member_renamed,
-    "a member that is a folder": _member_is_folder,
-    "a member changed": _member_changed,
-    "a member changed again": _member_changed,
+    "a member missing": _of_member(lambda random, name, content, delimiter: []),
+    "a member twice": _of_member(lambda random, name, content, delimiter: [(name, content)] * 2),
+    "a member renamed": _of_member(_renamed),
+    "a member that is a folder": _of_member(lambda random, name, content, _: [(name, None)]),
+    "a member changed": _of_member(_changed),
+    "a member changed again": _of_member(_changed),
     "damaged inside": _harmed,
-    "packed otherwise": _packed_otherwise,
-    "bits flipped": _then_packed(_flipped),
-    "random bytes": _then_packed(_with_random_bytes),
-    "truncated": _then_packed(_truncated),
-    "emptied": _then_packed(_emptied),
+    "packed otherwise": lambda random, archive, delimiter: replace(
+        archive, kind=random.choice(["tar", "gz", "bz2", "xz", "zip"])
+    ),
+    **{
+        name: _then_packed(name)
+        for name in ("bits flipped", "random bytes", "truncated", "emptied")
+    },
     "bytes behind the end": lambda random, archive, _: archive.packed() + random.randbytes(3000),
-    "a page of HTML": _then_packed(_page),
+    "a page of HTML": TEXT_CHANGES["a page of HTML"],
 }
 
 
