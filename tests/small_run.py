@@ -3,14 +3,12 @@
 import ast
 import fcntl
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from small_archives import write_archive
 
 from workflow_lib.core.archive_members import members_digest
 from workflow_lib.core.file_digests import SUFFIX
@@ -321,6 +320,11 @@ class Outcome(NamedTuple):
     def text(self) -> str:
         return self.stdout + self.stderr
 
+    def succeeded(self) -> "Outcome":
+        """Return the outcome after checking that the command ended well."""
+        assert self.status == 0, self.text
+        return self
+
 
 def write_yaml(path: Path, content: dict) -> None:
     path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
@@ -378,31 +382,35 @@ def copy_project(folder: Path) -> None:
     commit(folder)
 
 
-def write_measurements(
-    folder: Path, text: str | None = None, address: str = "http://127.0.0.1:9/measurements.csv"
-) -> None:
+def mirrored(folder: Path, name: str, content: bytes, address: str = "") -> dict:
+    """Put a file into the mirror of the copy; return it as a source of a dataset."""
+    path = folder / "mirror" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    address = address or f"http://127.0.0.1:9/{path.name}"
+    digest = hashlib.sha256(content).hexdigest()
+    return {"path": name, "address": address, "sha256": digest, "size": len(content)}
+
+
+def write_dataset(folder: Path, name: str, **keys: object) -> None:
+    """Write the file of a dataset with a free licence."""
+    keys |= {"licence": "CC0", "citation": "The tests"}
+    write_yaml(folder / "config" / "datasets" / f"{name}.yaml", keys)
+
+
+def write_measurements(folder: Path, text: str | None = None, address: str = "") -> None:
     """Put a table of numbers into the mirror of the copy, and its dataset file to match."""
     text = measurements() if text is None else text
-    path = folder / "mirror" / "tables" / "measurements.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    source = {
-        "path": "tables/measurements.csv",
-        "address": address,
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "size": len(text.encode()),
-    }
-    content = {
-        "title": "Measurements",
-        "description": "A table with gaps in its inputs.",
-        "stand_in_for": "another table",
-        "reader": "csv",
-        "options": {"outputs": ["sum", "difference"]},
-        "sources": [source],
-        "licence": "CC0",
-        "citation": "The tests",
-    }
-    write_yaml(folder / "config" / "datasets" / "measurements.yaml", content)
+    write_dataset(
+        folder,
+        "measurements",
+        title="Measurements",
+        description="A table with gaps in its inputs.",
+        stand_in_for="another table",
+        reader="csv",
+        options={"outputs": ["sum", "difference"]},
+        sources=[mirrored(folder, "tables/measurements.csv", text.encode(), address)],
+    )
 
 
 def measurements() -> str:
@@ -436,27 +444,21 @@ def write_calls(folder: Path) -> None:
     ):
         path = folder / "mirror" / "calls" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(path, "w:gz") as archive:
-            for member, text in members.items():
-                entry = tarfile.TarInfo(member)
-                entry.size = len(text)
-                archive.addfile(entry, io.BytesIO(text.encode()))
-        digest, size, _ = members_digest(path, pattern)
+        digest, size, _ = members_digest(write_archive(path, members), pattern)
         source = {"path": f"calls/{name}", "address": f"http://127.0.0.1:9/{name}"}
         sources.append(source | {"members": pattern, "sha256": digest, "size": size})
-    content = {
-        "title": "Calls",
-        "description": "Volatility after calls that say nothing of it.",
-        "task": "series",
-        "reader": "earnings_calls",
-        "options": {"weeks": 3, "lagged_days": 5, "least_words": 3},
-        "inputs": {"scale": "tf-idf", "kernel": "linear", "lagged_values": "separate"},
-        "outputs": {"scale": "center"},
-        "sources": sources,
-        "licence": "CC0",
-        "citation": "The tests",
-    }
-    write_yaml(folder / "config" / "datasets" / "calls.yaml", content)
+    write_dataset(
+        folder,
+        "calls",
+        title="Calls",
+        description="Volatility after calls that say nothing of it.",
+        task="series",
+        reader="earnings_calls",
+        options={"weeks": 3, "lagged_days": 5, "least_words": 3},
+        inputs={"scale": "tf-idf", "kernel": "linear", "lagged_values": "separate"},
+        outputs={"scale": "center"},
+        sources=sources,
+    )
 
 
 def write_objects(folder: Path) -> None:
@@ -475,37 +477,22 @@ def write_objects(folder: Path) -> None:
             images[f"objects/{name}/image_{number:02}.pgm"] = b"P5 24 24 255\n" + content
     path = folder / "mirror" / "objects" / "objects.tar"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path, "w") as archive:
-        for member, content in images.items():
-            entry = tarfile.TarInfo(member)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
+    write_archive(path, images, "w")
     words = {"bar": [1.0, 0.1], "beam": [0.9, 0.3], "box": [0.1, 1.0], "tile": [0.3, 0.9]}
-    path.with_name("words.json").write_text(
-        json.dumps({"words": list(words), "vectors": list(words.values())})
+    vectors = json.dumps({"words": list(words), "vectors": list(words.values())})
+    files = {"objects.tar": path.read_bytes(), "words.json": vectors.encode()}
+    write_dataset(
+        folder,
+        "objects",
+        title="Objects",
+        description="Grey pictures of four shapes.",
+        task="classes",
+        reader="image_classes",
+        options={"features": ["hog"], "vectors": "names"},
+        inputs={"scale": "products", "kernel": "rbf"},
+        outputs={"scale": "none"},
+        sources=[mirrored(folder, f"objects/{name}", files[name]) for name in files],
     )
-    sources = [
-        {
-            "path": f"objects/{name}",
-            "address": f"http://127.0.0.1:9/{name}",
-            "sha256": hashlib.sha256(path.with_name(name).read_bytes()).hexdigest(),
-            "size": path.with_name(name).stat().st_size,
-        }
-        for name in ("objects.tar", "words.json")
-    ]
-    content = {
-        "title": "Objects",
-        "description": "Grey pictures of four shapes.",
-        "task": "classes",
-        "reader": "image_classes",
-        "options": {"features": ["hog"], "vectors": "names"},
-        "inputs": {"scale": "products", "kernel": "rbf"},
-        "outputs": {"scale": "none"},
-        "sources": sources,
-        "licence": "CC0",
-        "citation": "The tests",
-    }
-    write_yaml(folder / "config" / "datasets" / "objects.yaml", content)
 
 
 def write_assay(folder: Path) -> None:
@@ -579,8 +566,7 @@ def make_once(name: str, make: Callable[[Path], Outcome | None], factory: pytest
 
 def jobs_to_run(folder: Path, *options: str) -> set[str]:
     """Return the messages of the jobs that a run would start, without the job that only waits."""
-    outcome = snakemake(folder, "--dry-run", "--printshellcmds", *options)
-    assert outcome.status == 0, outcome.text
+    outcome = snakemake(folder, "--dry-run", "--printshellcmds", *options).succeeded()
     jobs = re.findall(r"^ *Job \d+: (.+)$", outcome.text, flags=re.MULTILINE)
     assert jobs or "Nothing to be done" in outcome.text, outcome.text
     return {job.strip() for job in jobs} - {"all"}

@@ -47,8 +47,7 @@ def test_blocks_that_are_jobs_give_the_model_of_one_process(folder, given):
     new = frame().drop(columns=["y1", "y2"])[:20]
     predicted = load_model(alone).predict(new)
     # The sums of more blocks than a job adds up are added in two steps.
-    outcome = snakemake(folder, *learn(**given, blocks=2 if given else 9))
-    assert outcome.status == 0, outcome.text
+    outcome = snakemake(folder, *learn(**given, blocks=2 if given else 9)).succeeded()
     found = json.loads((folder / "results/big/learned.json").read_text())
     assert found.keys() == expected.keys()
     assert found["relative_error"] == pytest.approx(expected["relative_error"], rel=1e-10)
@@ -65,8 +64,7 @@ def test_blocks_that_are_jobs_give_the_model_of_one_process(folder, given):
 
 def test_a_lost_block_is_the_only_one_that_is_read_again(folder):
     options = ("--notemp", "--until", "row_sums")
-    outcome = snakemake(folder, *learn(blocks=3, landmarks=20), *options)
-    assert outcome.status == 0, outcome.text
+    snakemake(folder, *learn(blocks=3, landmarks=20), *options).succeeded()
     (folder / "results/big/rows/sums-0-1.h5").unlink()
     jobs = jobs_to_run(folder, *learn(blocks=3, landmarks=20))
     assert {job for job in jobs if "block" in job} == {"sums of rows big block 1"}

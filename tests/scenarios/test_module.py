@@ -64,8 +64,7 @@ def other(project, tmp_path_factory):
     (folder / "config" / "config.yaml").write_text(CONFIG)
     (folder / "Snakefile").write_text(OTHER.format(project=project))
     shutil.copy(project / "assay.csv", folder)
-    outcome = run(folder, project)
-    assert outcome.status == 0, outcome.text
+    run(folder, project).succeeded()
     return folder
 
 
@@ -170,8 +169,7 @@ def test_snakedeploy_makes_a_folder_that_runs(deployed, project, first_folder):
         in (folder / "workflow" / "Snakefile").read_text()
     )
     options = ["experiments=[measurements]", "n_splits=1", "n_folds=3", "seed=7"]
-    outcome = run(folder, project, "--config", *options, **variables)
-    assert outcome.status == 0, outcome.text
+    run(folder, project, "--config", *options, **variables).succeeded()
     for name in ("measurements/scores.csv", "tables/measurements-error.csv"):
         ours, alone = folder / "results" / name, first_folder / "results" / name
         assert ours.read_bytes() == alone.read_bytes(), name

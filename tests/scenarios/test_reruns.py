@@ -145,8 +145,7 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
     }
 
     before = contents(finished, "results")
-    outcome = snakemake(finished)
-    assert outcome.status == 0, outcome.text
+    snakemake(finished).succeeded()
     after = contents(finished, "results")
     changed = {name for name in after if after[name] != before.get(name)}
     assert {name for name in changed if not name.startswith("results/timings/jobs/")} == {
@@ -158,18 +157,46 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
     assert jobs_to_run(finished) == set()
 
 
-def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
-    add_line(finished / "workflow_lib" / "models" / "gradient.py")
+OF_NO_RESULTS = {"figure measurements-space", "figure measurements-way"}
+"""Figures that are drawn without results."""
+
+OF_CODE = {
     # The figure of the geometry searches pre-images itself, and the equivalence checks have
     # pre-images.
-    others = {"figure measurements-space", *(f"equivalence checks {name}" for name in EXPERIMENTS)}
-    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES, *others}
+    "workflow_lib/models/gradient.py": {
+        *PREDICTIONS,
+        *SUMMARIES_OF_PREIMAGES,
+        "figure measurements-space",
+        *(f"equivalence checks {name}" for name in EXPERIMENTS),
+    },
+    "workflow_lib/protocol/preimages.py": PREDICTIONS | SUMMARIES_OF_PREIMAGES,
+    "scripts/preimages.py": PREDICTIONS | SUMMARIES_OF_PREIMAGES,
+    "workflow_lib/methods/forest.py": {
+        "regression m-rf clusters splits 0 to 1",
+        *summaries_of("clusters"),
+        *END,
+        *CROSS_DATASET,
+    },
+    "workflow_lib/report/style.py": {
+        *(job for job in SUMMARIES if job.startswith("figure ")),
+        *OF_NO_RESULTS,
+        "resource usage",
+        "report",
+        *CROSS_DATASET,
+    },
+    "workflow_lib/report/figures/coordinates.py": {
+        "figure calls-weeks",
+        "resource usage",
+        "report",
+    },
+}
+"""The jobs that an edit of a file starts: of pre-images no model, of a method no other method."""
 
 
-@pytest.mark.parametrize("path", ["workflow_lib/protocol/preimages.py", "scripts/preimages.py"])
-def test_the_stage_of_preimages_recomputes_predictions_and_no_model(finished, path):
+@pytest.mark.parametrize("path", OF_CODE)
+def test_an_edit_of_code_starts_the_jobs_whose_results_it_can_change(finished, path):
     add_line(finished / path)
-    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES}
+    assert jobs_to_run(finished) == OF_CODE[path]
 
 
 def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
@@ -190,37 +217,12 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     assert jobs_to_run(finished) == expected - {"figure measurements-way"}
 
 
-def test_a_method_is_fitted_again_and_no_other(finished):
-    add_line(finished / "workflow_lib" / "methods" / "forest.py")
-    fitted = {"regression m-rf clusters splits 0 to 1"}
-    assert jobs_to_run(finished) == fitted | summaries_of("clusters") | END | CROSS_DATASET
-
-
 def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
     add_line(finished / "workflow_lib" / "data" / "readers" / "csv.py")
     jobs = jobs_to_run(finished)
     assert {job for job in jobs if "measurements" not in job} == END | CROSS_DATASET
-    others = {"acquire measurements measurements.csv"}
-    others |= {"figure measurements-space", "figure measurements-way"}
+    others = OF_NO_RESULTS | {"acquire measurements measurements.csv"}
     assert jobs - END - CROSS_DATASET == {job for job in all_jobs if "measurements" in job} - others
-
-
-def test_the_style_of_figures_redraws_figures(finished):
-    add_line(finished / "workflow_lib" / "report" / "style.py")
-    figures = {job for job in SUMMARIES if job.startswith("figure ")}
-    assert jobs_to_run(finished) == {
-        *figures,
-        "figure measurements-space",
-        "figure measurements-way",
-        "resource usage",
-        "report",
-        *CROSS_DATASET,
-    }
-
-
-def test_a_kind_of_figure_is_drawn_again_and_no_other(finished):
-    add_line(finished / "workflow_lib" / "report" / "figures" / "coordinates.py")
-    assert jobs_to_run(finished) == {"figure calls-weeks", "resource usage", "report"}
 
 
 @pytest.mark.parametrize(
@@ -245,8 +247,7 @@ def test_the_decimals_of_a_table_are_those_of_its_latex_and_of_the_report(finish
         finished / "config" / "experiments" / "clusters.yaml",
         tables=[tables[0] | {"decimals": 1}, *tables[1:]],
     )
-    outcome = snakemake(finished)
-    assert outcome.status == 0, outcome.text
+    snakemake(finished).succeeded()
     body = latex.read_text().split("\\midrule", 1)[1].split("\\bottomrule")[0]
     assert re.search(r"\b\d\.\d\b", body) and not re.search(r"\b\d\.\d{2,}", body)
     assert table.read_bytes() == numbers
@@ -361,8 +362,7 @@ def splits_to_run(folder: Path, n_splits: int, *options: str) -> set[str]:
 
 def test_splits_that_were_made_stay_together(finished):
     options = ("--config", "n_splits=3", "experiments=[clusters]")
-    outcome = snakemake(finished, *options)
-    assert outcome.status == 0, outcome.text
+    snakemake(finished, *options).succeeded()
     # Two splits a job: without the results of the third, there would be a job for it and the next.
     expected = {1: set(), 2: set(), 3: set(), 4: {"split 3"}, 6: {"split 3", "splits 4 to 5"}}
     assert {number: splits_to_run(finished, number) for number in expected} == expected

@@ -6,8 +6,7 @@ from small_run import CONFIGURATION, copy_folder, jobs_to_run, snakemake
 
 
 def test_studies_are_listed_without_cores_and_without_a_valid_run(project):
-    outcome = snakemake(project, "studies", "--config", "n_splits=none", cores=None)
-    assert outcome.status == 0, outcome.text
+    outcome = snakemake(project, "studies", "--config", "n_splits=none", cores=None).succeeded()
     lines = outcome.stdout.splitlines()
     assert lines[0].startswith("study ") and any(line.startswith("mulan ") for line in lines)
     assert "error" not in outcome.text

@@ -96,6 +96,13 @@ def assert_reports(outcome: Outcome, words: Iterable[str]) -> None:
         assert word in error
 
 
+def predictions(folder: Path, name: str, *lines: str) -> tuple[str, list[dict[str, str]]]:
+    """Predict new rows, of these lines; return what is printed and the predictions."""
+    (folder / "new.csv").write_text("\n".join(lines) + "\n")
+    outcome = run(folder, "predict", name=name, rows="new.csv").succeeded()
+    return outcome.text, records(folder / f"results/{name}/predictions/new.csv")
+
+
 def records(path: Path) -> list[dict[str, str]]:
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -189,8 +196,7 @@ def test_what_is_refused_leaves_no_configuration(requested, fresh):
 def made(fresh: Path) -> Path:
     """Return the folder with the configuration that `new` wrote, cut down to a short run."""
     request = {"outputs": "strength,weight", "methods": ",".join(METHODS), "splits": "2"}
-    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", **request)
-    assert outcome.status == 0, outcome.text
+    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", **request).succeeded()
     assert "Plan: 2 methods, 2 splits (random)" in outcome.text
     assert f"Written: {DATASET} and {EXPERIMENT}" in outcome.text
     assert f"answer --config name={NAME}" in outcome.text
@@ -284,9 +290,7 @@ def test_an_answer_needs_the_name_of_a_table(mistaken, name):
 @pytest.fixture(scope="module")
 def answer(made: Path) -> Outcome:
     """Return how `answer` ended."""
-    outcome = run(made, "answer", name=NAME)
-    assert outcome.status == 0, outcome.text
-    return outcome
+    return run(made, "answer", name=NAME).succeeded()
 
 
 @pytest.fixture(scope="module")
@@ -340,10 +344,7 @@ def test_an_answer_without_its_table_is_refused_though_older_results_are_there(c
 
 def test_predictions_need_the_saved_model_alone(copy):
     delete_table(copy)
-    (copy / "rows.csv").write_text("\n".join(NEW_ROWS) + "\n")
-    outcome = run(copy, "predict", name=NAME, rows="rows.csv")
-    assert outcome.status == 0, outcome.text
-    assert len(records(copy / f"results/{NAME}/predictions/rows.csv")) == len(NEW_ROWS) - 1
+    assert len(predictions(copy, NAME, *NEW_ROWS)[1]) == len(NEW_ROWS) - 1
 
 
 def test_the_report_states_the_answer(answered):
@@ -482,24 +483,19 @@ def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path
     ]
     (folder / "kinds.csv").write_text("\n".join(["heat,cold,kind", *rows]) + "\n")
     request = {"data": "kinds.csv", "classes": "kind", "methods": "class-krr,m-svm", "splits": "2"}
-    outcome = run(folder, "new", name="kinds", **request)
-    assert outcome.status == 0, outcome.text
+    outcome = run(folder, "new", name="kinds", **request).succeeded()
     assert "Classes with a single row, which is never a test row: 'single'" in outcome.text
     assert "2 splits (stratified), 10, 20, 26 training rows" in outcome.text
     edit = {"training_sizes": [26], "tables": [], "figures": []}
     edit_yaml(folder / "config/tables/experiments/kinds.yaml", **edit)
-    outcome = run(folder, "answer", name="kinds")
-    assert outcome.status == 0, outcome.text
+    outcome = run(folder, "answer", name="kinds").succeeded()
     assert "(2 splits, 26 training rows" in " ".join(outcome.text.split())
     answer = json.loads((folder / "results/kinds/answer.json").read_text())
     assert answer["baseline"]["label"] == "guessing the most frequent class"
     assert (answer["training_size"], answer["n_test"]) == (26, 6)
     # The test rows are five common rows and a rare row.
     assert answer["baseline"]["mean"] == pytest.approx(100 * 5 / 6)
-    (folder / "new.csv").write_text("heat,cold\n0,0\n,\n9,-9\n")
-    outcome = run(folder, "predict", name="kinds", rows="new.csv")
-    assert outcome.status == 0, outcome.text
-    found = records(folder / "results/kinds/predictions/new.csv")
+    _, found = predictions(folder, "kinds", "heat,cold", "0,0", ",", "9,-9")
     assert [row["unlike_training"] for row in found] == ["no", "yes", "no"]
     assert [row["class"] for row in found][::2] == ["common", "single"]
 
@@ -516,16 +512,16 @@ def test_rows_without_inputs_teach_the_density_of_outputs_and_nothing_else(fresh
     alone = [",".join([name, "", "", *outputs]) for name, _, _, *outputs in cells]
     (folder / "mixed.csv").write_text("\n".join([*lines[:31], *alone]) + "\n")
     request = {"data": "mixed.csv", "outputs": "strength,weight", "splits": "2"}
-    outcome = run(folder, "new", name="mixed", methods="ofer-unpaired,m-mean", **request)
-    assert outcome.status == 0, outcome.text
+    outcome = run(
+        folder, "new", name="mixed", methods="ofer-unpaired,m-mean", **request
+    ).succeeded()
     assert "labelled: 30 rows have inputs and at least one output; unpaired: 20" in outcome.text
     assert "Rows with outputs but no input: 20. ofer-unpaired learns from these" in outcome.text
     assert "2 splits (random), 10, 24 training rows" in outcome.text
     edit_yaml(
         folder / "config/tables/experiments/mixed.yaml", training_sizes=[24], tables=[], figures=[]
     )
-    outcome = run(folder, "answer", name="mixed")
-    assert outcome.status == 0, outcome.text
+    outcome = run(folder, "answer", name="mixed").succeeded()
     answer = json.loads((folder / "results/mixed/answer.json").read_text())
     (used,) = answer["rows_used"]
     assert (used["kind"], used["count"], used["method"]) == ("unpaired", 20, "ofer-unpaired")
@@ -535,13 +531,10 @@ def test_rows_without_inputs_teach_the_density_of_outputs_and_nothing_else(fresh
     model = load_model(folder / "results/mixed/model.h5")
     assert (model.method, model.training_size) == ("ofer-unpaired", 30)
     assert model.row_counts == {"labelled": 30, "weak": 0, "unpaired": 20}
-    (folder / "new.csv").write_text("\n".join(NEW_ROWS) + "\n")
-    outcome = run(folder, "predict", name="mixed", rows="new.csv")
-    assert outcome.status == 0, outcome.text
-    written = records(folder / "results/mixed/predictions/new.csv")
+    _, written = predictions(folder, "mixed", *NEW_ROWS)
     shown = [[float(row[name]) for name in model.output_names] for row in written]
-    predictions = rounded(model.predict(folder / "new.csv"))
-    np.testing.assert_allclose(shown, predictions.outputs, rtol=1e-9)
+    expected = rounded(model.predict(folder / "new.csv")).outputs
+    np.testing.assert_allclose(shown, expected, rtol=1e-9)
 
 
 # Bags of rows
@@ -563,13 +556,11 @@ def test_bags_of_rows_get_one_prediction_each_and_unlabelled_ones_are_learned_fr
     (folder / "cells.csv").write_text("\n".join(["patient,kind,size,weight", *rows]) + "\n")
     request = {"data": "cells.csv", "bag": "patient", "classes": "kind", "splits": "2"}
     methods = "fv-svm,fv-self-training"
-    outcome = run(folder, "new", name="cells", methods=methods, **request)
-    assert outcome.status == 0, outcome.text
+    outcome = run(folder, "new", name="cells", methods=methods, **request).succeeded()
     assert "labelled: 30 bags have a class; unlabelled: 20" in outcome.text
     assert "2 splits (stratified), 10, 24 training bags" in outcome.text
     edit_yaml(folder / "config/tables/experiments/cells.yaml", training_sizes=[24], figures=[])
-    outcome = run(folder, "answer", name="cells")
-    assert outcome.status == 0, outcome.text
+    outcome = run(folder, "answer", name="cells").succeeded()
     page = (folder / "results/cells/report.html").read_text().replace("&nbsp;", " ")
     assert "Do pseudo-classes of unlabelled bags help a linear machine?" in page
     assert "50: 30 labelled and 20 unlabelled; 300 rows together" in page
@@ -577,11 +568,8 @@ def test_bags_of_rows_get_one_prediction_each_and_unlabelled_ones_are_learned_fr
     (used,) = answer["rows_used"]
     assert (used["kind"], used["count"]) == ("unlabelled", 20)
     new = ["p1,4.0,-4000", "p2,-1,1000", "p1,3.9,-4100", "p2,,0", "p2,-0.9,900"]
-    (folder / "new.csv").write_text("\n".join(["patient,size,weight", *new]) + "\n")
-    outcome = run(folder, "predict", name="cells", rows="new.csv")
-    assert outcome.status == 0, outcome.text
-    assert "2 bags predicted by " in outcome.text
-    found = records(folder / "results/cells/predictions/new.csv")
+    text, found = predictions(folder, "cells", "patient,size,weight", *new)
+    assert "2 bags predicted by " in text
     assert [row["patient"] for row in found] == ["p1", "p2"]
     assert [row["class"] for row in found] == ["ill", "well"]
     assert [row["note"] for row in found] == [

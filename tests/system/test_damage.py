@@ -52,33 +52,25 @@ def recorded_in(folder: Path) -> list[Path]:
 @pytest.mark.fault("a result cut off")
 @pytest.mark.trials(short=1, full=2 * BATCHES)
 def test_a_truncated_file_is_refused_and_repaired(number, finished, files, expected):
-    batch = damage_batch(finished, files, number, cut_off)
-    assert set(refused(finished, files, expected, batch)) == set(batch)
-    ends_well(finished, expected)
+    is_refused_and_repaired(finished, files, expected, number, cut_off)
 
 
 @pytest.mark.fault("a bit of a result flipped")
 @pytest.mark.trials(short=1, full=2 * BATCHES)
 def test_one_flipped_bit_is_refused_and_repaired(number, finished, files, expected):
-    batch = damage_batch(finished, files, number + 2, flip_bit)
-    assert set(refused(finished, files, expected, batch)) == set(batch)
-    ends_well(finished, expected)
+    is_refused_and_repaired(finished, files, expected, number + 2, flip_bit)
 
 
 @pytest.mark.fault("a result replaced by another")
 @pytest.mark.trials(short=1, full=BATCHES)
 def test_another_file_is_refused_and_repaired(number, finished, files, expected):
-    batch = damage_batch(finished, files, number + 5, replace)
-    assert set(refused(finished, files, expected, batch)) == set(batch)
-    ends_well(finished, expected)
+    is_refused_and_repaired(finished, files, expected, number + 5, replace)
 
 
 @pytest.mark.fault("a result emptied")
 @pytest.mark.trials(short=1, full=BATCHES)
 def test_an_emptied_file_is_refused_and_repaired(number, finished, files, expected):
-    batch = damage_batch(finished, files, number + 7, empty)
-    assert set(refused(finished, files, expected, batch)) == set(batch)
-    ends_well(finished, expected)
+    is_refused_and_repaired(finished, files, expected, number + 7, empty)
 
 
 @pytest.mark.fault("a result that cannot be read")
@@ -110,6 +102,14 @@ def test_a_file_that_snakemake_itself_cannot_read_or_replace_is_named(finished, 
     outcome = run(finished, prefix)
     assert (outcome.status, "Traceback" in outcome.text) == (1, False)
     assert f"To fix it: rm {name} and run the same snakemake command again." in outcome.text
+
+
+def is_refused_and_repaired(
+    finished: Path, files: Files, expected: dict[str, str], number: int, how: Damage
+) -> None:
+    batch = damage_batch(finished, files, number, how)
+    assert set(refused(finished, files, expected, batch)) == set(batch)
+    ends_well(finished, expected)
 
 
 def damage_batch(folder: Path, files: Files, number: int, how: Damage) -> list[str]:
@@ -194,8 +194,7 @@ def remedy_for(name: str, errors: Sequence[str]) -> str:
 
 
 def ends_well(folder: Path, expected: dict[str, str], prefix: Sequence[str] = ()) -> None:
-    outcome = run(folder, prefix)
-    assert outcome.status == 0, outcome.text
+    run(folder, prefix).succeeded()
     assert smoke.results(folder) == expected
     assert differing_files(folder / name for name in FOLDERS) == []
 

@@ -226,8 +226,7 @@ def ends_well(
     folder: Path, expected: dict[str, str], prefix: list[str] | None = None, **variables: str
 ) -> None:
     """Check that the same command makes all results of an undisturbed run."""
-    outcome = run(folder, prefix, **variables)
-    assert outcome.status == 0, outcome.text
+    run(folder, prefix, **variables).succeeded()
     assert_whole(folder, expected)
 
 

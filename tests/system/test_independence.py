@@ -363,9 +363,7 @@ def own_predictions(user_table, tmp_path_factory) -> dict[str, str]:
 def predict(folder: Path, **variables: str) -> str:
     """Predict the new rows of `user_table`, with all that this needs; return the output."""
     options = ["--config", "name=assay", "rows=rows.csv", "--scheduler", "greedy", "predict"]
-    outcome = smoke.snakemake(folder, *options, **variables)
-    assert outcome.status == 0, outcome.text
-    return outcome.text
+    return smoke.snakemake(folder, *options, **variables).succeeded().text
 
 
 @pytest.mark.fault("another locale or timezone")
@@ -463,8 +461,7 @@ def score_many_rows(fresh: Path, folder: Path, n_threads: int, methods: tuple[st
     targets = ["results/clusters/scores.csv", "results/clusters/coordinates.csv"]
     threads = [f"{rule}={n_threads}" for rule in BLAS_RULES]
     options = ["--set-threads", *threads, "--scheduler", "greedy", *targets]
-    outcome = smoke.snakemake(folder, *options, cores=max(n_threads, 2))
-    assert outcome.status == 0, outcome.text
+    smoke.snakemake(folder, *options, cores=max(n_threads, 2)).succeeded()
     return folder
 
 

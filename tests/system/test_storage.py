@@ -82,8 +82,7 @@ def assert_finished(store, folder_name: str, expected: dict[str, str], folder: P
 
 def test_a_run_and_what_is_lost_or_replaced(store, fresh, unrun, expected, tmp_path):
     folder_name = "run"
-    outcome = run(unrun, store, folder_name, SCORES)
-    assert outcome.status == 0, outcome.text
+    outcome = run(unrun, store, folder_name, SCORES).succeeded()
     assert f"{JOBS} jobs finished" in outcome.text
     assert "Storing in storage" not in outcome.text
     assert_finished(store, folder_name, expected, unrun)
@@ -96,8 +95,7 @@ def test_a_run_and_what_is_lost_or_replaced(store, fresh, unrun, expected, tmp_p
     # What was lost is made again, from copies of what it is made from.
     for lost in (FEATURES, str(digest_path(SCORES))):
         store.remove(f"{folder_name}/{lost}")
-    outcome = run(other, store, folder_name, SCORES, FEATURES)
-    assert outcome.status == 0, outcome.text
+    outcome = run(other, store, folder_name, SCORES, FEATURES).succeeded()
     assert "features" in outcome.text and "split measurements" not in outcome.text
     assert_finished(store, folder_name, expected, other)
 
@@ -110,8 +108,7 @@ def test_a_run_and_what_is_lost_or_replaced(store, fresh, unrun, expected, tmp_p
     assert "remove the file of this path from the storage" in outcome.text
     assert "Traceback" not in outcome.text
     store.remove(f"{folder_name}/{SPLIT}")
-    outcome = run(other, store, folder_name, SCORES, SPLIT, FEATURES)
-    assert outcome.status == 0, outcome.text
+    run(other, store, folder_name, SCORES, SPLIT, FEATURES).succeeded()
     assert_finished(store, folder_name, expected, other)
 
 
@@ -122,8 +119,7 @@ def test_an_upload_that_fails_leaves_no_result(store, unrun, expected, monkeypat
     assert outcome.status == 1, outcome.text
     assert FEATURES not in store.contents(folder_name)
     monkeypatch.undo()
-    outcome = run(unrun, store, folder_name, SCORES)
-    assert outcome.status == 0, outcome.text
+    run(unrun, store, folder_name, SCORES).succeeded()
     assert_finished(store, folder_name, expected, unrun)
 
 
@@ -138,8 +134,7 @@ def test_a_run_killed_during_an_upload_is_resumed(store, unrun, expected, monkey
     monkeypatch.undo()
     assert PREDICTIONS not in store.contents(folder_name)
     assert run(unrun, store, folder_name, "--unlock", SCORES).status == 0
-    outcome = run(unrun, store, folder_name, SCORES)
-    assert outcome.status == 0, outcome.text
+    run(unrun, store, folder_name, SCORES).succeeded()
     assert_finished(store, folder_name, expected, unrun)
 
 
@@ -250,7 +245,7 @@ def test_a_table_in_the_storage_and_edits(store, unrun, tmp_path):
         (unrun / name).unlink()
     predict = [*own, "rows=rows.csv", "--", "predict"]
     for outcome in (run(unrun, store, folder_name, *predict), smoke.snakemake(local, *predict)):
-        assert outcome.status == 0, outcome.text
+        outcome.succeeded()
     found = store.contents(folder_name)
     of_table = {name for name in smoke.results(local) if name.startswith(f"results/{NAME}/")}
     assert {MODEL, f"results/{NAME}/predictions/rows.csv"} <= of_table

@@ -58,12 +58,6 @@ def run(
     return smoke.ended(folder, [*(prefix or []), *typed(command, cores)], **variables)
 
 
-def succeeds(folder: Path, command: str, **options) -> Outcome:
-    outcome = run(folder, command, **options)
-    assert outcome.status == 0, outcome.text
-    return outcome
-
-
 def shorten(folder: Path) -> None:
     """Leave out of the experiment what takes long and is tested elsewhere."""
     table = {"name": "error", "kind": "error", "caption": "Test errors."}
@@ -91,17 +85,16 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     before["new"], _ = make_once("table", make_table, tmp_path_factory)
 
     def make(command: str, target: Path) -> Outcome:
-        outcome = run(copy_folder(before[command], target), command)
+        outcome = run(copy_folder(before[command], target), command).succeeded()
         if command == "new":
             shutil.copytree(target / "config", target.parent / "proposed/config")
             shorten(target)
         return outcome
 
     for command, following in (("new", "answer"), ("answer", "predict"), ("predict", "end")):
-        before[following], outcome = make_once(
+        before[following], _ = make_once(
             f"table-{following}", lambda target, done=command: make(done, target), tmp_path_factory
         )
-        assert outcome.status == 0, outcome.text
     return before
 
 
@@ -139,8 +132,7 @@ def repeat(folder: Path, command: str) -> None:
     if REFUSAL in outcome.text:
         assert outcome.text.count("error: ") == 1 and "Traceback" not in outcome.text
         for advised in outcome.text.splitlines()[-2:]:
-            outcome = follow(folder, advised.strip())
-            assert outcome.status == 0, outcome.text
+            outcome = follow(folder, advised.strip()).succeeded()
     # Both files of the new table were there already.
     assert outcome.status == 0 or (command == "new" and "exists already" in outcome.text), (
         outcome.text
@@ -207,7 +199,7 @@ def test_a_disk_that_a_command_fills_is_named(number, folder_before, stages):
         if command == "new":
             assert proposed(folder) == [None, None]
         disk.make_room()
-        succeeds(folder, command)
+        run(folder, command).succeeded()
         assert_as_undisturbed(folder, command, stages)
 
 
@@ -225,7 +217,7 @@ def test_a_command_with_little_memory_says_so_or_ends_well(number, folder_before
     if outcome.status:
         assert_words(outcome, NO_MEMORY)
         assert_nothing_incomplete(folder, command, stages)
-        succeeds(folder, command)
+        run(folder, command).succeeded()
     assert_as_undisturbed(folder, command, stages)
 
 
@@ -262,7 +254,7 @@ def whole_path(stages, parent: Path, name: str, user: int, cores: int, threads: 
             pytest.skip("another user cannot use the Python of the tests")
     variables = {f"{library}_NUM_THREADS": str(threads) for library in ("OPENBLAS", "OMP")}
     for command in COMMANDS:
-        succeeds(folder, command, cores=cores, prefix=prefix, HOME=str(home), **variables)
+        run(folder, command, cores=cores, prefix=prefix, HOME=str(home), **variables).succeeded()
         if command == "new":
             shorten(folder)
     return folder
