@@ -1,4 +1,4 @@
-"""Jacobians are the derivatives of the Fisher scores; blocks and forms of embeddings."""
+"""Derivatives of the Fisher scores; blocks and forms of embeddings."""
 
 import numpy as np
 import pytest
@@ -37,26 +37,7 @@ def test_reduced_scores_sum_the_means_over_components(covariance_type, n_compone
     ("form", "covariance_block"),
     [("reduced", "constrained"), ("full", "constrained"), ("full", "matrix")],
 )
-def test_jacobian_blocks_are_derivatives_of_the_embedding(
-    covariance_type, n_components, form, covariance_block
-):
-    Y = clustered_outputs(spread=1.5)
-    embedding = FisherEmbedding(
-        fitted_model(covariance_type, n_components, Y), form, covariance_block
-    )
-    rows = Y[:3]
-    ours = np.concatenate(list(embedding.scores.jacobian_blocks(rows, form)), axis=1)
-    for y, jacobian in zip(rows, ours):
-        expected = numerical_jacobian(lambda z: embedding.transform(z[None])[0], y)
-        np.testing.assert_allclose(jacobian, expected, atol=2e-7 * (1 + np.abs(expected).max()))
-
-
-@each_case(("covariance_type", "n_components"), MODELS)
-@each_case(
-    ("form", "covariance_block"),
-    [("reduced", "constrained"), ("full", "constrained"), ("full", "matrix")],
-)
-def test_normal_equations_are_products_of_the_jacobian(
+def test_normal_equations_are_products_of_the_derivatives_of_the_embedding(
     covariance_type, n_components, form, covariance_block
 ):
     Y = clustered_outputs(spread=1.5)
@@ -65,12 +46,14 @@ def test_normal_equations_are_products_of_the_jacobian(
     )
     # Any residual will do; predicted sigma blocks need not be symmetric.
     residual = np.random.default_rng(0).normal(size=(5, embedding.n_features))
-    jacobian = np.concatenate(list(embedding.scores.jacobian_blocks(Y[:5], form)), axis=1)
+    jacobian = np.stack(
+        [numerical_jacobian(lambda z: embedding.transform(z[None])[0], y) for y in Y[:5]]
+    )
     normal, gradient = embedding.scores.normal_equations(Y[:5], residual, form)
     expected = np.einsum("nmd,nme->nde", jacobian, jacobian)
-    np.testing.assert_allclose(normal, expected, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(normal, expected, atol=1e-6 * np.abs(expected).max())
     expected = np.einsum("nmd,nm->nd", jacobian, residual)
-    np.testing.assert_allclose(gradient, expected, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
 
 
 @each_case(

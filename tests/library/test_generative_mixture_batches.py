@@ -116,15 +116,23 @@ def test_steps_are_those_of_densities_and_weighted_moments(
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-def test_starts_run_together_as_each_alone(covariance_type):
-    Y = clustered_outputs(80, spread=1.0)
+def test_starts_run_together_as_each_alone_and_in_any_order_of_rows(covariance_type):
+    Y, memberships = clustered_outputs(80, spread=1.0), random_memberships(80, n_starts=4)
     values = features(Y, Y.mean(axis=0), covariance_type)
-    start = start_statistics(values, random_memberships(80, n_starts=4), covariance_type)
+    start = start_statistics(values, memberships, covariance_type)
     together = expectation_maximisation(values, start, covariance_type, FLOOR, 200, 1e-6)
     assert len({len(fit.log_likelihoods) for fit in together}) > 1
+    order = np.random.default_rng(0).permutation(80)
     for index, fit in enumerate(together):
         (alone,) = expectation_maximisation(
-            values, start.of([index]), covariance_type, FLOOR, 200, 1e-6
+            values[order],
+            start_statistics(
+                values[order], memberships[index : index + 1, :, order], covariance_type
+            ),
+            covariance_type,
+            FLOOR,
+            200,
+            1e-6,
         )
         np.testing.assert_allclose(fit.log_likelihoods, alone.log_likelihoods, rtol=1e-10)
         for ours, theirs in zip(fit.parameters, alone.parameters):
@@ -144,6 +152,7 @@ def test_component_that_loses_its_rows_has_no_influence(covariance_type):
         for memberships in (two, three)
     )
     assert found.weights[0, 2] == 0
+    assert len(mixture.of_one_start(found, centre)["weights"]) == 2
     np.testing.assert_allclose(found.weights[0, :2], expected.weights[0], rtol=1e-7)
     np.testing.assert_allclose(found.means[0, :2], expected.means[0], atol=1e-7)
 

@@ -20,7 +20,7 @@ DISTANCES = ("euclidean", "cosine")
 def nearest_scores(
     outputs: np.ndarray, vectors: np.ndarray, distance: str = "euclidean"
 ) -> np.ndarray:
-    """Return how near predicted class vectors (n, d) are to those of the classes (K, d).
+    """Return how near predicted class vectors are to those of the classes, an array (n, K).
 
     Raises ValueError if `distance` is unknown.
 
@@ -35,10 +35,6 @@ def nearest_scores(
         v_k - m. Ridge regression shrinks predictions towards the mean, where classes with vectors
         near the mean win the nearest-vector search too often; the angle around the mean does not
         see the shrinkage. It is 0 where a vector is the mean itself.
-
-    Returns
-    -------
-    array (n, K)
     """
     check_choice("distance", distance, DISTANCES)
     if distance == "euclidean":
@@ -53,7 +49,7 @@ def candidate_scores(
     weights: np.ndarray | None = None,
     distance: str = "cosine",
 ) -> np.ndarray:
-    """Return how near predicted embeddings p (n, m) are to the codes c (K, m) of the classes.
+    """Return how near predicted embeddings p are to the codes c of the classes, an array (n, K).
 
     With W = diag(weights) the embeddings are those of W^(1/2) p and W^(1/2) c, compared as by
     `nearest_scores`. The angle around the mean code is the default: from few examples every
@@ -67,17 +63,13 @@ def candidate_scores(
     weights : array (m,) or None, default=None
         Weight, not negative, of each coordinate; None means 1.
     distance : {"euclidean", "cosine"}, default="cosine"
-
-    Returns
-    -------
-    array (n, K)
     """
     roots = 1.0 if weights is None else np.sqrt(weights)
     return nearest_scores(predicted * roots, codes * roots, distance)
 
 
 def output_kernel_scores(one_hot_scores: np.ndarray, output_gram: np.ndarray) -> np.ndarray:
-    """Return the scores of the exact search of output kernel regression over the classes.
+    """Return the scores (n, K) of the exact search of output kernel regression over the classes.
 
     2 s'K_k - K_kk, which is -||sum_j s_j psi(v_j) - psi(v_k)||^2 up to a constant a row, psi the
     features of the output kernel (Brouard, Szafranski & d'Alche-Buc 2016).
@@ -88,10 +80,6 @@ def output_kernel_scores(one_hot_scores: np.ndarray, output_gram: np.ndarray) ->
         Predicted indicators s of the classes.
     output_gram : array (K, K)
         Output kernel K between the classes.
-
-    Returns
-    -------
-    array (n, K)
     """
     return 2.0 * (one_hot_scores @ output_gram) - np.diagonal(output_gram)
 
@@ -99,7 +87,7 @@ def output_kernel_scores(one_hot_scores: np.ndarray, output_gram: np.ndarray) ->
 def component_first_scores(
     memberships: np.ndarray, class_memberships: np.ndarray, scores: np.ndarray
 ) -> np.ndarray:
-    """Return class scores that let only classes of the most probable component win.
+    """Return class scores (n, K) that let only classes of the most probable component win.
 
     A class is of the component with its highest membership; components without any class cannot be
     the most probable one. The scores of all other classes are lowered by a little more than the
@@ -113,10 +101,6 @@ def component_first_scores(
         Memberships of the class vectors.
     scores : array (n, K)
         Class scores.
-
-    Returns
-    -------
-    array (n, K)
     """
     of_class = class_memberships.argmax(axis=1)
     inhabited = np.unique(of_class)
@@ -138,10 +122,6 @@ def least_loss_scores(scores: np.ndarray, losses: np.ndarray) -> np.ndarray:
     scores : array (n, K)
     losses : array (K, K)
         L, of the true class j and the predicted class k.
-
-    Returns
-    -------
-    array (n, K)
     """
     return -(on_simplex(scores) @ losses)
 

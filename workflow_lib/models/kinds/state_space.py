@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workflow_lib.models.kinds.base import ModelArguments
+from workflow_lib.models.state_spaces.linear_gaussian import LinearGaussianParameters
 from workflow_lib.models.state_spaces.scores import StateSpaceScores
 from workflow_lib.models.state_spaces.state_space import StateSpaceModel as Model
 
@@ -13,14 +14,7 @@ COVARIANCES = ("spherical", "full")
 COUNT_KEY = "state_dim"
 TASKS = ("series",)
 
-_ARRAYS = (
-    "transition_",
-    "observation_",
-    "state_covariance_",
-    "observation_covariance_",
-    "initial_mean_",
-    "initial_covariance_",
-)
+_ARRAYS = tuple(f"{name}_" for name in LinearGaussianParameters._fields)
 
 
 def new(arguments: ModelArguments) -> Model:

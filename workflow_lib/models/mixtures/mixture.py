@@ -228,9 +228,14 @@ class GaussianMixtureModel(ParameterMixin):
         # A pseudo-row at the overall mean keeps the means of empty components defined.
         padded = responsibilities + MIN_COUNT / len(Y)
         centre = Y.mean(axis=0)
-        _, start = self._features_and_statistics(Y, centre, padded)
+        statistics = mixture_batches.statistics_of_memberships(
+            mixture_batches.features(Y, centre, self.covariance_type),
+            lambda block: padded.T[None, :, block],
+            (1, padded.shape[1]),
+            self.covariance_type,
+        )
         floor = absolute_floor(Y, self.variance_floor)
-        parameters = mixture_batches.maximisation(start, self.covariance_type, floor)
+        parameters = mixture_batches.maximisation(statistics, self.covariance_type, floor)
         self._set_parameters(**of_one_start(parameters, centre))
         self.log_likelihoods_ = np.array([self.score_samples(Y).mean()])
         return self
@@ -245,27 +250,6 @@ class GaussianMixtureModel(ParameterMixin):
         self.n_components_ = len(weights)
         self.n_dropped_ = self.n_components - self.n_components_
 
-    def _features_and_statistics(self, Y, centre, responsibilities):
-        values = mixture_batches.features(Y, centre, self.covariance_type)
-        memberships = responsibilities.T[None]
-        start = mixture_batches.statistics_of_memberships(
-            values,
-            lambda block: memberships[:, :, block],
-            memberships.shape[:2],
-            self.covariance_type,
-        )
-        return values, start
-
-    def _expectation_maximisation(self, Y, responsibilities, floor) -> dict:
-        """Return parameters and log-likelihoods of EM from memberships (n, C)."""
-        centre = Y.mean(axis=0)
-        responsibilities = _without_empty_components(responsibilities)
-        values, start = self._features_and_statistics(Y, centre, responsibilities)
-        (fit,) = mixture_batches.expectation_maximisation(
-            values, start, self.covariance_type, floor, self.max_iter, self.tol
-        )
-        return of_one_start(fit.parameters, centre) | {"log_likelihoods": fit.log_likelihoods}
-
     def _posterior_of_blocks(self, Y):
         self._check_is_fitted()
         rows = RowReader(Y)
@@ -278,23 +262,21 @@ class GaussianMixtureModel(ParameterMixin):
                 self.covariance_type,
             )
             log_joint += np.log(self.weights_)
-            yield block, *_posterior(log_joint)
+            yield _posterior(log_joint)
 
     def score_samples(self, Y) -> np.ndarray:
         """Return log p(y) of every row of `Y` (n, d), in nats: an array (n,).
 
         `Y` is read in blocks of rows, and may be a dataset of an h5py file.
         """
-        blocks = [evidence for _, _, evidence in self._posterior_of_blocks(Y)]
-        return np.concatenate(blocks)
+        return np.concatenate([evidence for _, evidence in self._posterior_of_blocks(Y)])
 
     def responsibilities(self, Y) -> np.ndarray:
         """Return p(component j | y) for every row of `Y` (n, d): an array (n, C), rows sum to 1.
 
         `Y` is read in blocks of rows, and may be a dataset of an h5py file.
         """
-        blocks = [posterior for _, posterior, _ in self._posterior_of_blocks(Y)]
-        return np.concatenate(blocks)
+        return np.concatenate([posterior for posterior, _ in self._posterior_of_blocks(Y)])
 
 
 def of_one_start(parameters, centre: np.ndarray) -> dict:
@@ -381,11 +363,3 @@ def _k_means_plus_plus(Y, n_clusters, n_starts, generator) -> np.ndarray:
         reached = cumulated < shares[:, cluster - 1, None] * cumulated[:, -1:]
         chosen[:, cluster] = np.minimum(reached.sum(axis=1), len(Y) - 1)
     return Y[chosen]
-
-
-def _without_empty_components(responsibilities: np.ndarray) -> np.ndarray:
-    kept = responsibilities.sum(axis=0) > MIN_COUNT
-    if kept.all():
-        return responsibilities
-    responsibilities = responsibilities[:, kept]
-    return responsibilities / responsibilities.sum(axis=1, keepdims=True)

@@ -13,8 +13,6 @@ The responsibilities are computed in log space, so that rows far from every comp
 finite scores.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from workflow_lib.core.array_arguments import as_output_matrix
@@ -109,17 +107,6 @@ class MixtureScores(Scores):
             return u**2 - np.diag(precision)
         return ((u**2).sum(axis=1) - np.trace(precision))[:, None]
 
-    def sigma_score_gradients(self, u: np.ndarray, component: int) -> np.ndarray:
-        """Return the derivative in y of `sigma_scores`: an array (n, sigma_size, d)."""
-        precision = self.precisions[component].dense(self.dimension)
-        if self.sigma_shape == "matrix":
-            left = u[:, :, None, None] * precision[None, None, :, :]
-            right = u[:, None, :, None] * precision[None, :, None, :]
-            return (left + right).reshape(len(u), -1, self.dimension)
-        if self.sigma_shape == "diagonal":
-            return 2.0 * u[:, :, None] * precision[None, :, :]
-        return 2.0 * (u @ precision)[:, None, :]
-
     def full(self, Y: np.ndarray) -> np.ndarray:
         """Return the full embedding: pi (C, mixtures only), mu (C x d), sigma blocks."""
         q = self.model.responsibilities(Y)
@@ -155,32 +142,12 @@ class MixtureScores(Scores):
         summed -= q @ (precision * (model.means_ - centre))
         return summed
 
-    def jacobian_blocks(self, Y: np.ndarray, form: str) -> Iterator[np.ndarray]:
-        """Yield the derivative of the embedding in y, block by block: arrays (n, k, d).
-
-        The blocks come in the order of the embedding: pi, mu (a component at a time in the full
-        form), sigma (a component at a time).
-        """
-        q, u, q_gradient = self._responsibility_gradients(Y)
-        yield from self._leading_jacobians(q, u, q_gradient, form)
-        if form == "full":
-            for component in range(self.n_components):
-                yield self._sigma_jacobian(q, u, q_gradient, component)
-
     def normal_equations(
         self, Y: np.ndarray, residual: np.ndarray, form: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return J'J (n, d, d) and J'r (n, d), with J the derivative of the embedding in y.
+        """Return J'J (n, d, d) and J'r (n, d), with J the derivative of the embedding in y (n, d).
 
-        Parameters
-        ----------
-        Y : array (n, d)
-        residual : array (n, m)
-        form : {"reduced", "full"}
-
-        Notes
-        -----
-        A sigma block of d x d numbers has a Jacobian of d^3; its products are written out instead,
+        r are residuals (n, m). A sigma block of d x d numbers has a Jacobian of d^3; its products are written out instead,
         so that a step costs d^2 a component. With S = u u' - P, P = Sigma_j^-1 and
         a = grad q_j, the derivative of q S in the direction e_k is a_k S + q (P_k u' + u P_k').
         """
@@ -234,11 +201,14 @@ class MixtureScores(Scores):
             yield from mu_jacobians
 
     def _sigma_jacobian(self, q, u, q_gradient, component):
-        u = u[:, component]
+        """Return the derivative (n, k, d) of a sigma block that is a diagonal or a trace."""
+        u, precision = u[:, component], self.precisions[component].dense(self.dimension)
+        if self.sigma_shape == "diagonal":
+            gradients = 2.0 * u[:, :, None] * precision[None, :, :]
+        else:
+            gradients = 2.0 * (u @ precision)[:, None, :]
         scores = self.sigma_scores(u, component)[:, :, None]
-        return scores * q_gradient[:, component, None, :] + q[
-            :, component, None, None
-        ] * self.sigma_score_gradients(u, component)
+        return scores * q_gradient[:, component, None, :] + q[:, component, None, None] * gradients
 
     def _matrix_sigma_products(self, q, u, q_gradient, residual, component):
         """Return J'J and J'r of the d x d sigma block of one component."""

@@ -26,42 +26,23 @@ LOG_TWO_PI = float(np.log(2.0 * np.pi))
 class Filtered(NamedTuple):
     """The states given the observations up to their own step."""
 
-    log_likelihoods: np.ndarray
-    """(N,) log p(observed numbers) of each series, in nats"""
-
-    predicted_means: np.ndarray
-    """(T, N, d), given the steps before"""
-
-    predicted_covariances: np.ndarray
-    """(T, G, d, d)"""
-
-    means: np.ndarray
-    """(T, N, d)"""
-
-    covariances: np.ndarray
-    """(T, G, d, d)"""
+    log_likelihoods: np.ndarray  # (N,) log p(observed numbers) of each series, in nats
+    predicted_means: np.ndarray  # (T, N, d), given the steps before
+    predicted_covariances: np.ndarray  # (T, G, d, d)
+    means: np.ndarray  # (T, N, d)
+    covariances: np.ndarray  # (T, G, d, d)
 
 
 class Smoothed(NamedTuple):
     """The states given all observations of their series."""
 
-    means: np.ndarray
-    """(T, N, d)"""
-
-    covariances: np.ndarray
-    """(T, G, d, d)"""
-
-    next_covariances: np.ndarray
-    """(T - 1, G, d, d): Cov(m_{t+1}, m_t)"""
+    means: np.ndarray  # (T, N, d)
+    covariances: np.ndarray  # (T, G, d, d)
+    next_covariances: np.ndarray  # (T - 1, G, d, d): Cov(m_{t+1}, m_t)
 
 
 class SeriesRecursion:
-    """A batch of series prepared for the recursion.
-
-    Parameters
-    ----------
-    series : SeriesBatch
-    """
+    """A batch of series prepared for the recursion."""
 
     def __init__(self, series: SeriesBatch) -> None:
         self.patterns = missing_patterns(series)
@@ -182,20 +163,12 @@ class SeriesRecursion:
         )
 
     def _observations(self, parameters, means, covariances, seen_counts):
-        """Return the expected observations, and what their uncertainty adds to two moments.
+        """Return the expected observations (T, N, p), which are zero at steps without any observed
+        number, and the sums of the conditional covariances of z (p, p), and of z and m (p, d).
 
         A missing number of a step that is observed in part follows from the state and, through
         R, from the other results: E[z | m, seen] = D m + J z and Cov(z | m, seen) = R - J R,
         with J = R M (M R M)^-1 M, D = C - J C and M the choice of the observed numbers.
-
-        Returns
-        -------
-        observations : array (T, N, p)
-            Expected numbers of steps that are observed at least in part; zero at other steps.
-        observation_moment : array (p, p) or 0
-            sum of the conditional covariances of z.
-        observation_state_moment : array (p, d) or 0
-            sum of the conditional covariances of z and m.
         """
         if not self.any_missing_in_part:
             return self.values, 0.0, 0.0

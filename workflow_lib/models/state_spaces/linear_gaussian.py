@@ -18,23 +18,12 @@ import numpy as np
 class LinearGaussianParameters(NamedTuple):
     """Parameters of the model with d states and p observed numbers per step."""
 
-    transition: np.ndarray
-    """A (d, d)"""
-
-    observation: np.ndarray
-    """C (p, d)"""
-
-    state_covariance: np.ndarray
-    """Q (d, d)"""
-
-    observation_covariance: np.ndarray
-    """R (p, p)"""
-
-    initial_mean: np.ndarray
-    """mu_0 (d,)"""
-
-    initial_covariance: np.ndarray
-    """Sigma_0 (d, d)"""
+    transition: np.ndarray  # A (d, d)
+    observation: np.ndarray  # C (p, d)
+    state_covariance: np.ndarray  # Q (d, d)
+    observation_covariance: np.ndarray  # R (p, p)
+    initial_mean: np.ndarray  # mu_0 (d,)
+    initial_covariance: np.ndarray  # Sigma_0 (d, d)
 
 
 class ExpectedStatistics(NamedTuple):
@@ -44,36 +33,18 @@ class ExpectedStatistics(NamedTuple):
     Steps without any observed number are left out of the observation's sums.
     """
 
-    log_likelihood: float
-    """log p(observed numbers), in nats, summed over series"""
-
+    log_likelihood: float  # log p(observed numbers), in nats, summed over series
     n_series: float
     n_transitions: float
     n_observed_steps: float
-
-    initial_sum: np.ndarray
-    """sum E[m_1] (d,)"""
-
-    initial_moment: np.ndarray
-    """sum E[m_1 m_1'] (d, d)"""
-
-    next_moment: np.ndarray
-    """sum over t >= 2 of E[m_t m_t'] (d, d)"""
-
-    transition_moment: np.ndarray
-    """sum over t >= 2 of E[m_t m_{t-1}'] (d, d)"""
-
-    previous_moment: np.ndarray
-    """sum over t >= 2 of E[m_{t-1} m_{t-1}'] (d, d)"""
-
-    state_moment: np.ndarray
-    """sum over observed steps of E[m_t m_t'] (d, d)"""
-
-    observation_state_moment: np.ndarray
-    """sum over observed steps of E[z_t m_t'] (p, d)"""
-
-    observation_moment: np.ndarray
-    """sum over observed steps of E[z_t z_t'] (p, p)"""
+    initial_sum: np.ndarray  # sum E[m_1] (d,)
+    initial_moment: np.ndarray  # sum E[m_1 m_1'] (d, d)
+    next_moment: np.ndarray  # sum over t >= 2 of E[m_t m_t'] (d, d)
+    transition_moment: np.ndarray  # sum over t >= 2 of E[m_t m_{t-1}'] (d, d)
+    previous_moment: np.ndarray  # sum over t >= 2 of E[m_{t-1} m_{t-1}'] (d, d)
+    state_moment: np.ndarray  # sum over observed steps of E[m_t m_t'] (d, d)
+    observation_state_moment: np.ndarray  # sum over observed steps of E[z_t m_t'] (p, d)
+    observation_moment: np.ndarray  # sum over observed steps of E[z_t z_t'] (p, p)
 
     def __add__(self, other: ExpectedStatistics) -> ExpectedStatistics:
         """Return the statistics of both sets of series together."""
@@ -102,10 +73,7 @@ def _lapack():
 def solved(covariance: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
     """Return S^-1 B (k, a) and log det S for one positive definite S (k, k) and B (k, a).
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is not positive definite.
+    Raises numpy.linalg.LinAlgError if the matrix is not positive definite.
     """
     factor, solution, failed = _lapack().dposv(covariance, right)
     log_determinant = np.nan if failed else 2.0 * float(np.log(factor.diagonal()).sum())
@@ -130,10 +98,7 @@ def _identity(size: int) -> np.ndarray:
 def spectral_radius(matrix: np.ndarray) -> float:
     """Return the largest modulus of the eigenvalues of a square matrix.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a number is not finite.
+    Raises numpy.linalg.LinAlgError if a number is not finite.
     """
     if not np.isfinite(matrix.sum()):
         raise np.linalg.LinAlgError("the matrix is not finite")
@@ -141,11 +106,6 @@ def spectral_radius(matrix: np.ndarray) -> float:
     if failed:
         raise np.linalg.LinAlgError("the eigenvalues did not converge")
     return float(np.hypot(real, imaginary).max())
-
-
-def has_radius_within(matrix: np.ndarray, radius: float) -> bool:
-    """Return whether the spectral radius of a square matrix is at most `radius`."""
-    return shrunk_to_radius(matrix, radius) is matrix
 
 
 def shrunk_to_radius(matrix: np.ndarray, radius: float) -> np.ndarray:

@@ -14,26 +14,15 @@ from workflow_lib.core.array_arguments import as_numbers
 class SeriesBatch(NamedTuple):
     """N series of up to T steps with p numbers a step."""
 
-    values: np.ndarray
-    """(N, T, p) float64; zero where not observed."""
-
-    observed: np.ndarray
-    """(N, T, p) bool."""
-
-    lengths: np.ndarray
-    """(N,) steps of each series."""
-
-    given_as_list: bool
-    """Whether the series came as a list, and results should go back as one."""
+    values: np.ndarray  # (N, T, p) float64; zero where not observed
+    observed: np.ndarray  # (N, T, p) bool
+    lengths: np.ndarray  # (N,) steps of each series
+    given_as_list: bool  # whether the series came as a list, and results should go back as one
 
     @property
     def is_complete(self) -> bool:
         """Whether no number of any series is missing; lengths may differ."""
         return int(self.observed.sum()) == int(self.lengths.sum()) * self.values.shape[2]
-
-    def in_length(self) -> np.ndarray:
-        """Return which steps lie within their series: an array (N, T) of bool."""
-        return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
     def unpad(self, padded: np.ndarray):
         """Return an array (N, T, ...) as the user's kind: itself, or a list of (T_i, ...)."""
@@ -170,23 +159,16 @@ def check_can_be_fitted(series: SeriesBatch) -> None:
 class MissingPatterns(NamedTuple):
     """The distinct patterns of missing numbers: covariances depend on nothing else."""
 
-    index: np.ndarray
-    """(N,) pattern of each series."""
-
-    counts: np.ndarray
-    """(G,) series of each pattern."""
-
-    observed: np.ndarray
-    """(G, T, p) bool."""
-
-    in_length: np.ndarray
-    """(G, T) bool; steps beyond the end of a series are no missing numbers but no steps."""
+    index: np.ndarray  # (N,) pattern of each series
+    counts: np.ndarray  # (G,) series of each pattern
+    observed: np.ndarray  # (G, T, p) bool
+    in_length: np.ndarray  # (G, T) bool; steps beyond the end of a series are not missing numbers
 
 
 def missing_patterns(series: SeriesBatch) -> MissingPatterns:
     """Return the patterns of a batch, in a fixed order."""
-    n_series = len(series.values)
-    in_length = series.in_length()
+    n_series, n_steps = series.values.shape[:2]
+    in_length = np.arange(n_steps) < series.lengths[:, None]
     everything = np.hstack([in_length, series.observed.reshape(n_series, -1)])
     codes = np.packbits(everything, axis=1)
     if (codes == codes[0]).all():

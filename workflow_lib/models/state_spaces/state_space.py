@@ -218,25 +218,16 @@ class StateSpaceModel(ParameterMixin):
         return "moments" if moments <= recursion else "recursion"
 
     def _set_parameters(self, parameters: LinearGaussianParameters) -> None:
-        self.transition_, self.observation_ = parameters.transition, parameters.observation
-        self.state_covariance_ = parameters.state_covariance
-        self.observation_covariance_ = parameters.observation_covariance
-        self.initial_mean_ = parameters.initial_mean
-        self.initial_covariance_ = parameters.initial_covariance
+        for name, value in parameters._asdict().items():
+            setattr(self, f"{name}_", value)
 
     @property
     def observation_dim_(self) -> int:
         return len(self.observation_)
 
     def _parameters(self) -> LinearGaussianParameters:
-        return LinearGaussianParameters(
-            self.transition_,
-            self.observation_,
-            self.state_covariance_,
-            self.observation_covariance_,
-            self.initial_mean_,
-            self.initial_covariance_,
-        )
+        names = LinearGaussianParameters._fields
+        return LinearGaussianParameters(*(getattr(self, f"{name}_") for name in names))
 
     @property
     def n_features_in_(self) -> int:

@@ -46,6 +46,9 @@ def expectation_maximisation(
 ) -> tuple[LinearGaussianParameters, list[float]]:
     """Return the parameters after EM, and the objective after every iteration.
 
+    Raises numpy.linalg.LinAlgError if a covariance becomes singular, or the likelihood is not
+    finite.
+
     Parameters
     ----------
     start : LinearGaussianParameters
@@ -56,11 +59,6 @@ def expectation_maximisation(
         Most iterations. Extrapolated ones count where they are kept.
     smallest_gain : float
         EM stops when an iteration without extrapolation raises the objective by less, in nats.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a covariance becomes singular, or the likelihood is not finite.
     """
 
     def iterated(parameters: LinearGaussianParameters, statistics: ExpectedStatistics) -> Point:

@@ -18,7 +18,6 @@ from workflow_lib.models.covariance import clip_eigenvalues
 from workflow_lib.models.state_spaces.linear_gaussian import (
     ExpectedStatistics,
     LinearGaussianParameters,
-    has_radius_within,
     inverse_and_log_determinant,
     shrunk_to_radius,
     solved,
@@ -32,20 +31,11 @@ STEPS = (1.0, 0.3, 0.1, 0.03)
 class Restrictions(NamedTuple):
     """Constraints on the estimates."""
 
-    isotropic: bool
-    """Q and R are multiples of the identity."""
-
-    strength: float
-    """nu, in steps; 0 is maximum likelihood."""
-
-    variance: float
-    """s, in squared units of the series."""
-
-    floor: float
-    """Smallest eigenvalue of a covariance, in squared units; matters without a prior only."""
-
-    largest_radius: float
-    """Bound on the spectral radius of A."""
+    isotropic: bool  # Q and R are multiples of the identity.
+    strength: float  # nu, in steps; 0 is maximum likelihood.
+    variance: float  # s, in squared units of the series.
+    floor: float  # Smallest eigenvalue of a covariance; matters without a prior only.
+    largest_radius: float  # Bound on the spectral radius of A.
 
     def covariance(self, scatter: np.ndarray, count: float, isotropic: bool) -> np.ndarray:
         """Return the maximiser for a scatter matrix (k, k), a sum of `count` outer products."""
@@ -109,10 +99,7 @@ def maximise(
     Where the maximiser's spectral radius is above the bound, A is only improved (see
     `_bounded_transition`); the objective of EM still never falls.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the states' moments are singular.
+    Raises numpy.linalg.LinAlgError if the states' moments are singular.
     """
     s = statistics
     initial_mean = s.initial_sum / s.n_series
@@ -123,7 +110,7 @@ def maximise(
     )
     transition = _regression(s.transition_moment, s.previous_moment)
     bound = restrictions.largest_radius
-    if not has_radius_within(transition, bound):
+    if shrunk_to_radius(transition, bound) is not transition:
         transition = _bounded_transition(transition, current, s.previous_moment, bound)
     noise = _residual(transition, s.next_moment, s.transition_moment, s.previous_moment)
     isotropic = restrictions.isotropic
