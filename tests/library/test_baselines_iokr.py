@@ -13,7 +13,6 @@ from workflow_lib.solvers.output_kernels import (
     median_squared_distance,
     minimise_rbf_distance,
     nearest_candidates,
-    output_gram,
 )
 
 KERNELS = ["rbf", "linear"]
@@ -30,8 +29,8 @@ def squared_distances(weights, outputs, candidates, kernel, gamma):
 
 def scores_of(weights, outputs, candidates, kernel, gamma=0.3):
     """Return the scores (n, c) of the candidates, as the estimator computes them."""
-    cross = output_gram(candidates, outputs, kernel, gamma)
-    diagonal = np.diag(output_gram(candidates, None, kernel, gamma))
+    cross = gram_matrix(candidates, outputs, kernel, gamma)
+    diagonal = np.diag(gram_matrix(candidates, None, kernel, gamma))
     return candidate_scores(weights, cross, diagonal)
 
 
@@ -86,7 +85,7 @@ def test_candidate_scores_are_distances_up_to_a_constant_a_row(data, kernel):
 def test_nearest_candidate_is_not_the_one_of_the_largest_product():
     outputs = np.array([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
     weights = np.array([[0.5, 0.4, 0.1]])  # h = (1, 0.9), whose product is largest with (5, 5)
-    cross = output_gram(outputs, outputs, "linear", None)
+    cross = gram_matrix(outputs, outputs, "linear", None)
     assert (weights @ cross.T).argmax() == 2
     assert nearest_candidates(weights, cross, np.diag(cross)) == [0]
 
@@ -233,8 +232,3 @@ def test_median_squared_distance_passes_over_outputs_that_agree():
 @pytest.mark.parametrize("n_rows", [1, 2, 50])
 def test_median_squared_distance_of_constant_outputs_is_one(n_rows):
     assert median_squared_distance(np.tile([0.1, 1 / 3, 1e6], (n_rows, 1))) == 1.0
-
-
-def test_unknown_output_kernel_of_a_gram_matrix_is_refused(data):
-    with pytest.raises(ValueError, match="output_kernel must be one of .*'tanimoto'"):
-        output_gram(data[1], None, "tanimoto", None)

@@ -4,13 +4,13 @@ import numpy as np
 from each_case import each_case
 from small_data import regression_data
 
+from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.iokr import IOKRegressor
 from workflow_lib.solvers.output_kernels import (
     ascend_rbf_scores,
     median_squared_distance,
     minimise_rbf_distance,
     nearest_candidates,
-    output_gram,
     output_unit,
 )
 
@@ -21,13 +21,13 @@ def small_problem(alpha=1e-4, width=2.0, n_train=60):
     weights = IOKRegressor(alpha=alpha).fit(X[:n_train], Y[:n_train]).predict_weights(X[n_train:])
     Y = Y[:n_train]
     gamma = 1.0 / (width**2 * median_squared_distance(Y))
-    cross = output_gram(Y, Y, "rbf", gamma)
+    cross = gram_matrix(Y, Y, "rbf", gamma)
     return weights, Y, gamma, Y[nearest_candidates(weights, cross, np.ones(n_train))]
 
 
 def scores_of(weights, outputs, gamma, points):
     """Return sum_i a_i exp(-gamma ||y - y_i||^2) of every row."""
-    return (weights * output_gram(points, outputs, "rbf", gamma)).sum(axis=1)
+    return (weights * gram_matrix(points, outputs, "rbf", gamma)).sum(axis=1)
 
 
 @each_case("alpha", [1e-6, 1e-4, 1e-2, np.inf])

@@ -11,11 +11,11 @@ from workflow_lib import FisherEmbedding, GaussianMixtureModel, IOKRegressor, Ke
 from workflow_lib.models import density
 from workflow_lib.models.density import mean_shift
 from workflow_lib.models.simplex import project_on_simplex
+from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.output_kernels import (
     median_squared_distance,
     minimise_rbf_distance,
     nearest_candidates,
-    output_gram,
     output_unit,
 )
 
@@ -111,7 +111,7 @@ def test_wide_kernel_ends_at_the_weighted_mean():
 @pytest.mark.parametrize("width", [30.0, 300.0])
 def test_output_kernel_regression_of_projected_weights_is_the_same_for_a_wide_kernel(width):
     weights, Y, gamma, means = small_problem(width)
-    cross = output_gram(Y, Y, "rbf", gamma)
+    cross = gram_matrix(Y, Y, "rbf", gamma)
     nearest = Y[nearest_candidates(weights, cross, np.ones(len(Y)))]
     theirs = minimise_rbf_distance(weights, Y, gamma, nearest)
     ours = mean_shift(weights, Y, gamma, means)

@@ -5,9 +5,9 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages
 
+from workflow_lib.fitting.fit_data import SplitData
 from workflow_lib.fitting.kernel_ridge_targets import N_NEIGHBOURS, weak_outputs_of
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.weak_memberships import memberships
 from workflow_lib.measures.metrics import means_of_observed
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel
 from workflow_lib.models.output_scaling import OutputScaling
@@ -23,10 +23,12 @@ LABELS = {
     }
 }
 
+SPLIT = SplitData({}, trees={"split": {"sizes": [], "weak_sizes": []}, "weak_labels": LABELS})
+
 
 class TestMemberships:
     def test_without_noise_they_are_the_labels(self):
-        np.testing.assert_array_equal(memberships(LABELS, 20, 3, 0.0), MEMBERSHIPS)
+        np.testing.assert_array_equal(SPLIT.memberships(20, 3, 3), MEMBERSHIPS)
 
     def test_one_hot_labels_name_the_most_likely_component(self, tmp_path):
         X, Y = regression_data(70)
@@ -39,7 +41,7 @@ class TestMemberships:
         np.testing.assert_array_equal(by_kind["one-hot"], np.eye(3)[by_kind["soft"].argmax(axis=1)])
 
     def test_rows_mistaken_at_one_noise_are_mistaken_at_a_higher_one(self):
-        first, second, both = (memberships(LABELS, 20, 3, noise) for noise in (0.1, 0.2, 1))
+        first, second, both = (SPLIT.memberships(20, 3, 3, noise) for noise in (0.1, 0.2, 1))
         np.testing.assert_array_equal(first, [[0, 0, 1], MEMBERSHIPS[1], MEMBERSHIPS[2]])
         np.testing.assert_array_equal(second, [[0, 0, 1], [0, 1, 0], MEMBERSHIPS[2]])
         np.testing.assert_array_equal(both, [[0, 0, 1], [0, 1, 0], [1, 0, 0]])

@@ -32,7 +32,7 @@ NARROW, WIDE = InputKernel("rbf", 0.1), InputKernel("rbf", 1.0)
 def curves_of(scores_of_columns):
     """Return the curves of columns of a grid of two penalties per block, and one choice."""
     grid = KernelGrid(["rbf"], [0.1, 1.0], [1e-3, 1.0], is_relative=True)
-    curves = ValidationCurves(grid.unit, lambda key: key)
+    curves = ValidationCurves(grid.unit)
     for (kernel, count), scores in scores_of_columns.items():
         curves.add(kernel, count, grid.all()[kernel], [math.nan], np.array(scores))
     chosen = Choice(NARROW, 3, 1e-4, 0.1, math.nan, False, 0.2, None)
@@ -63,7 +63,7 @@ def test_a_curve_is_the_lowest_error_of_each_value():
 
 def test_a_grid_of_one_point_has_no_curve():
     grid = KernelGrid(["linear"], [], [1.0])
-    curves = ValidationCurves(grid.unit, lambda key: key)
+    curves = ValidationCurves(grid.unit)
     kernel = InputKernel("linear")
     curves.add(kernel, None, [1.0], [math.nan], np.array([0.5]))
     assert curves.tree([Choice(kernel, None, math.nan, 1.0, math.nan, False, 0.5, None)]) == {}

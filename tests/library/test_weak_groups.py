@@ -18,7 +18,6 @@ from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets, embedding_of
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.protocol import features_stage, splitting
 from workflow_lib.protocol.annotation import memberships_of_groups
@@ -253,20 +252,22 @@ class TestMembershipsOfGroups:
         np.testing.assert_array_equal(which, [True, True, False, False])
 
     def test_noise_is_refused(self):
-        labels = {"n-9": {"C-2": {"all": {"memberships": np.eye(2)}}}}
-        np.testing.assert_array_equal(memberships(labels, 9, 2, 0.0), np.eye(2))
+        split = split_of({"all": {"memberships": np.eye(2)}})
+        np.testing.assert_array_equal(split.memberships(9, 2, 2), np.eye(2))
         with pytest.raises(UserError, match=r"studies\.weak_noise.*come from groups"):
-            memberships(labels, 9, 2, 0.1)
+            split.memberships(9, 2, 2, 0.1)
 
     def test_an_annotator_labels_every_row_and_the_same_in_every_fold(self):
-        annotated = {
-            "memberships": np.eye(2),
-            "draw": np.ones(2),
-            "mistake": np.zeros(2, dtype=int),
-        }
-        labels = {"n-9": {"C-2": annotated}}
-        assert has_weak_label(labels, 9, 2, fold=1) is None
-        np.testing.assert_array_equal(memberships(labels, 9, 2, 0.0, fold=1), np.eye(2))
+        mistake = np.zeros(2, dtype=int)
+        split = split_of({"memberships": np.eye(2), "draw": np.ones(2), "mistake": mistake})
+        assert split.has_weak_label(9, 2, 2, fold=1) is None
+        np.testing.assert_array_equal(split.memberships(9, 2, 1, fold=1), np.eye(2)[:1])
+
+
+def split_of(labels) -> SplitData:
+    """Return a split with these labels of 9 training rows and 2 components."""
+    trees = {"split": {"sizes": [], "weak_sizes": []}, "weak_labels": {"n-9": {"C-2": labels}}}
+    return SplitData({}, trees=trees)
 
 
 def grouped_data(n_labelled=36, n_weak=160, seed=0, noise=0.5, n_groups=16):

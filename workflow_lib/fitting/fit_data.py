@@ -15,7 +15,6 @@ from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 from workflow_lib.fitting.wrong_labels import training_output_rows
 from workflow_lib.items.class_trees import ClassTree, tree_of_edges
 from workflow_lib.items.group_names import components_group, fold_group, size_group
@@ -190,23 +189,42 @@ class SplitData:
         noise: float = 0.0,
         fold: int | None = None,
     ) -> np.ndarray:
-        """Return the memberships (w, C) of the first weak rows, as a fold knows them."""
-        return memberships(self.weak_labels, size, count, noise, fold)[:weak_size]
+        """Return the memberships (w, C) of the first weak rows, as a fold or the refit knows them.
+
+        Labels of a simulated annotator are the same in every fold; those of groups are computed for
+        each fold from its own rows (`workflow_lib.protocol.annotation`). `noise` is the share of
+        the rows whose label is another component, with membership 1.
+
+        Raises UserError for noise in labels of groups, which no annotator gives.
+        """
+        labels = self.weak_labels[size_group(size)][components_group(count)]
+        if "memberships" in labels:
+            mistaken = (labels["draw"] < noise)[:weak_size, None]
+            correct, mistakes = labels["memberships"][:weak_size], labels["mistake"][:weak_size]
+            return np.where(mistaken, np.eye(correct.shape[1])[mistakes], correct)
+        if noise > 0:
+            raise UserError(
+                location="key studies.weak_noise of the experiment",
+                found=f"a share {noise:g} of wrong labels, for weak labels that come from groups",
+                expected="no study of the noise of labels where the dataset has groups",
+                remedy="remove weak_noise from the studies of the experiment",
+            )
+        return labels[fold_group(fold)]["memberships"][:weak_size]
 
     def has_weak_label(
         self, size: int, count: int, weak_size: int, fold: int | None = None
     ) -> np.ndarray | None:
-        """Return which of the first weak rows (w,) have any label; None for all."""
-        has_label = has_weak_label(self.weak_labels, size, count, fold)
-        return None if has_label is None else has_label[:weak_size]
+        """Return which of the first weak rows (w,) have any label; None for all.
+
+        Rows of groups without a labelled row have none; their memberships are the weights of the
+        mixture.
+        """
+        labels = self.weak_labels[size_group(size)][components_group(count)]
+        of_fold = None if "memberships" in labels else labels[fold_group(fold)]
+        return None if of_fold is None else of_fold["is_labelled"][:weak_size]
 
     def check_weak_outputs(self) -> None:
-        """Raise where the hidden outputs of weak rows are asked for, and some have none.
-
-        Raises
-        ------
-        UserError
-        """
+        """Raise UserError where hidden outputs of weak rows are asked for, and some have none."""
         joining = self.weak[: max(self.weak_sizes, default=0)]
         n_unknown = int(np.isnan(joining).all(axis=1).sum())
         if n_unknown:

@@ -104,6 +104,13 @@ class TargetColumns:
     targets : mapping from component count to the targets of each fold
     has_weak_rows : bool
         Whether weak rows join the leading blocks, which a second solver then regresses.
+
+    Attributes
+    ----------
+    counts : list
+        The component counts, in order.
+    has_labelled : bool
+        Whether there are targets of labelled rows alone; the same in all folds.
     """
 
     def __init__(
@@ -113,6 +120,7 @@ class TargetColumns:
         self._labelled = [_Columns() for _ in range(n_folds)]
         self._pi = [_Columns() for _ in range(n_folds)]
         self._weak = [_Columns() for _ in range(n_folds)]
+        self.counts = list(targets)
         self._places: dict[int | None, list[tuple]] = {count: [] for count in targets}
         for count, by_fold in targets.items():
             for fold, block in enumerate(by_fold):
@@ -127,16 +135,7 @@ class TargetColumns:
                     both = self._pi[fold].add(block.pi_block)
                     self._weak[fold].add(block.weak_pi_block)
                 self._places[count].append((mean, labelled, both, is_outputs))
-
-    @property
-    def counts(self) -> list[int | None]:
-        """The component counts, in order."""
-        return list(self._places)
-
-    @property
-    def has_labelled(self) -> bool:
-        """Whether there are targets of labelled rows alone; the same in all folds."""
-        return bool(self._labelled[0].blocks)
+        self.has_labelled = bool(self._labelled[0].blocks)
 
     def labelled(self) -> list[np.ndarray]:
         """Return, for each fold, the targets of labelled rows alone: arrays (n, m)."""
@@ -168,10 +167,10 @@ class TargetColumns:
             Of `with_weak_rows`.
         """
         mean, labelled, both, is_outputs = self._places[count][fold]
-        labelled_pi = _taken(predictions, labelled)
+        labelled_pi = None if labelled is None else predictions[:, :, labelled]
         return Predicted(
-            labelled_pi if both is None else _taken(weak_predictions, both),
-            _taken(predictions, mean),
+            labelled_pi if both is None else weak_predictions[:, :, both],
+            None if mean is None else predictions[:, :, mean],
             labelled_pi if is_outputs else None,
         )
 
@@ -196,7 +195,3 @@ class _Columns:
     def array(self) -> np.ndarray:
         """Return all blocks as one array; a single one as it is."""
         return self.blocks[0] if len(self.blocks) == 1 else np.hstack(self.blocks)
-
-
-def _taken(predictions, index):
-    return None if index is None else predictions[:, :, index]

@@ -152,7 +152,7 @@ class KernelGrid:
                 if is_upper:
                     alphas += [max(finite) * factor for factor in FURTHER]
             further = [kernel] if len(alphas) > len(self.alphas) else []
-            is_lower, is_upper = _edges(kernel.width, self._widths_of(kernel))
+            is_lower, is_upper = _edges(kernel.width, set(self.widths))
             if is_lower:
                 further += [kernel._replace(width=kernel.width / factor) for factor in FURTHER]
             if is_upper:
@@ -215,8 +215,8 @@ class KernelGrid:
         For example ``lowest width, lowest alpha``; empty for none. With two penalties the one of
         the leading block is the ``leading alpha``.
         """
-        widths = self._widths_of(choice.kernel)
-        widths |= {other.width for other in extension if other.name == choice.kernel.name}
+        widths = {other.width for other in extension if other.name == choice.kernel.name}
+        widths.update(self.widths)
         alphas = (*self.all().get(choice.kernel, ()), *extension.get(choice.kernel, ()))
         found = {"width": _edges(choice.kernel.width, widths)}
         names = ("leading alpha", "alpha")
@@ -227,9 +227,6 @@ class KernelGrid:
             for word, is_edge in zip(("lowest", "highest"), edges, strict=True)
             if is_edge
         )
-
-    def _widths_of(self, kernel: InputKernel) -> set[float]:
-        return set(self.widths) if kernel.name in WITH_WIDTH else set()
 
     @staticmethod
     def _alpha_edges(choice, alphas: Iterable[float]) -> list[tuple[bool, bool]]:

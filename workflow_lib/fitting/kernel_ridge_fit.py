@@ -127,6 +127,9 @@ class KernelRidgeFit:
     grid : KernelRidgeGrid
     """
 
+    description: Mapping[str, int] = {}
+    """What the results say of the way in which they were computed; nothing here."""
+
     def __init__(self, data: FitData, grid: KernelRidgeGrid) -> None:
         self._data, self._inputs, self._grid = data, data.inputs, grid
         self._kernel_grid = KernelGrid(
@@ -138,7 +141,7 @@ class KernelRidgeFit:
             data.size,
         )
         self._extension: Grid = {}
-        self._curves = ValidationCurves(self._kernel_grid.unit, self._count_of)
+        self._curves = ValidationCurves(self._kernel_grid.unit)
         kernels = self._kernel_grid.kernels()
         # Of a kernel with a width the nearest row has the largest value.
         of_neighbours = next((kernel for kernel in kernels if kernel.width), kernels[0])
@@ -156,16 +159,6 @@ class KernelRidgeFit:
 
     def _new_targets(self, neighbour_kernel: InputKernel) -> KernelRidgeTargets:
         return KernelRidgeTargets(self._data, self._grid.weak_outputs, neighbour_kernel)
-
-    @staticmethod
-    def _count_of(key: Any) -> int | None:
-        """Return the number of components of a key of the choices."""
-        return key
-
-    @property
-    def description(self) -> dict[str, int]:
-        """What the results say of the way in which they were computed; nothing here."""
-        return {}
 
     def choices(self) -> dict[int | None, Choice]:
         """Return the best grid point of every component count.
@@ -190,18 +183,13 @@ class KernelRidgeFit:
         )
         curves = {ENTRY: self._curves.tree(choices) or None}
         if len(parts) == 1:
-            parts[0].entries.update(self.description | curves)
+            parts[0].entries.update({**self.description, **curves})
             return parts[0] if self._samples is None else self._mean_of_samples(parts[0])
         average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
         edges = {choice.n_components: self.edges_of(choice) for choice in choices}
-        edges_by_count = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
-        entries = {
-            "score": self.score(average),
-            "edges": edges_by_count or None,
-            **self.description,
-            **curves,
-        }
-        return Selection(average, entries, parts)
+        by_count = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
+        entries = {"score": self.score(average), "edges": by_count or None}
+        return Selection(average, {**entries, **self.description, **curves}, parts)
 
     def _mean_of_samples(self, best: Selection) -> Selection:
         """Return the mean over bootstrap samples; the entries but the score are those of the best

@@ -75,24 +75,17 @@ class LandmarkRidgeFit(KernelRidgeFit):
         self._n_landmarks, self._seed, self._is_random = n_landmarks, seed, is_random
         self._drawn: dict[int | None, np.ndarray] = {}
         self._solvers: dict[InputKernel, FeatureRidge | SeparateFeatureRidges] = {}
-        self._is_always_primal = all(map(self._is_primal, self._kernel_grid.names))
-        what = (
-            "the inputs themselves"
-            if self._is_always_primal
-            else f"{n_landmarks} random features"
-            if is_random
-            else f"features of {n_landmarks} landmarks"
-        )
+        what = f"{n_landmarks} random features"
+        if not is_random:
+            what = f"features of {n_landmarks} landmarks"
+        if all(map(self._is_primal, self._kernel_grid.names)):
+            what = "the inputs themselves"
+        else:
+            self.description = {"n_random_features" if is_random else "n_landmarks": n_landmarks}
         print(
             f"{data.size} training rows are more than max_gram_rows: {what} stand for the "
             "Gram matrix"
         )
-
-    @property
-    def description(self) -> dict[str, int]:
-        """As `KernelRidgeFit.description`: the number of landmarks, or of random features."""
-        name = "n_random_features" if self._is_random else "n_landmarks"
-        return {} if self._is_always_primal else {name: self._n_landmarks}
 
     def _is_primal(self, kernel: str) -> bool:
         """Whether a kernel is linear and the columns are few enough to be the features."""
@@ -250,11 +243,10 @@ def _regressed(columns: TargetColumns):
     blocks = columns.labelled_blocks()
     if all(len(of_fold) == 1 and of_fold[0] is blocks[0][0] for of_fold in blocks):
         return blocks[0][0]
-    return [_side_by_side(of_fold) for of_fold in blocks]
-
-
-def _side_by_side(blocks):
-    return lambda rows: np.hstack([block[rows] for block in blocks])
+    return [
+        lambda rows, of_fold=of_fold: np.hstack([block[rows] for block in of_fold])
+        for of_fold in blocks
+    ]
 
 
 def _errors(outputs, solver, solutions, columns, targets, penalty, projections):

@@ -17,16 +17,15 @@ import numpy as np
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.output_series import output_series
 from workflow_lib.models.density import mean_shift
 from workflow_lib.models.simplex import project_on_simplex
 from workflow_lib.solvers.alignment import global_alignment_gram, lattice_sigma
+from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.output_kernels import (
     ascend_rbf_scores,
     clip_spectrum,
     minimise_rbf_distance,
     nearest_candidates,
-    output_gram,
     output_unit,
 )
 
@@ -130,11 +129,11 @@ class OutputKernel:
         """
         outputs = impute_mean(self.outputs[rows])
         if self.name == "linear":
-            return OutputDecoder(outputs, output_gram(outputs, None, "linear", None), None)
+            return OutputDecoder(outputs, gram_matrix(outputs, None, "linear"), None)
         scale = width * output_unit(outputs)
         if self.name == "rbf":
             gamma = 1.0 / scale**2
-            return OutputDecoder(outputs, output_gram(outputs, None, "rbf", gamma), gamma)
+            return OutputDecoder(outputs, gram_matrix(outputs, None, "rbf", gamma), gamma)
         gram = self._dtw_gram if self.name == "dtw" else self._global_alignment_gram
         return OutputDecoder(outputs, gram(rows, scale), None)
 
@@ -150,13 +149,32 @@ class OutputKernel:
         return self._alignments["grams"][f"sigma-{cached[0]}"][np.ix_(rows, rows)]
 
 
+def output_series(tree: Mapping, location: Path) -> np.ndarray:
+    """Return the outputs of a "dataset" tree as series (N, T, p).
+
+    Raises UserError if the outputs are no series, or some are missing; `location` names the file.
+    """
+    location = f"{location}, with an output kernel on series"
+    remedy = "leave the methods with the output kernels dtw and gak out of this experiment"
+    names, outputs = tree["names"], tree["outputs"]
+    if "series_length" not in names:
+        expected = "a reader that gives series_length and series_channels"
+        raise UserError(location, "outputs that are no series", expected, remedy)
+    incomplete = np.flatnonzero(np.isnan(outputs).any(axis=1))
+    if len(incomplete):
+        raise UserError(
+            location,
+            f"{len(incomplete)} series with missing values, the first in row {incomplete[0]}",
+            "complete series: an alignment passes over no step",
+            remedy,
+        )
+    return outputs.reshape(len(outputs), int(names["series_length"]), -1)
+
+
 def read_output_kernel(name: str, dataset: Path, alignments: Path) -> OutputKernel:
     """Return an output kernel with stored alignments, ``dtw`` or ``gak``, on a dataset's rows.
 
-    Raises
-    ------
-    UserError
-        If the artifact of alignments is of another output kernel.
+    Raises UserError if the artifact of alignments is of another output kernel.
     """
     tree = read_artifact(dataset, "dataset")
     cached = read_artifact(alignments, "alignments")

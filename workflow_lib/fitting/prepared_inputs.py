@@ -161,10 +161,8 @@ class PreparedInputs(ABC):
 
     def refit_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Grams:
         """Return `training_gram` and `test_gram`."""
-        return (
-            self.training_gram(kernel, width, weak_size),
-            self.test_gram(kernel, width, weak_size),
-        )
+        arguments = kernel, width, weak_size
+        return self.training_gram(*arguments), self.test_gram(*arguments)
 
     @abstractmethod
     def training_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
@@ -205,6 +203,8 @@ class PreparedRows(PreparedInputs):
 
     Attributes
     ----------
+    is_gram : bool
+        Whether the inputs are a Gram matrix, so that there are no rows of features.
     are_letters : bool
         Whether rows are sequences of letters, of `workflow_lib.items.kinds.letters`.
     """
@@ -215,7 +215,7 @@ class PreparedRows(PreparedInputs):
         self._weak = features["inputs"]["weak"]
         self._test = features["inputs"]["test"]
         self._n_pool = len(features["inputs"]["train"])
-        self._is_gram = features["kernel"] == "precomputed"
+        self.is_gram = features["kernel"] == "precomputed"
         self.are_letters = features.get("items", {}).get("kind") == "letters"
         self._distances: dict[tuple, np.ndarray] = {}
 
@@ -243,12 +243,7 @@ class PreparedRows(PreparedInputs):
     @property
     def n_columns(self) -> int:
         """As `PreparedInputs.n_columns`: those that vary over the training rows."""
-        return 1 if self._is_gram else self.rows_as_prepared_by(None).shape[1]
-
-    @property
-    def is_gram(self) -> bool:
-        """Whether the inputs are a Gram matrix, so that there are no rows of features."""
-        return self._is_gram
+        return 1 if self.is_gram else self.rows_as_prepared_by(None).shape[1]
 
     def rows_as_prepared_by(self, fold: int | None) -> PreparedSlices:
         """Return all training rows as a fold (None: the refit) prepares them, on demand."""
@@ -263,7 +258,7 @@ class PreparedRows(PreparedInputs):
     def _rows(self, role, chosen, fold):
         """Return chosen rows, followed by the codes of their names that the fold has learned."""
         rows = {"train": self._train, "weak": self._weak, "test": self._test}[role][chosen]
-        codes = None if self._is_gram else self._group[fold_group(fold)].get("codes")
+        codes = None if self.is_gram else self._group[fold_group(fold)].get("codes")
         return rows if codes is None else np.hstack([rows, codes[role][chosen]])
 
     def _preparation(self, fold):
@@ -296,7 +291,7 @@ class PreparedRows(PreparedInputs):
         """Return the kept training and the weak rows, and other rows, as a fold prepares them."""
         weak = self._rows("weak", slice(weak_size), fold)
         rows = np.vstack([self._rows("train", kept, fold), weak])
-        if self._is_gram:
+        if self.is_gram:
             weak_columns = self._n_pool + np.arange(weak_size)
             columns = np.concatenate([np.flatnonzero(kept), weak_columns])
             return rows[:, columns], others[:, columns]

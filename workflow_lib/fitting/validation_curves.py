@@ -234,14 +234,10 @@ class ValidationCurves:
     unit : function of an `InputKernel`
         By what the penalties of a kernel are divided, so that those of different widths, and of
         different splits, are values of one grid; see `workflow_lib.fitting.input_kernels`.
-    count_of : function
-        Returns the number of components, or None, of a key of the selection.
     """
 
-    def __init__(
-        self, unit: Callable[[InputKernel], float], count_of: Callable[[Hashable], int | None]
-    ) -> None:
-        self._unit, self._count_of = unit, count_of
+    def __init__(self, unit: Callable[[InputKernel], float]) -> None:
+        self._unit = unit
         self._columns: list[_Column] = []
 
     def add(
@@ -254,11 +250,13 @@ class ValidationCurves:
     ) -> None:
         """Keep the errors (p,) of the points of `workflow_lib.fitting.selection.grid_points`.
 
+        `key`, one of the selection, is a number of components, or None, or has ``n_components``.
         `alphas` and `weights` are the penalties and the weights of weak rows that these are made
         of, the second one NaN without weak rows; p is the product of their numbers, times that of
         penalties where leading blocks have a penalty of their own.
         """
-        self._columns.append(_Column(kernel, self._count_of(key), alphas, weights, scores))
+        count = getattr(key, "n_components", key)
+        self._columns.append(_Column(kernel, count, alphas, weights, scores))
 
     def tree(self, choices: Iterable) -> dict:
         """Return the curves and the values of the choices, as `GridErrors.tree`.

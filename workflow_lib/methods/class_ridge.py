@@ -33,7 +33,8 @@ from workflow_lib.methods.contract import base
 from workflow_lib.models.class_decoders import BLOCK_DECODERS, CLASS_DECODERS, MIXTURE_DECODERS
 from workflow_lib.models.class_decoding import decoded_scores
 from workflow_lib.models.forward import ForwardEmbedding
-from workflow_lib.solvers.output_kernels import output_gram, output_unit
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.output_kernels import output_unit
 from workflow_lib.solvers.ridge import fit_blocks
 from workflow_lib.solvers.weak import WeakGrams
 
@@ -425,7 +426,7 @@ class _Fit:
         elif decoder == "output_kernel":
             vectors = self._split.vectors
             for width in self.grid.output_width:
-                gram = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
+                gram = gram_matrix(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
                 yield _Decoding(decoder, gram, parameters={"output_width": width})
         elif decoder == "candidates":
             for count, weight in product(counts, self.grid.block_weight):

@@ -231,10 +231,6 @@ class JointRidgeFit(KernelRidgeFit):
         self._alphas, self._floors = alphas, floors
         super().__init__(data, grid)
 
-    @staticmethod
-    def _count_of(key):
-        return key.n_components
-
     def choices(self) -> dict[int, JointChoice]:
         """As `KernelRidgeFit.choices`, with the best mixture of every component count."""
         found: dict[int, list[JointChoice]] = {}

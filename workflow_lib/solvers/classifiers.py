@@ -63,17 +63,9 @@ def fit_support_vector_machines(
 def fit_perceptron(X: np.ndarray, labels: np.ndarray, l2_penalty: float, seed: int):
     """Return a perceptron with one hidden layer of `HIDDEN_UNITS` rectified units.
 
-    It minimises the cross-entropy plus l2_penalty / (2 l) times the sum of the squared weights, by
-    L-BFGS: for a few hundred rows that is faster than stochastic gradients and has no step size.
-
-    Parameters
-    ----------
-    X : array (l, q)
-    labels : int array (l,)
-    l2_penalty : float
-        Not negative.
-    seed : int
-        Seeds the initial weights.
+    For rows `X` (l, q) it minimises the cross-entropy plus l2_penalty / (2 l) times the sum of the
+    squared weights, which start at random, by L-BFGS: for a few hundred rows that is faster than
+    stochastic gradients and has no step size.
     """
     perceptron = MLPClassifier(
         hidden_layer_sizes=(HIDDEN_UNITS,),
@@ -93,18 +85,11 @@ def fit_perceptron(X: np.ndarray, labels: np.ndarray, l2_penalty: float, seed: i
 def fit_forest_classifier(
     X: np.ndarray, labels: np.ndarray, n_trees: int, max_features: float, seed: int
 ) -> RandomForestClassifier:
-    """Return a forest of classification trees (Breiman, Machine Learning 2001).
+    """Return a forest of classification trees of rows `X` (l, q) (Breiman, Machine Learning 2001).
 
     One thread, since the workflow runs jobs in parallel.
 
-    Parameters
-    ----------
-    X : array (l, q)
-    labels : int array (l,)
-    n_trees : int
-    max_features : float
-        Share of the features that are candidates at each split of a node.
-    seed : int
+    `max_features` is the share of the features that are candidates at each split of a node.
     """
     forest = RandomForestClassifier(
         n_estimators=n_trees, max_features=max_features, oob_score=True, random_state=seed, n_jobs=1

@@ -75,17 +75,12 @@ def gram_from_products(
         return products
     if kernel != "rbf":
         raise ValueError(f"kernel must be 'linear' or 'rbf' for inner products; found {kernel!r}.")
-    check_gamma(gamma)
+    check_kind("penalty", "gamma", gamma)
     return _exponential(squared_lengths, column_squared_lengths, 2.0 * products, gamma)
 
 
-def check_gamma(gamma: float | None) -> None:
-    """Raise ValueError unless `gamma` is a positive number."""
-    check_kind("penalty", "gamma", gamma)
-
-
 def _rbf(X, Z, gamma):
-    check_gamma(gamma)
+    check_kind("penalty", "gamma", gamma)
     # Inputs are centred first, so that the difference of large squares loses no digits.
     centre = Z.mean(axis=0)
     centred = X - centre
@@ -108,7 +103,7 @@ def laplacian_of(distances: np.ndarray, gamma: float) -> np.ndarray:
 
     The distances take most of the time of a Laplacian kernel, and can be shared between widths.
     """
-    check_gamma(gamma)
+    check_kind("penalty", "gamma", gamma)
     values = -gamma * distances
     return np.exp(values, out=values)
 

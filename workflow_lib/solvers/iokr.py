@@ -16,11 +16,7 @@ from workflow_lib.solvers.kernel_ridge import (
     checked_inputs,
     checked_outputs,
 )
-from workflow_lib.solvers.output_kernels import (
-    minimise_rbf_distance,
-    nearest_candidates,
-    output_gram,
-)
+from workflow_lib.solvers.output_kernels import minimise_rbf_distance, nearest_candidates
 from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 PREIMAGES = ("candidates", "gradient")
@@ -141,7 +137,7 @@ class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         gamma = self.output_gamma
         if gamma is None:
             gamma = 1.0 / self.Y_fit_.shape[1]
-        cross = output_gram(candidates, self.Y_fit_, self.output_kernel, gamma)
+        cross = gram_matrix(candidates, self.Y_fit_, self.output_kernel, gamma)
         diagonal = np.ones(len(candidates))
         if self.output_kernel == "linear":
             diagonal = (candidates**2).sum(axis=1)

@@ -35,8 +35,7 @@ class LandmarkSolutionMixin:
 
     def _exceeds_gram_limit(self, n_rows: int, has_weak_rows: bool = False) -> bool:
         """Return whether `n_rows` rows, some of them weak or none, are too many for a Gram matrix.
-        Raises ValueError if `max_gram_rows` is not positive; or if it is exceeded and landmarks
-        cannot help."""
+        Raises ValueError if they are and landmarks cannot help."""
         limit = self._gram_limit()
         if n_rows <= limit:
             return False
@@ -50,19 +49,14 @@ class LandmarkSolutionMixin:
         return True
 
     def _gram_limit(self) -> int:
-        """Return the most rows of a Gram matrix."""
-        limit = self.max_gram_rows
-        if limit is None:
-            return default_max_gram_rows()
-        return limit
+        return default_max_gram_rows() if self.max_gram_rows is None else self.max_gram_rows
 
     def _fit_on_landmarks(self, X: np.ndarray, targets: Targets, alpha: float | np.ndarray) -> None:
         """Set the fitted state from inputs `X` (l, q), in blocks of rows.
 
         Warns, in the name of the caller of `fit`, where the solution is an approximation.
 
-        Raises ValueError if `n_landmarks` is not positive, or the kernel is unknown or refuses the
-        inputs.
+        Raises ValueError if the kernel refuses the inputs.
 
         Parameters
         ----------
@@ -71,8 +65,6 @@ class LandmarkSolutionMixin:
         alpha : float or array (d,)
             lambda_0 of eq. (13), of all columns of the targets or of each.
         """
-        if not self.n_landmarks >= 1:
-            raise ValueError(f"n_landmarks must be at least 1; found {self.n_landmarks!r}.")
         _check_kernel_inputs(X, self.kernel, self.gamma)
         n_rows, n_columns = X.shape
         if self.kernel == "linear" and n_columns <= self.n_landmarks:

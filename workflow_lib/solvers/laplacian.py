@@ -108,12 +108,10 @@ def fit_laplacian_ridge(
 
     Parameters
     ----------
-    K : array (N, N)
-        Gram matrix of the labelled, followed by the unlabelled rows.
+    K, n_neighbours, weight
+        As of `deformed_grams`, `graph_laplacian` and `deformation`.
     Y : array (l, d)
         Outputs of the labelled rows, without missing values.
-    n_neighbours, weight
-        As of `graph_laplacian` and `deformation`.
     ridge : float
         2 l lambda_0; infinity gives the mean of the outputs.
     center : bool, default=True

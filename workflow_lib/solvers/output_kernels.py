@@ -10,10 +10,6 @@ and not the second term alone: that would be right only where k(y, y) is constan
 
 import numpy as np
 
-from workflow_lib.solvers.gram import gram_matrix
-
-OUTPUT_KERNELS = ("rbf", "linear", "precomputed")
-
 
 def candidate_scores(
     weights: np.ndarray, cross_gram: np.ndarray, candidate_diagonal: np.ndarray
@@ -113,13 +109,8 @@ def ascend_rbf_scores(
 
     Parameters
     ----------
-    weights : array (n, l)
-    outputs : array (l, d)
-        Training outputs.
-    gamma : float
-        Inverse squared width of the output kernel.
-    start : array (n, d)
-        Where each row begins; usually the nearest candidate.
+    weights, outputs, gamma, start
+        As of `minimise_rbf_distance`.
     max_iter : int, default=15
         Trial steps of a row.
     tolerance : float, default=1e-4
@@ -181,13 +172,6 @@ def median_squared_distance(outputs: np.ndarray) -> float:
 def output_unit(outputs: np.ndarray) -> float:
     """Return the unit of output widths: the root of `median_squared_distance` of outputs (n, d)."""
     return float(np.sqrt(median_squared_distance(outputs)))
-
-
-def output_gram(Y: np.ndarray, Z: np.ndarray | None, kernel: str, gamma: float | None):
-    """Return the Gram matrix of an output kernel; see `workflow_lib.solvers.gram.gram_matrix`."""
-    if kernel not in OUTPUT_KERNELS:
-        raise ValueError(f"output_kernel must be one of {OUTPUT_KERNELS}; found {kernel!r}.")
-    return gram_matrix(Y, Z, kernel, gamma)
 
 
 def clip_spectrum(gram: np.ndarray) -> np.ndarray:

@@ -48,8 +48,8 @@ class OutputComponents:
         return self.mean + scores @ self.directions.T
 
 
-def fit_output_components(Y: np.ndarray) -> OutputComponents:
-    """Return the principal components of outputs `Y` (l, d), as many as their rank.
+def fit_output_components(Y: np.ndarray, most: int | None = None) -> OutputComponents:
+    """Return the principal components of outputs `Y` (l, d), as many as their rank, or `most`.
 
     The rank r <= min(d, l - 1) leaves out directions that only the rounding of the mean fills.
     """
@@ -57,7 +57,7 @@ def fit_output_components(Y: np.ndarray) -> OutputComponents:
     _, singular_values, rows = np.linalg.svd(Y - mean, full_matrices=False)
     rounding = np.finfo(float).eps * max(Y.shape) * np.linalg.norm(Y)
     rank = min(int((singular_values > rounding).sum()), len(Y) - 1)
-    return OutputComponents(mean, rows[:rank].T)
+    return OutputComponents(mean, rows[:rank].T[:, :most])
 
 
 def select_component_penalties(
@@ -90,15 +90,7 @@ def select_component_penalties(
     predictions : array (n, d)
         Of the outputs of each row, with these penalties and without the row's fold.
     """
-    components = [
-        fit_output_components(np.delete(outputs, rows, axis=0))
-        for rows, outputs in zip(solver.heldout, outputs_by_fold, strict=True)
-    ]
-    scores = [
-        fold_components.scores(outputs)
-        for fold_components, outputs in zip(components, outputs_by_fold)
-    ]
-    by_alpha = solver.predict(scores, alphas)
+    components, scores, by_alpha = heldout_scores(outputs_by_fold, solver, alphas)
     score_errors = np.zeros((len(alphas), max(part.shape[1] for part in scores)))
     for rows, fold_scores, predicted in zip(solver.heldout, scores, by_alpha, strict=True):
         fold_errors = ((fold_scores[rows] - predicted) ** 2).sum(axis=1)
@@ -110,6 +102,25 @@ def select_component_penalties(
         selected = predicted[chosen[columns], :, columns].T
         predictions[rows] = fold_components.outputs(selected)
     return np.asarray(alphas, dtype=np.float64)[chosen], predictions
+
+
+def heldout_scores(
+    outputs_by_fold: Sequence[np.ndarray],
+    solver: SharedGram | SeparateGrams,
+    alphas: Sequence[float],
+    rank: int | None = None,
+) -> tuple[list[OutputComponents], list[np.ndarray], list[np.ndarray]]:
+    """Return the first `rank` components of each fold (None: all), with the scores (n, r) of all
+    rows and those predicted of its held-out rows (n_penalties, h, r); arguments as above."""
+    components = [
+        fit_output_components(np.delete(outputs, rows, axis=0), rank)
+        for rows, outputs in zip(solver.heldout, outputs_by_fold, strict=True)
+    ]
+    scores = [
+        fold_components.scores(outputs)
+        for fold_components, outputs in zip(components, outputs_by_fold, strict=True)
+    ]
+    return components, scores, solver.predict(scores, alphas)
 
 
 def first_least(values: np.ndarray, smallest_gain: float) -> np.ndarray:

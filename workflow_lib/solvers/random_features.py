@@ -17,16 +17,8 @@ from workflow_lib.solvers.landmarks import Features
 def orthogonal_directions(
     n_directions: int, n_columns: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Return directions (m, q), each of them standard normal, orthogonal in groups of q.
-
-    Parameters
-    ----------
-    n_directions : int
-        m.
-    n_columns : int
-        q, the columns of the inputs.
-    generator : numpy.random.Generator
-    """
+    """Return directions (m, q) for inputs of q columns, each of them standard normal, orthogonal in
+    groups of q."""
     groups = []
     for _ in range(0, n_directions, n_columns):
         orthogonal, triangular = np.linalg.qr(generator.normal(size=(n_columns, n_columns)))

@@ -20,7 +20,11 @@ import numpy as np
 
 from workflow_lib.measures.metrics import sum_of_observed
 from workflow_lib.solvers.heldout import SeparateGrams, SharedGram
-from workflow_lib.solvers.principal_components import OutputComponents, fit_output_components
+from workflow_lib.solvers.principal_components import (
+    OutputComponents,
+    fit_output_components,
+    heldout_scores,
+)
 from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 
@@ -46,7 +50,7 @@ def heldout_rank_errors(
     ranks : sequence of int
         Increasing, from 1. Above the number of components of a fold they mean all of them.
     """
-    components, predictions = _heldout_scores(outputs_by_fold, solver, alphas, max(ranks))
+    components, _, predictions = heldout_scores(outputs_by_fold, solver, alphas, max(ranks))
     errors = np.zeros((len(ranks), len(alphas), outputs.shape[1]))
     for rows, fold_components, scores in zip(solver.heldout, components, predictions, strict=True):
         for index, predicted in enumerate(_cumulative_outputs(fold_components, scores, ranks)):
@@ -61,7 +65,7 @@ def heldout_outputs(
     rank: int,
 ) -> np.ndarray:
     """Return the prediction (n, d) of each row without its fold; arguments as above."""
-    components, predictions = _heldout_scores(outputs_by_fold, solver, [alpha], rank)
+    components, _, predictions = heldout_scores(outputs_by_fold, solver, [alpha], rank)
     result = np.empty_like(outputs_by_fold[0])
     for rows, fold_components, scores in zip(solver.heldout, components, predictions, strict=True):
         (predicted,) = _cumulative_outputs(fold_components, scores, [rank])
@@ -89,30 +93,11 @@ def fit_reduced_rank_ridge(
         Fit an unpenalised intercept of the scores. The mean of the outputs is added without it
         too.
     """
-    components = _leading(fit_output_components(Y), rank)
+    components = fit_output_components(Y, rank)
     ridge = labelled_ridge(len(K), alpha)
     dual, intercept = fit_dual_coefficients(K, components.scores(Y), ridge, center)
     used = components.directions.shape[1]
     return dual @ components.directions.T, components.outputs(intercept), used
-
-
-def _heldout_scores(
-    outputs_by_fold, solver, alphas, rank
-) -> tuple[list[OutputComponents], list[np.ndarray]]:
-    """Return the first components of each fold, and their predicted scores (n_penalties, h, r)."""
-    components = [
-        _leading(fit_output_components(np.delete(outputs, rows, axis=0)), rank)
-        for rows, outputs in zip(solver.heldout, outputs_by_fold, strict=True)
-    ]
-    scores = [
-        fold_components.scores(outputs)
-        for fold_components, outputs in zip(components, outputs_by_fold, strict=True)
-    ]
-    return components, solver.predict(scores, alphas)
-
-
-def _leading(components: OutputComponents, rank: int) -> OutputComponents:
-    return OutputComponents(components.mean, components.directions[:, :rank])
 
 
 def _cumulative_outputs(

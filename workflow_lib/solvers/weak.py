@@ -115,14 +115,13 @@ class WeakGrams:
             of_labelled = heldout_labelled - through_weak @ P.T
             of_weak = through_weak @ right_weak
             for index in members:
+                ridge = labelled_ridge(n_labelled, candidates[index][0])
                 schur = K_ss + eliminated
-                schur[np.diag_indices(n_labelled)] += labelled_ridge(
-                    n_labelled, candidates[index][0]
-                )
+                schur[np.diag_indices(n_labelled)] += ridge
                 # Only the lower half is what it should be, and only it is read.
                 _, labelled, fault = dposv(schur, right, lower=True)
                 if fault:
-                    raise not_positive_definite(labelled_ridge(n_labelled, candidates[index][0]))
+                    raise not_positive_definite(ridge)
                 solution = of_labelled @ labelled + of_weak
                 solution, totals = solution[:-1], solution[-1]
                 if self.center:

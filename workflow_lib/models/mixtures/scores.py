@@ -147,9 +147,10 @@ class MixtureScores(Scores):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return J'J (n, d, d) and J'r (n, d), with J the derivative of the embedding in y (n, d).
 
-        r are residuals (n, m). A sigma block of d x d numbers has a Jacobian of d^3; its products are written out instead,
-        so that a step costs d^2 a component. With S = u u' - P, P = Sigma_j^-1 and
-        a = grad q_j, the derivative of q S in the direction e_k is a_k S + q (P_k u' + u P_k').
+        r are residuals (n, m). A sigma block of d x d numbers has a Jacobian of d^3; its products
+        are written out instead, so that a step costs d^2 a component. With S = u u' - P,
+        P = Sigma_j^-1 and a = grad q_j, the derivative of q S in the direction e_k is
+        a_k S + q (P_k u' + u P_k').
         """
         q, u, q_gradient = self._responsibility_gradients(Y)
         normal = np.zeros((len(Y), self.dimension, self.dimension))

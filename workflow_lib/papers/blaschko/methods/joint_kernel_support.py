@@ -25,7 +25,8 @@ from workflow_lib.fitting.point_selection import (
 from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.papers.blaschko.joint_support import fit_joint_support, weights_at
-from workflow_lib.solvers.output_kernels import output_gram, output_unit
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.output_kernels import output_unit
 
 REGRESSORS = ("joint_kernel_support",)
 TASKS = ("classes", "regression", "series")
@@ -165,5 +166,5 @@ def _decoder(data: FitData, kept: np.ndarray, width: float) -> _ClassDecoder | O
     if not data.has_classes:
         return OutputKernel("rbf", data.outputs).decoder(np.flatnonzero(kept), width)
     vectors, labels = data.split.vectors, data.labels[kept]
-    to_classes = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)[labels]
+    to_classes = gram_matrix(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)[labels]
     return _ClassDecoder(to_classes, to_classes[:, labels])

@@ -30,7 +30,8 @@ from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.contract import base
 from workflow_lib.papers.blaschko.preference_constraints import PreferenceGraph
 from workflow_lib.papers.blaschko.ranking_machine import Ranking, RankingMachine
-from workflow_lib.solvers.output_kernels import median_squared_distance, output_gram
+from workflow_lib.solvers.gram import gram_matrix
+from workflow_lib.solvers.output_kernels import median_squared_distance
 
 REGRESSORS = ("rank_candidates",)
 TASKS = ("regression", "series", "classes")
@@ -229,7 +230,7 @@ def output_kernel(outputs: np.ndarray, width: float) -> np.ndarray:
     exp(-||y - y'||^2 / (width^2 s)) with the median squared distance s.
     """
     gamma = 1.0 / (width**2 * median_squared_distance(outputs))
-    return output_gram(outputs, None, "rbf", gamma)
+    return gram_matrix(outputs, None, "rbf", gamma)
 
 
 def ranked(
