@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from numbers import Integral
 from typing import ClassVar
 
 import h5py
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from workflow_lib.core.errors import ArgumentError, UserError
-from workflow_lib.core.parameters import check_parameters, checks, random_generator
+from workflow_lib.core.parameters import check_parameters, checks
 from workflow_lib.core.stored_rows import StoredRows, are_stored
 from workflow_lib.estimators.cross_validated import OF_KERNELS
-from workflow_lib.estimators.method_estimator import MethodEstimator
+from workflow_lib.estimators.method_estimator import BLOCK_ROWS, OF_REGRESSORS, MethodRegressor
 from workflow_lib.fitting.prepared_inputs import kernel_gamma
 from workflow_lib.fitting.streamed_fit import StreamPlan, StreamSettings
-from workflow_lib.items.scales import ROW_SCALES
 from workflow_lib.methods.contract.saved_method import SavedMethod
-from workflow_lib.solvers.kernel_ridge import checked_outputs
-
-BLOCK_ROWS = 10_000
-"""Rows that are predicted at a time."""
+from workflow_lib.solvers.kernel_ridge import known_outputs
 
 
 def _check_device(name: str, device) -> None:
@@ -34,7 +28,7 @@ def _check_device(name: str, device) -> None:
         raise ValueError(f"{name} must be None, auto, cpu, cuda, cuda:0, ...; found {device!r}.")
 
 
-class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
+class LandmarkRegressorCV(MethodRegressor):
     """Kernel ridge regression of many rows on landmarks, with its selection inside.
 
     With m landmarks L the prediction is k(x, L) A + b: the minimiser of eq. (13) of Djerrab,
@@ -102,13 +96,11 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
     (2, 3)
     """
 
-    allowed: ClassVar = {"device": _check_device, **OF_KERNELS} | checks(
-        whole_or_none="n_components",
-        whole="n_landmarks",
-        folds="cv",
-        scale=ROW_SCALES,
-        metric=("arrmse", "rrmse"),
-        seed="random_state",
+    allowed: ClassVar = (
+        {"device": _check_device}
+        | OF_KERNELS
+        | OF_REGRESSORS
+        | checks(whole_or_none="n_components", whole="n_landmarks", folds="cv")
     )
 
     def __init__(
@@ -137,11 +129,6 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         self.device = device
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
     def fit(self, X, y, Y_unpaired=None):
         """Choose by cross-validation, and fit to all rows.
 
@@ -162,15 +149,15 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         """
         check_parameters(self)
         X, Y = self._inputs_of(X), self._outputs_of(X, y)
-        if Y_unpaired is not None and self.n_components is None:
-            raise ArgumentError(
-                "argument Y_unpaired",
-                "outputs without inputs, and no mixture that could learn from them",
-                expected="n_components with Y_unpaired",
-                remedy="set n_components, or leave Y_unpaired out",
-            )
         unpaired = None
         if Y_unpaired is not None:
+            if self.n_components is None:
+                raise ArgumentError(
+                    "argument Y_unpaired",
+                    "outputs without inputs, and no mixture that could learn from them",
+                    expected="n_components with Y_unpaired",
+                    remedy="set n_components, or leave Y_unpaired out",
+                )
             unpaired = _as_rows(Y_unpaired, "Y_unpaired")
             if unpaired.shape[1:] != Y.shape[1:]:
                 raise ArgumentError(
@@ -198,26 +185,15 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         self.cv_error_ = choice.score
         return self
 
-    def predict(self, X) -> np.ndarray:
-        """Return the predicted outputs (m,) or (m, d), as in `fit`, for inputs `X` (m, q).
-
-        Raises
-        ------
-        ValueError
-            If the inputs are infinite, or have other columns than in `fit`.
-        """
+    def _predicted(self, X) -> np.ndarray:
         check_is_fitted(self)
         X = self._inputs_of(X, reset=False)
         starts = range(0, len(X), BLOCK_ROWS)
         blocks = [np.asarray(X[start : start + BLOCK_ROWS], dtype=np.float64) for start in starts]
         predicted = [self._method.predict(_Prepared(self._preparation, rows)) for rows in blocks]
-        predicted = np.concatenate(predicted)
-        return predicted[:, 0] if self._is_vector else predicted
+        return np.concatenate(predicted)
 
     def _settings(self) -> StreamSettings:
-        seed = self.random_state
-        if not isinstance(seed, Integral):
-            seed = random_generator(seed).integers(2**31)
         given = {"kernels": self.kernels, "widths": self.widths, "alphas": self.alphas}
         return StreamSettings(
             self.n_components,
@@ -227,7 +203,7 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
             center=self.center,
             scale=self.scale,
             metric=self.metric,
-            seed=int(seed),
+            seed=self._seed(),
             **{name: tuple(values) for name, values in given.items() if values is not None},
         )
 
@@ -254,8 +230,7 @@ class LandmarkRegressorCV(RegressorMixin, MethodEstimator):
         if y is None:
             # scikit-learn says which argument is missing.
             self._checked_rows(X, y=y)
-        y = checked_outputs(y)
-        y = check_array(y, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
+        y = known_outputs(y)
         check_consistent_length(X, y)
         self._is_vector = y.ndim == 1
         return y.reshape(len(y), -1).astype(np.float64)
@@ -289,8 +264,7 @@ def _as_rows(Y, name: str):
     """Return outputs (m, d), in a file or not."""
     if are_stored(Y):
         return _stored(Y)
-    Y = checked_outputs(Y)
-    Y = check_array(Y, ensure_2d=False, ensure_all_finite="allow-nan", input_name=name)
+    Y = known_outputs(Y, name)
     return Y.reshape(len(Y), -1)
 
 

@@ -23,7 +23,7 @@ from workflow_lib.core.parameters import check_kind, check_parameters, checks, r
 from workflow_lib.estimators.array_run import ArrayRun, FittedMethod, new_rows
 from workflow_lib.fitting.validation_curves import CHOSEN, ENTRY
 from workflow_lib.items.scales import ROW_SCALES
-from workflow_lib.solvers.kernel_ridge import checked_inputs, checked_outputs
+from workflow_lib.solvers.kernel_ridge import checked_inputs, checked_outputs, known_outputs
 
 BLOCK_ROWS = 10_000
 """Rows that are predicted at a time: a Gram matrix against the training rows is made of them."""
@@ -55,9 +55,11 @@ class MethodEstimator(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _fitted(self, run: ArrayRun) -> FittedMethod:
-        """Return the method, fitted to the rows of a run."""
-        raise NotImplementedError
+    def _seed(self) -> int:
+        """Return `random_state`, or a number drawn from it."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(random_generator(self.random_state).integers(2**31))
 
     def _checked_rows(self, X, **options) -> np.ndarray:
         """Return inputs as numbers, NaN where missing."""
@@ -86,9 +88,7 @@ class MethodEstimator(BaseEstimator):
                 expected="at least 2, as errors are those of rows that a fit has not seen",
                 remedy="pass more rows",
             )
-        seed, cv = self.random_state, self.cv
-        if not isinstance(seed, Integral):
-            seed = random_generator(seed).integers(2**31)
+        seed, cv = self._seed(), self.cv
         if groups is not None:
             groups = np.unique(column_or_1d(groups), return_inverse=True)[1]
             check_consistent_length(X, groups)
@@ -102,7 +102,7 @@ class MethodEstimator(BaseEstimator):
         if weights is not None and np.ptp(weights) > 0:
             others["weights"] = weights / weights.mean()
         metric = getattr(self, "metric", "arrmse")
-        run = ArrayRun(X, outputs, int(seed), cv, self.scale, metric, labels, groups, **others)
+        run = ArrayRun(X, outputs, seed, cv, self.scale, metric, labels, groups, **others)
         fitted = self._fitted(run)
         self._method, self._inputs, self._n_rows = fitted, run.inputs, run.n_rows
         self.heldout_predictions_ = np.empty((len(kept), fitted.heldout.shape[1]))
@@ -166,8 +166,7 @@ class MethodRegressor(RegressorMixin, MethodEstimator):
         if Y is None:
             # scikit-learn says which argument is missing.
             validate_data(self, X, Y)
-        X, Y = self._checked_rows(X), checked_outputs(Y)
-        Y = check_array(Y, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
+        X, Y = self._checked_rows(X), known_outputs(Y)
         check_consistent_length(X, Y)
         self._is_vector = Y.ndim == 1
         outputs = Y.reshape(len(Y), -1)

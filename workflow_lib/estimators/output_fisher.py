@@ -343,13 +343,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         return K
 
     def _checked_unpaired(self, Y_unpaired, shape: tuple[int, ...]) -> np.ndarray:
-        """Return outputs without inputs in the shape of the others.
-
-        Raises
-        ------
-        ArgumentError
-            For rows without any output, and for another number of outputs than Y has.
-        """
+        """Return outputs without inputs in the shape of the others. Raises ArgumentError for rows
+        without any output, and for another number of outputs than Y has."""
         unpaired = check_array(
             Y_unpaired,
             dtype=np.float64,
@@ -415,15 +410,13 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
 
     def _penalties(self) -> dict[str, float]:
         blocks = list(self.embedding_.blocks)
-        if isinstance(self.alpha, dict):
-            if sorted(self.alpha) != sorted(blocks):
-                raise ValueError(
-                    f"alpha names the blocks {sorted(self.alpha)}; this embedding has {blocks}."
-                )
-            alphas = dict(self.alpha)
-        else:
-            alphas = dict.fromkeys(blocks, self.alpha)
-        return alphas
+        if not isinstance(self.alpha, dict):
+            return dict.fromkeys(blocks, self.alpha)
+        if sorted(self.alpha) != sorted(blocks):
+            raise ValueError(
+                f"alpha names the blocks {sorted(self.alpha)}; this embedding has {blocks}."
+            )
+        return self.alpha
 
     def _check_weak(self, X_weak, weak_responsibilities, n_labelled):
         if "pi" not in self.embedding_.blocks:

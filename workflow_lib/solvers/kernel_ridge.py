@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.core.array_arguments import as_numbers, masked_as_nan, refuse_text
 from workflow_lib.core.parameters import check_parameters, checks
@@ -40,6 +40,12 @@ def checked_inputs(X, name: str = "X"):
 def checked_outputs(Y):
     """Return outputs as numbers, with NaN where masked; None, which scikit-learn reports, as is."""
     return None if Y is None else as_numbers(Y, "Y")
+
+
+def known_outputs(Y, name: str = "y") -> np.ndarray:
+    """Return outputs as numbers, NaN where missing; ValueError for what is infinite or no array."""
+    Y = checked_outputs(Y)
+    return check_array(Y, ensure_2d=False, ensure_all_finite="allow-nan", input_name=name)
 
 
 class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
