@@ -15,7 +15,7 @@ from workflow_lib.models.fisher import FisherEmbedding
 from workflow_lib.models.kinds import found
 from workflow_lib.models.kinds.base import ModelArguments
 from workflow_lib.models.output_scaling import fit_output_scaling
-from workflow_lib.models.storage import model_from_tree, model_to_tree
+from workflow_lib.models.storage import kind_of, model_from_tree, model_to_tree
 
 KINDS = found.model_kinds()
 CASES = [(kind, covariance) for kind in KINDS for covariance in KINDS[kind].covariances]
@@ -32,7 +32,7 @@ def fitted(kind: str, covariance: str, n_components: int = 2):
 def test_a_fitted_model_is_stored_and_embeds_as_declared(kind, covariance):
     model, Y = fitted(kind, covariance)
     back = model_from_tree(model_to_tree(model, fit_output_scaling(Y, "none")))
-    assert found.kind_of(back) == kind
+    assert kind_of(back) == kind
     np.testing.assert_array_equal(back.score_samples(Y), model.score_samples(Y))
     for form, blocks in KINDS[kind].blocks.items():
         embedding = FisherEmbedding(back, form)
@@ -70,4 +70,4 @@ def test_the_kinds_are_read_without_loading_them(tmp_path, monkeypatch):
 
 def test_a_model_of_no_kind_is_refused():
     with pytest.raises(TypeError, match="int is no generative model of outputs; the kinds are"):
-        found.kind_of(3)
+        kind_of(3)

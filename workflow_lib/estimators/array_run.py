@@ -44,13 +44,7 @@ OUTPUT_SCALE = "standard"
 
 
 def method_keys(name: str) -> dict[str, Any]:
-    """Return the keys of the file of a method.
-
-    Raises
-    ------
-    ArgumentError
-        For a name without a file.
-    """
+    """Return the keys of the file of a method; ArgumentError for a name without a file."""
     known = [path.stem for path in (SETTINGS / "methods").glob("*.yaml")]
     if name not in known:
         raise _as_argument_error(unknown_name("argument members", "method", str(name), known))
@@ -188,7 +182,7 @@ class ArrayRun:
         members: Mapping[str, FittedMethod] | None = None,
         unpaired: np.ndarray | None = None,
     ) -> FittedMethod:
-        """Select and fit a method.
+        """Select and fit a method; ArgumentError if it cannot be fitted to these rows.
 
         Parameters
         ----------
@@ -202,11 +196,6 @@ class ArrayRun:
             Those that a stack combines.
         unpaired : array (m, d) or None, default=None
             Outputs without inputs from which the generative model learns too.
-
-        Raises
-        ------
-        ArgumentError
-            If the method cannot be fitted to these rows.
         """
         file = parameters_of(keys.get("regressor", "kernel_ridge"))(**keys)
         module = method_modules()[file.regressor]

@@ -103,15 +103,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     center : bool, default=True
         Fit an unpenalised intercept for every block (of the weighted problem where there are weak
         rows). Without an intercept, eq. (10) divides by a number that can change sign.
-    max_gram_rows : int or None, default=None
-        Largest number of rows in `fit` for which the Gram matrix of all pairs is computed; see the
-        notes. None: as many rows as let three Gram matrices fit into a quarter of the machine's
-        memory, and at most 10,000.
-    n_landmarks : int, default=1000
-        Number of landmarks above that limit. Time grows with its square (times l) and its cube; the
-        error decreases with it.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed or generator for drawing the landmarks.
+    max_gram_rows, n_landmarks, random_state
+        As of `KernelRidgeRegressor`, which also tells what is done with more rows. Weak rows and
+        precomputed kernels are refused there.
     regressor : scikit-learn regressor or None, default=None
         Predicts the embedding; a clone is fitted, or a clone for each column if it predicts
         single outputs. None: kernel ridge regression as above. With a regressor, `kernel`, `gamma`,
@@ -137,18 +131,6 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     regressor_ : the fitted regressor
         Where `regressor` is given; with weak rows a dictionary of those of ``pi`` and ``rest``. The
         four attributes before it exist for kernel ridge regression only.
-
-    Notes
-    -----
-    With more than `max_gram_rows` rows, `fit` warns once and puts landmarks L, centres of k-means,
-    instead of the rows: h(x) = k(x, L) A + b is the exact solution of eq. (13) for the
-    approximate Gram matrix (Nystrom)
-
-        K ~ k(X, L) k(L, L)^+ k(L, X).
-
-    Rows are read in blocks, so memory grows only linearly with the data. A linear kernel on at most
-    `n_landmarks` columns needs no landmarks: the exact solution is computed, without a warning,
-    from the columns themselves. Weak rows and precomputed kernels are refused above the limit.
     """
 
     safe_to_load = True

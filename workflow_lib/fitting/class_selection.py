@@ -75,10 +75,8 @@ def scaled_squared_error(
 
     Parameters
     ----------
-    scores : array (n, K)
-        Class scores, higher is better; at least two classes.
-    labels : int array (n,)
-        True classes.
+    scores, labels
+        As of `squared_error`; higher scores are better, of two classes at least.
     row_errors : {"mean", "median"}, default="mean"
         ``median``: of the errors ||z - a s||^2 / ||z||^2 of the rows, with the same factor a.
     losses : array (K, K) or None, default=None

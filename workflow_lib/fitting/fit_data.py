@@ -69,9 +69,9 @@ class SplitData:
         self.paths = {name: path for name, path in paths.items() if path}
         self._trees = dict(trees or {})
         self.partition = self._read("split")
-        self.sizes = [int(size) for size in self.partition["sizes"]]
-        self.weak_sizes = [int(size) for size in self.partition["weak_sizes"]]
-        self.unpaired_sizes = [int(size) for size in self.partition.get("unpaired_sizes", ())]
+        self.sizes = list(map(int, self.partition["sizes"]))
+        self.weak_sizes = list(map(int, self.partition["weak_sizes"]))
+        self.unpaired_sizes = list(map(int, self.partition.get("unpaired_sizes", ())))
         self.weak_decompositions: dict = {}
         self._made: dict[str, tuple] = {}
         self._is_large = max_gram_rows is not None and max(self.sizes, default=0) > max_gram_rows

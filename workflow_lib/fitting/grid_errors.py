@@ -23,9 +23,8 @@ import numpy as np
 
 from workflow_lib.fitting.fold_targets import FoldTargets, Predicted
 from workflow_lib.measures.metrics import squared_error_sums, sum_of_observed
-from workflow_lib.models.closed_form import apply_gain, decoder
+from workflow_lib.models.closed_form import apply_gain, decoder, project_on_simplex
 from workflow_lib.models.forward import ForwardEmbedding
-from workflow_lib.models.simplex import project_on_simplex
 
 
 def squared_errors(
@@ -133,7 +132,6 @@ def corrected_errors(
     means : array (C, d)
         M, in the units of the outputs.
     penalty : {"shared", "per_block"}
-        Whether the two penalties are one, or every pair counts.
 
     Notes
     -----
@@ -197,10 +195,7 @@ def affine_errors(
         None for methods that predict the outputs themselves, in `pi` or in `mean`.
     pi : array (penalties x weak weights, rows, C) or None
     mean : array (penalties, rows, d) or None
-    projected : bool
-        Whether predicted memberships are projected on the simplex.
-    penalty : {"shared", "per_block"}
-    weights : array (rows,) or None, default=None
+    projected, penalty, weights
         As of `squared_errors`.
     """
     if embedding is None:

@@ -17,8 +17,8 @@ import numpy as np
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.models.closed_form import project_on_simplex
 from workflow_lib.models.density import mean_shift
-from workflow_lib.models.simplex import project_on_simplex
 from workflow_lib.solvers.alignment import global_alignment_gram, lattice_sigma
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.output_kernels import (

@@ -24,10 +24,10 @@ def embedded_outputs(
 
     Parameters
     ----------
-    train : array (n, d)
-        Outputs of the training pool, NaN where missing.
-    partition, models : mappings
-        Trees of the artifacts "split" and "models".
+    train, partition
+        As of `workflow_lib.fitting.output_models.fitted_models`.
+    models : mapping
+        What this returned.
     form, covariance_block : str
         Of `ForwardEmbedding`.
     """

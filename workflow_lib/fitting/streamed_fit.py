@@ -214,10 +214,8 @@ class StreamPlan:
     def made(cls, X, Y, settings: StreamSettings, unpaired=None) -> StreamPlan:
         """Return the plan for inputs `X` (n, q) and outputs `Y` (n, d).
 
-        Raises
-        ------
-        ArgumentError
-            If shapes differ, values are infinite, or there are fewer than two training rows.
+        Raises ArgumentError if shapes differ, values are infinite, or there are fewer than two
+        training rows.
 
         Parameters
         ----------

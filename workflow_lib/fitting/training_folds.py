@@ -25,6 +25,8 @@ def split_all_rows(
 ) -> dict:
     """Return the split in which all rows train, as `split_rows` does.
 
+    Raises ValueError if there are fewer rows than folds.
+
     There is one training size, `n_rows`, and no weak pool. The test rows are the training rows, in
     the same order, so that every method predicts them; they must never be scored. The model for new
     rows is made from this split.
@@ -38,11 +40,6 @@ def split_all_rows(
         ``examples`` is the number of rows of the largest class: 1 where nothing can be selected.
     groups : int array (n_rows,) or None, default=None
         Group of every row. The folds then hold out whole groups.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer rows than folds.
     """
     if n_rows < n_folds:
         raise ValueError(f"{n_rows} training rows cannot fill {n_folds} folds")
@@ -140,6 +137,9 @@ def unpaired_rows(
 ) -> dict[str, np.ndarray]:
     """Return the unpaired pool of a dataset that has rows without inputs, and its sizes.
 
+    They are ``unpaired``, the numbers of the rows among the m, in random order; and
+    ``unpaired_sizes``, at most m and the same in every split, though the pool may hold fewer.
+
     Parameters
     ----------
     unpaired : mapping
@@ -154,12 +154,6 @@ def unpaired_rows(
         left out, unless it is ``all``.
     order, groups
         As of `workflow_lib.protocol.splitting.split_rows`.
-
-    Returns
-    -------
-    dict
-        ``unpaired``, the numbers of the rows among the m, in random order; and
-        ``unpaired_sizes``, at most m and the same in every split, though the pool may hold fewer.
     """
     n_rows = len(unpaired["outputs"])
     generator = np.random.default_rng(derive_seed(seed, "rows without inputs"))

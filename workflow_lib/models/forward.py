@@ -7,7 +7,7 @@ import numpy as np
 
 from workflow_lib.core.parameters import check_choice
 from workflow_lib.core.plugins import OUTPUT_MODELS
-from workflow_lib.models.kinds.found import kind_of
+from workflow_lib.models.storage import kind_of
 
 FORMS = ("reduced", "full")
 COVARIANCE_BLOCKS = ("constrained", "matrix")

@@ -1,8 +1,22 @@
-"""Fitted generative models as plain trees of arrays, for artifacts, and back."""
+"""The kinds of fitted generative models, and plain trees of arrays of them, for artifacts."""
 
 from workflow_lib.core.plugins import OUTPUT_MODELS
-from workflow_lib.models.kinds.found import kind_of
 from workflow_lib.models.output_scaling import OutputScaling
+
+
+def kind_of(model: object) -> str:
+    """Return the kind of a model: that of its class, or of the nearest base of it that is one.
+
+    Raises TypeError if it is of no kind.
+    """
+    kinds = {OUTPUT_MODELS.load(kind).Model: kind for kind in OUTPUT_MODELS.paths}
+    for each in type(model).__mro__:
+        if each in kinds:
+            return kinds[each]
+    raise TypeError(
+        f"{type(model).__name__} is no generative model of outputs; the kinds are "
+        f"{', '.join(kinds.values())}."
+    )
 
 
 def model_to_tree(model, scaling: OutputScaling) -> dict:

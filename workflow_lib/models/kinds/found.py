@@ -24,18 +24,3 @@ class OutputModelKind(NamedTuple):
 def model_kinds() -> dict[str, OutputModelKind]:
     """Return what every kind declares, by its name, without loading any."""
     return OUTPUT_MODELS.declarations(OutputModelKind, MEMBERS, "docs/add-a-model.md")
-
-
-def kind_of(model: object) -> str:
-    """Return the kind of a model: that of its class, or of the nearest base of it that is one.
-
-    Raises TypeError if it is of no kind.
-    """
-    kinds = {OUTPUT_MODELS.load(kind).Model: kind for kind in OUTPUT_MODELS.paths}
-    for each in type(model).__mro__:
-        if each in kinds:
-            return kinds[each]
-    raise TypeError(
-        f"{type(model).__name__} is no generative model of outputs; the kinds are "
-        f"{', '.join(kinds.values())}."
-    )

@@ -222,15 +222,8 @@ def statistics_of_memberships(
 def expectation(
     values: np.ndarray, parameters: Parameters, covariance_type: str
 ) -> tuple[Statistics, np.ndarray]:
-    """Return the expected statistics and the summed log-likelihoods (S,) of rows: the E-step.
-
-    Parameters
-    ----------
-    values : array (n, p)
-        From `features`.
-    parameters : Parameters
-    covariance_type : str
-    """
+    """Return the expected statistics and the summed log-likelihoods (S,) of rows, by their
+    `features` (n, p): the E-step."""
     shape = parameters.weights.shape
     log_joint = _log_joint_function(parameters, covariance_type)
     totals, log_likelihoods = 0.0, np.zeros(shape[0])
@@ -341,7 +334,9 @@ def stepwise(
     an average row, towards those of each batch, s <- (1 - step) s + step s_batch, and makes an
     M-step after each. It ends by the rule of PASS_TOLERANCE and MAX_PASSES. The running
     statistics depend on the order of the batches; one E-step over all rows, batch by batch, and
-    the M-step from its sums make the result a maximum given all rows.
+    the M-step from its sums make the result a maximum given all rows. The log-likelihoods are those
+    of every pass, in which each batch was scored before its step, and last that of all rows under
+    the returned parameters.
 
     Parameters
     ----------
@@ -362,12 +357,6 @@ def stepwise(
         Replaces PASS_TOLERANCE where it is larger.
     generator : numpy Generator
         For the order of the batches.
-
-    Returns
-    -------
-    Fit
-        With the mean log-likelihood of every pass, in which each batch was scored before its
-        step, and last that of all rows under the returned parameters.
     """
     values = features(sample, centre, covariance_type)
     running = expectation(values, start, covariance_type)[0]
