@@ -204,17 +204,6 @@ def test_filter_smoother_and_likelihood_are_those_of_the_dense_joint_gaussian(d,
             )
 
 
-def test_filter_smoother_and_likelihood_agree_with_pykalman_on_one_sequence():
-    parameters, Z = simulated(n=1, T=60, d=3, p=2)
-    model, theirs = model_with(parameters), their_filter(parameters)
-    for ours, their in ((model.filter, theirs.filter), (model.smooth, theirs.smooth)):
-        means, covariances = ours(Z, return_covariances=True)
-        their_means, their_covariances = their(Z[0])
-        np.testing.assert_allclose(means[0], their_means, atol=1e-10)
-        np.testing.assert_allclose(covariances[0], their_covariances, atol=1e-10)
-    assert model.score_samples(Z)[0] == pytest.approx(theirs.loglikelihood(Z[0]), rel=1e-12)
-
-
 def test_covariances_stay_symmetric_and_positive_on_a_hard_long_series():
     parameters = random_parameters(3, 1, radius=1.0)._replace(
         observation_covariance=1e-8 * np.eye(1), initial_covariance=1e8 * np.eye(3)
@@ -236,16 +225,6 @@ def test_missing_numbers_everywhere_leave_the_prior():
     for t in range(4):
         expected = np.linalg.matrix_power(parameters.transition, t) @ parameters.initial_mean
         np.testing.assert_allclose(means[t], expected, atol=1e-12)
-
-
-def test_each_series_is_handled_as_if_it_were_alone():
-    parameters, Z = simulated(n=12, T=6, d=2, p=2)
-    Z = with_holes(Z)
-    model = model_with(parameters)
-    together = model.smooth(Z)
-    for row, z in enumerate(Z):
-        np.testing.assert_allclose(together[row], model.smooth(z[None])[0], atol=1e-12)
-        assert model.score_samples(Z)[row] == pytest.approx(model.score_samples(z[None])[0])
 
 
 # --- the E-step ---------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from workflow_lib import (
     OutputFisherRegressor,
 )
 from workflow_lib.solvers.gram import gram_matrix
-from workflow_lib.solvers.ridge import fit_dual_coefficients
 
 KERNELS = ("rbf", "linear", "tanimoto", "precomputed")
 
@@ -171,20 +170,6 @@ def test_weak_rows_without_weight_are_as_if_absent():
     for weak_weight, tolerance in ((0.0, 1e-12), (1e-14, 1e-9)):
         estimator = weak_estimator(weak_weight=weak_weight).fit(X, Y, X_weak, memberships)
         np.testing.assert_allclose(estimator.predict(X_test), without, atol=tolerance)
-
-
-def test_weak_copies_of_labelled_rows_double_their_weight():
-    X, _, X_test, Y, _ = weak_data()
-    n_labelled = len(X)
-    plain = weak_estimator(alpha=0.05).fit(X, Y)
-    memberships = plain.model_.responsibilities(Y)
-    copied = weak_estimator(alpha=0.05, weak_weight=1 / (2 * n_labelled)).fit(X, Y, X, memberships)
-    pi = plain.embedding_.blocks["pi"]
-    targets = plain.embedding_.transform(Y)[:, pi]
-    K = gram_matrix(X, None, "rbf", 0.5)
-    dual, intercept = fit_dual_coefficients(K, targets, 2 * n_labelled * 0.05 / 2)
-    expected = gram_matrix(X_test, X, "rbf", 0.5) @ dual + intercept
-    np.testing.assert_allclose(copied.predict_embedding(X_test)[:, pi], expected, atol=1e-9)
 
 
 def test_infinite_penalty_gives_the_weighted_mean_of_labelled_and_weak_rows():

@@ -100,16 +100,6 @@ def explicit_refits(K, folds, targets, center, alphas=ALPHAS):
 
 
 @pytest.mark.parametrize("center", [True, False])
-def test_all_rows_as_landmarks_give_the_exact_kernel_solution(center):
-    folds, X = FOLDS["balanced"], inputs()
-    targets = targets_of(folds)
-    features = LandmarkFeatures(X, "rbf", 0.3)
-    ours = predict(streamed(X, folds, center, features=features), targets)
-    expected = explicit_refits(gram_matrix(X, None, "rbf", 0.3), folds, targets, center)
-    assert_equal(ours, expected, atol=1e-7)
-
-
-@pytest.mark.parametrize("center", [True, False])
 def test_linear_features_give_the_exact_linear_solution(center):
     folds, X = FOLDS["uneven"], inputs()
     targets = targets_of(folds)

@@ -199,39 +199,6 @@ def test_a_fold_with_a_single_training_row_predicts_its_target():
     assert (second == 1.0).all()
 
 
-def test_weak_rows_without_weight_change_nothing():
-    folds = FOLDS["balanced"]
-    X, X_weak = inputs(), inputs(N_WEAK, seed=3)
-    targets = targets_of(folds)
-    rows = [np.vstack([X[folds != fold], X_weak]) for fold in range(4)]
-    grams = [
-        (gram_matrix(rows[fold]), gram_matrix(X[folds == fold], rows[fold])) for fold in range(4)
-    ]
-    weak_targets = [np.full((N_WEAK, 3), 100.0)] * 4
-    ours = WeakGrams(grams, N_WEAK, folds).predict(targets, weak_targets, [(0.01, 1e-13)])
-    expected = SharedGram(gram_matrix(X), folds).predict(targets, [0.01])
-    for prediction, without in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(prediction, without, atol=1e-8)
-
-
-def test_held_out_targets_are_never_used():
-    folds = FOLDS["balanced"]
-    targets = targets_of(folds)
-    changed = [
-        np.where((folds == fold)[:, None], -7.0, target) for fold, target in enumerate(targets)
-    ]
-    K = gram_matrix(inputs())
-    separate = [
-        (K[np.ix_(folds != fold, folds != fold)], K[np.ix_(folds == fold, folds != fold)])
-        for fold in range(4)
-    ]
-    for solver in (SharedGram(K, folds), SeparateGrams(separate, folds)):
-        for first, second in zip(
-            solver.predict(targets, ALPHAS), solver.predict(changed, ALPHAS), strict=True
-        ):
-            np.testing.assert_array_equal(first, second)
-
-
 def relative_difference(found, expected, index):
     """The norm of the differences over that of the predictions of all folds, for one penalty.
 

@@ -17,14 +17,12 @@ from small_folds import (
 )
 
 from workflow_lib.solvers.gram import gram_matrix
-from workflow_lib.solvers.heldout import SharedGram
 from workflow_lib.solvers.principal_components import (
     first_least,
     fit_component_ridge,
     fit_output_components,
     select_component_penalties,
 )
-from workflow_lib.solvers.ridge import fit_dual_coefficients, labelled_ridge
 
 GAIN = 1e-9
 
@@ -110,33 +108,6 @@ def test_predictions_are_those_of_an_explicit_loop(solver_of, center, n_outputs)
     assert len(chosen) == min(n_outputs, 22)
 
 
-def test_choice_is_at_least_as_good_as_the_best_shared_penalty():
-    gains = []
-    for seed in range(5):
-        X, Y = small_data(6, seed=seed)
-        solver = shared_solver(X)
-        _, ours = select(Y, solver, ALPHAS)
-        predictions = solver.predict([Y] * N_FOLDS, ALPHAS)
-        shared = sum(
-            ((predicted - Y[rows]) ** 2).sum(axis=(1, 2))
-            for rows, predicted in zip(solver.heldout, predictions, strict=True)
-        )
-        gains.append(1.0 - ((ours - Y) ** 2).sum() / shared.min())
-    assert min(gains) > -1e-9
-    assert max(gains) > 0.01
-
-
-@each_case("solver_of", [shared_solver, separate_solver])
-@each_case("alpha", ALPHAS)
-def test_predictions_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, alpha):
-    X, Y = small_data(6)
-    solver = solver_of(X)
-    chosen, ours = select(Y, solver, [alpha])
-    assert (chosen == alpha).all()
-    for rows, (predicted,) in zip(solver.heldout, solver.predict([Y] * N_FOLDS, [alpha])):
-        np.testing.assert_allclose(ours[rows], predicted, rtol=1e-10, atol=1e-10)
-
-
 @pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
 def test_missing_outputs_are_those_that_each_fold_filled(solver_of):
     X, Y = small_data()
@@ -168,25 +139,6 @@ def test_missing_outputs_are_those_that_each_fold_filled(solver_of):
     np.testing.assert_allclose(predictions, all_predictions(chosen), rtol=1e-9, atol=1e-9)
 
 
-def test_components_of_a_fold_do_not_see_its_held_out_outputs():
-    X, Y = small_data()
-    seen = []
-
-    class Spy(SharedGram):
-        def predict(self, targets, alphas):
-            seen.append(targets)
-            return super().predict(targets, alphas)
-
-    solver = Spy(gram_matrix(X, gamma=0.2), FOLDS)
-    changed = Y.copy()
-    changed[FOLDS == 2] = 100.0
-    for outputs in (Y, changed):
-        select(outputs, solver, ALPHAS)
-    first, second = seen
-    np.testing.assert_array_equal(first[2][FOLDS != 2], second[2][FOLDS != 2])
-    assert (first[1][FOLDS != 1] != second[1][FOLDS != 1]).any()
-
-
 def test_constant_outputs_have_no_component():
     X, _ = small_data()
     Y = np.full((N_ROWS, 2), 0.1)
@@ -206,19 +158,6 @@ def test_first_of_nearly_equal_values_is_kept():
 
 
 # Refit.
-
-
-@each_case("shape", [1, 3, 40])
-@each_case("alpha", ALPHAS)
-def test_one_penalty_is_kernel_ridge(shape, alpha):
-    X, Y = small_data(shape)
-    K = gram_matrix(X, gamma=0.2)
-    selected = np.full(min(shape, N_ROWS - 1), alpha)
-    dual, intercept, alphas = fit_component_ridge(K, Y, selected)
-    np.testing.assert_array_equal(alphas, selected)
-    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, alpha))
-    np.testing.assert_allclose(K @ dual + intercept, K @ expected[0] + expected[1], atol=1e-10)
-    np.testing.assert_allclose(intercept, expected[1], atol=1e-10)
 
 
 @pytest.mark.parametrize("center", [True, False])
