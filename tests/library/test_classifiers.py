@@ -74,14 +74,6 @@ def test_a_single_class_wins_every_row_of_a_machine():
     assert (np.delete(scores, 2, axis=1) < scores[:, [2]]).all()
 
 
-def test_machines_do_not_depend_on_the_names_of_classes():
-    K = rbf_kernel(X, gamma=0.2)
-    permuted = np.array([3, 0, 4, 1, 2])
-    scores = fit_support_vector_machines(K, LABELS, N_CLASSES, 2.0).scores(K)
-    renamed = fit_support_vector_machines(K, permuted[LABELS], N_CLASSES, 2.0).scores(K)
-    np.testing.assert_allclose(renamed[:, permuted], scores, rtol=1e-12, atol=1e-12)
-
-
 def test_the_perceptron_minimises_cross_entropy_and_squared_weights():
     alpha = 5.0
     perceptron = fit_perceptron(X, LABELS, alpha, seed=3)
@@ -94,14 +86,6 @@ def test_the_perceptron_minimises_cross_entropy_and_squared_weights():
     entropy = -np.log(expected[np.arange(len(X)), LABELS]).mean()
     squares = (W_in**2).sum() + (W_out**2).sum()
     assert perceptron.loss_ == pytest.approx(entropy + alpha / (2 * len(X)) * squares, rel=1e-6)
-
-
-def test_a_larger_penalty_leaves_smaller_weights():
-    def squares(alpha):
-        perceptron = fit_perceptron(X, LABELS, alpha, seed=3)
-        return sum((weights**2).sum() for weights in perceptron.coefs_)
-
-    assert squares(100.0) < squares(1.0) < squares(0.01)
 
 
 def test_the_perceptron_separates_classes_that_no_plane_separates():

@@ -217,28 +217,16 @@ def test_a_precomputed_kernel_is_the_kernel_itself(make, kernel, center):
 
 
 OF_ALL = [
-    *(
-        ({"alpha": alpha}, f"alpha must be positive; found {alpha}")
-        for alpha in (0.0, -1.0, np.nan)
-    ),
-    ({"kernel": "laplace"}, "kernel must be one of .*'laplace'"),
+    ({"alpha": 0.0}, "alpha must be positive; found 0.0"),
     ({"kernel": "precomputed"}, r"must be square in fit; found the shape \(40, 4\)"),
     ({"kernel": "tanimoto"}, "Negative values in data: row"),
-    ({"gamma": -1.0}, "gamma must be positive"),
 ]
 OF_OFER = [
     ({"alpha": {"pi": 1.0}}, r"alpha names the blocks \['pi'\]; this .* \['pi', 'mu'\]"),
     ({"alpha": {"pi": 1.0, "sigma": 1.0}}, r"this embedding has \['pi', 'mu'\]"),
     ({"alpha": {"pi": 1.0, "mu": 0.0}}, "alpha must be positive; found 0.0"),
-    ({"form": "short"}, "form must be one of .*'short'"),
-    ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
 ]
-OF_IOKR = [
-    ({"output_kernel": "cosine"}, "output_kernel must be one of .*'cosine'"),
-    ({"output_kernel": "precomputed"}, "output_kernel must be one of .*'precomputed'"),
-    ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
-    ({"output_gamma": 0.0}, "output_gamma must be positive; found 0.0"),
-]
+OF_IOKR = [({"output_kernel": "precomputed"}, "output_kernel must be one of .*'precomputed'")]
 
 
 @each_case(
@@ -278,12 +266,6 @@ def test_grid_search_over_the_parameters_of_the_model():
     best = search.best_estimator_
     assert best.model_.n_components == search.best_params_["model__n_components"]
     assert best.predict(X).shape == Y.shape
-
-
-def test_estimators_can_be_shown():
-    estimator = OutputFisherRegressor(model=GaussianMixtureModel(2))
-    assert "n_components=2" in repr(estimator)
-    assert "OutputFisherRegressor" in estimator._repr_html_()
 
 
 def test_every_public_class_is_checked():

@@ -141,35 +141,18 @@ def test_metric_of_the_selection_is_the_requested_metric(tmp_path, kind):
     )
 
 
-def test_fixed_component_counts_are_run_one_by_one(tmp_path):
-    X, Y = small_inputs()
-    stages = Stages(tmp_path, X, Y, sizes=[20], counts=[1, 2, 3], components=[2, 3]).all()
-    items = stages.tree("predictions")
-    assert sorted(items) == ["n-20_w-0_C-2", "n-20_w-0_C-3"]
-    for count in (2, 3):
-        item = items[f"n-20_w-0_C-{count}"]
-        assert (item["components"], item["n_components"]) == (str(count), count)
-
-
 def test_selected_component_count_is_the_best_of_the_fixed_ones(tmp_path):
     X, Y = small_inputs()
     options = {"sizes": [20], "counts": [1, 2, 4], "penalty": "per_block"}
     fixed = Stages(tmp_path / "fixed", X, Y, components=[1, 2, 4], **options).all()
     selected = Stages(tmp_path / "selected", X, Y, **options).all()
-    scores = {item["n_components"]: item["score"] for item in fixed.tree("predictions").values()}
+    items = fixed.tree("predictions")
+    assert sorted(items) == [f"n-20_w-0_C-{count}" for count in (1, 2, 4)]
+    assert [items[name]["components"] for name in sorted(items)] == ["1", "2", "4"]
+    scores = {item["n_components"]: item["score"] for item in items.values()}
     choice = selected.tree("predictions")["n-20_w-0_C-selected"]
     assert choice["score"] == pytest.approx(min(scores.values()), rel=1e-12)
     assert choice["n_components"] == min(scores, key=scores.get)
-
-
-def test_a_tied_mixture_with_shared_penalty_and_closed_form_is_kernel_ridge(tmp_path):
-    X, Y = small_inputs()
-    options = {"covariance_type": "tied_spherical", "preimage": "closed_form", "counts": [3]}
-    mixture = Stages(tmp_path / "mixture", X, Y, **options).all().tree("predictions")
-    ridge = Stages(tmp_path / "ridge", X, Y, kind=None).all().tree("predictions")
-    for key, item in ridge.items():
-        np.testing.assert_allclose(mixture[key]["outputs"], item["outputs"], atol=1e-9)
-        assert mixture[key]["score"] == pytest.approx(item["score"], rel=1e-9)
 
 
 def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):

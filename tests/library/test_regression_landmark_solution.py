@@ -324,24 +324,6 @@ def test_weak_rows_above_the_limit_are_refused(max_gram_rows):
         OutputFisherRegressor(model, max_gram_rows=max_gram_rows).fit(*labelled)
 
 
-@each_case("make", [KernelRidgeRegressor, OutputFisherRegressor])
-@each_case(
-    ("parameters", "message"),
-    [
-        ({"max_gram_rows": 0}, "max_gram_rows must be at least 1 or None; found 0"),
-        ({"max_gram_rows": np.nan}, "max_gram_rows must be at least 1 or None; found nan"),
-        ({"n_landmarks": 0, "max_gram_rows": 20}, "n_landmarks must be at least 1; found 0"),
-        ({"kernel": "laplace", "max_gram_rows": 20}, "kernel must be one of .*'laplace'"),
-        ({"gamma": -1.0, "max_gram_rows": 20}, "gamma must be positive"),
-        ({"alpha": 0.0, "max_gram_rows": 20}, "alpha must be positive"),
-    ],
-)
-def test_wrong_parameters_are_named(make, parameters, message):
-    X, Y = regression_data(40)
-    with pytest.raises(ValueError, match=message):
-        make(**parameters).fit(X, Y)
-
-
 @approximate
 def test_rows_that_a_kernel_refuses_are_named_by_their_index_among_all_rows(monkeypatch):
     monkeypatch.setattr(landmark_solution, "BLOCK_NUMBERS", 84)

@@ -55,14 +55,6 @@ def test_repeated_landmarks_add_no_features():
     np.testing.assert_allclose(Z @ Z.T, Z_twice @ Z_twice.T, atol=1e-9)
 
 
-def test_linear_kernel_needs_no_more_features_than_columns():
-    X = inputs()
-    features = LandmarkFeatures(X[:50], "linear")
-    assert features.n_features == 4
-    Z = features.transform(X)
-    np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-10)
-
-
 def test_linear_features_are_the_inputs():
     X = inputs().astype(np.float32)
     features = LinearFeatures(4)

@@ -52,6 +52,7 @@ class ComponentPrecision:
         self._inverse_factor = None
         if self._variance.ndim == 2:
             # Not scipy's factors and solves, as loading scipy takes longer than most jobs compute.
+            # The determinant is a part of stored estimators, too.
             self._inverse_factor, self._log_determinant = inverse_factors(self._variance)
 
     def apply(self, vectors: np.ndarray) -> np.ndarray:
@@ -63,14 +64,6 @@ class ComponentPrecision:
     def dense(self, dimension: int) -> np.ndarray:
         """Return Sigma^-1 as a matrix (d, d)."""
         return self.apply(np.eye(dimension))
-
-    def log_determinant(self, dimension: int) -> float:
-        """Return log det Sigma."""
-        if self._inverse_factor is not None:
-            return float(self._log_determinant)
-        if self._variance.ndim == 1:
-            return float(np.log(self._variance).sum())
-        return dimension * float(np.log(self._variance))
 
 
 def absolute_floor(Y: np.ndarray, variance_floor: float) -> float:
