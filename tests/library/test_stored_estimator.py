@@ -335,8 +335,8 @@ def test_objects_of_modules_that_were_renamed_are_loaded():
     model = fitted(workflow_lib.KernelRidgeRegressor())
     schema, files = content_of(estimator_bytes(model).tobytes())
     assert schema["__module__"] == "workflow_lib.solvers.kernel_ridge"
-    schema["__module__"] = "workflow_lib.solvers.kernel_ridge"
+    schema["__module__"] = "workflow_lib.regression.kernel_ridge"
     loaded = estimator_from_bytes(packed(schema, files))
     np.testing.assert_array_equal(loaded.predict(rows()[0]), model.predict(rows()[0]))
-    former = imported_class("workflow_lib.solvers.kernel_ridge.KernelRidgeRegressor")
+    former = imported_class("workflow_lib.regression.kernel_ridge.KernelRidgeRegressor")
     assert former is workflow_lib.KernelRidgeRegressor
