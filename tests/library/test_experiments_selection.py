@@ -167,7 +167,7 @@ def test_outputs_and_memberships_replace_the_mean_block(
         assert choice.score == pytest.approx(other.score, rel=1e-10)
         np.testing.assert_allclose(choice.heldout_outputs, other.heldout_outputs, rtol=1e-8)
         # With one penalty and without the projection all counts are equal, up to rounding.
-        assert (choice.width, choice.alpha_rest) == (other.width, other.alpha_rest)
+        assert (choice.kernel.width, choice.alpha_rest) == (other.kernel.width, other.alpha_rest)
 
 
 def test_kernel_ridge_selection_equals_grid_search():
@@ -179,7 +179,7 @@ def test_kernel_ridge_selection_equals_grid_search():
     )
     # Points equal by algebra differ by rounding; the first of them is chosen.
     best = points[int(np.flatnonzero(scores <= scores.min() * (1 + 1e-9))[0])]
-    assert (choice.width, choice.alpha_rest) == (best["gamma"], best["alpha"])
+    assert (choice.kernel.width, choice.alpha_rest) == (best["gamma"], best["alpha"])
     assert choice.n_components is None
     assert np.isnan([choice.alpha_leading, choice.weak_weight]).all()
     assert choice.score == pytest.approx(scores.min(), rel=1e-10)
@@ -231,7 +231,7 @@ def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage
     assert choice.score == pytest.approx(scores.min(), rel=1e-10)
     best = points[int(scores.argmin())]
     pair = _pair(best["alpha"])
-    chosen = (choice.width, choice.n_components, choice.alpha_rest)
+    chosen = (choice.kernel.width, choice.n_components, choice.alpha_rest)
     ties = {
         (point["gamma"], point["model__n_components"], _pair(point["alpha"])["mu"])
         for point, score in zip(points, scores, strict=True)
@@ -270,7 +270,7 @@ def test_gaussian_selection_equals_grid_search(center, model, form):
         folds,
     )
     best = points[int(scores.argmin())]
-    assert (choice.width, choice.alpha_rest) == (best["gamma"], best["alpha"])
+    assert (choice.kernel.width, choice.alpha_rest) == (best["gamma"], best["alpha"])
     assert choice.score == pytest.approx(scores.min(), rel=1e-10)
 
 
@@ -327,7 +327,7 @@ def test_weak_selection_equals_grid_search(penalty, shared):
             for (width, pi, mu, weight), score in theirs.items()
             if {pi, mu} <= set(grid) and weight in order
         }
-        chosen = choice.width, choice.alpha_leading, choice.alpha_rest, choice.weak_weight
+        chosen = choice.kernel.width, choice.alpha_leading, choice.alpha_rest, choice.weak_weight
         assert chosen == min(competing, key=competing.get)
         assert choice.score == pytest.approx(min(competing.values()), rel=1e-10)
 
@@ -349,7 +349,7 @@ def test_constant_outputs_leave_the_first_grid_point():
     Y = np.full_like(Y, 0.1)
     targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
     choice = select(Y, folds, shared_grams(X, folds), None, targets, ALPHAS, [], "shared", False)
-    assert (choice.width, choice.alpha_rest, choice.score) == (WIDTHS[0], ALPHAS[0], np.inf)
+    assert (choice.kernel.width, choice.alpha_rest, choice.score) == (WIDTHS[0], ALPHAS[0], np.inf)
 
 
 def test_wild_grid_points_do_not_disturb_the_others():
@@ -369,6 +369,6 @@ def test_wild_grid_points_do_not_disturb_the_others():
     )
     assert scores.max() > 100 * scores.min()
     best = points[int(scores.argmin())]
-    assert choice.width == best["gamma"]
+    assert choice.kernel.width == best["gamma"]
     assert {"pi": choice.alpha_leading, "mu": choice.alpha_rest} == best["alpha"]
     assert choice.score == pytest.approx(scores.min(), rel=1e-9)

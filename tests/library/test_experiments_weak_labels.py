@@ -6,7 +6,7 @@ from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib.fitting.fit_data import SplitData
-from workflow_lib.fitting.kernel_ridge_targets import N_NEIGHBOURS, weak_outputs_of
+from workflow_lib.fitting.kernel_ridge_fit import N_NEIGHBOURS, weak_outputs_of
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.measures.metrics import means_of_observed
 from workflow_lib.models.mixtures.mixture import GaussianMixtureModel

@@ -9,8 +9,7 @@ import pytest
 
 from workflow_lib import LandmarkRegressorCV, open_columns
 from workflow_lib.fitting import streamed_fit
-from workflow_lib.fitting.fold_targets import TargetColumns
-from workflow_lib.fitting.grid_errors import decoded_at
+from workflow_lib.fitting.fold_targets import TargetColumns, decoded_at
 from workflow_lib.fitting.streamed_fit import StreamPlan, StreamSettings, added
 from workflow_lib.methods.contract.saved_method import SavedMethod
 from workflow_lib.solvers.device_sums import device_namespace

@@ -16,7 +16,7 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets, embedding_of
+from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeTargets, embedding_of
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.models.storage import model_from_tree, scaling_from_tree
 from workflow_lib.protocol import features_stage, splitting

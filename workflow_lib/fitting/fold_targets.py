@@ -1,6 +1,20 @@
-"""The targets that are regressed for each fold, and their predictions.
+"""The targets that are regressed for each fold, their predictions, and the errors of the outputs.
 
 All component counts go through the solver together: their targets are only more columns.
+
+Given the predicted `pi` block, the pre-image is affine in the predicted `mu` block: y = offset +
+gain h. So the squared errors of all pairs of penalties are a few products of matrices instead of
+one pre-image a pair.
+
+Where the components share one variance, even the `mu` block is affine: with memberships q and
+means M it is h = (y - q M) / sigma^2, in the training targets as in the predictions. So only the
+outputs and the memberships are regressed, whatever the number of components, and the prediction
+
+    y(alpha_leading, alpha_rest) = Y(alpha_rest) + (p(alpha_leading) - q(alpha_rest)) M
+
+is kernel ridge regression of the outputs, corrected by the memberships p that the first penalty
+gives (projected on the simplex) over those q that the second gives. With one penalty, and without
+the projection, the correction is zero: the method is kernel ridge regression.
 """
 
 from __future__ import annotations
@@ -11,6 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.measures.metrics import squared_error_sums, sum_of_observed
+from workflow_lib.models.closed_form import apply_gain, decoder, project_on_simplex
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.output_scaling import OutputScaling
 
@@ -195,3 +211,225 @@ class _Columns:
     def array(self) -> np.ndarray:
         """Return all blocks as one array; a single one as it is."""
         return self.blocks[0] if len(self.blocks) == 1 else np.hstack(self.blocks)
+
+
+def squared_errors(
+    outputs: np.ndarray,
+    targets: FoldTargets,
+    predicted: Predicted,
+    projected: bool,
+    penalty: str,
+    center: bool,
+    shared: dict | None = None,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the squared errors (grid points, d) of held-out rows of one fold, summed over rows.
+
+    Parameters
+    ----------
+    outputs : array (rows, d)
+        In their own units; missing ones (NaN) count nothing.
+    targets : FoldTargets
+    predicted : Predicted
+        Of these rows.
+    projected : bool
+        Whether predicted memberships are projected on the simplex.
+    penalty : {"shared", "per_block"}
+        Whether the leading block and the others share one penalty, or every pair counts.
+    center : bool
+        Whether there is an intercept.
+    shared : dict or None, default=None
+        Keeps what component counts share; one for all of them and these rows.
+    weights : array (rows,) or None, default=None
+        Of the rows in the sums, for targets without an embedding; None for 1.
+    """
+    scaling, embedding = targets.scaling, targets.embedding
+    if scaling is not None:
+        outputs = scaling.apply(outputs)
+    # Without an intercept, memberships that are not projected need not sum to one.
+    corrects = targets.outputs_block is not None and (projected or center)
+    if corrects and not np.isnan(outputs).any():
+        known = {} if shared is None else shared
+        key = id(targets.outputs_block)
+        if key not in known:
+            residual = outputs[:, None, :] - predicted.mean.transpose(1, 0, 2)
+            known[key] = Residuals(residual, np.einsum("npd,npd->pd", residual, residual))
+        errors = corrected_errors(
+            known[key],
+            _memberships(embedding, predicted.pi, projected),
+            _memberships(embedding, predicted.labelled_pi, projected=False),
+            embedding.model.means_,
+            penalty,
+        )
+    else:
+        mean = _remaining_block(targets, predicted.mean, predicted.labelled_pi)
+        errors = affine_errors(outputs, embedding, predicted.pi, mean, projected, penalty, weights)
+    return errors if scaling is None else errors * scaling.scale**2
+
+
+def decoded_at(
+    targets: FoldTargets, predicted: Predicted, index: int, projected: bool, penalty: str
+) -> np.ndarray:
+    """Return the outputs (rows, d) that one grid point predicts for the rows of one fold."""
+    pi, mean, labelled_pi = predicted
+    pi_index = mean_index = index
+    if pi is not None and mean is not None:
+        if penalty == "shared":
+            mean_index = index // (len(pi) // len(mean))
+        else:
+            pi_index, mean_index = divmod(index, len(mean))
+    if targets.embedding is None:
+        return mean[mean_index] if pi is None else pi[pi_index]
+    leading = np.ones((mean.shape[1], 1)) if pi is None else pi[pi_index]
+    offset, gain = decoder(targets.embedding, leading, projected)
+    labelled = None if labelled_pi is None else labelled_pi[mean_index]
+    remaining = _remaining_block(targets, mean[mean_index], labelled)
+    decoded = offset + apply_gain(gain, remaining)
+    return decoded if targets.scaling is None else targets.scaling.inverse_transform(decoded)
+
+
+class Residuals(NamedTuple):
+    """The residuals of kernel ridge regression of the outputs in one fold, for every penalty."""
+
+    residual: np.ndarray
+    """y - Y(penalty), an array (rows, penalties, d)."""
+
+    squares: np.ndarray
+    """Its squares summed over rows, (penalties, d)."""
+
+
+def corrected_errors(
+    residuals: Residuals,
+    memberships: np.ndarray,
+    labelled_memberships: np.ndarray,
+    means: np.ndarray,
+    penalty: str,
+) -> np.ndarray:
+    """Return the squared errors (grid points, d) of components that share one variance.
+
+    Parameters
+    ----------
+    residuals : Residuals
+        Of the outputs, for every alpha_rest.
+    memberships : array (penalties x weak weights, rows, C)
+        p, as they enter the pre-image.
+    labelled_memberships : array (penalties, rows, C)
+        q, as the `mu` block's regression predicts them.
+    means : array (C, d)
+        M, in the units of the outputs.
+    penalty : {"shared", "per_block"}
+
+    Notes
+    -----
+    With D = p - q, the errors are sum r^2 - 2 M'(D'r) + M'(D'D) M for each coordinate. D is never
+    formed for pairs: D'r and D'D are differences of products over rows, each one product of
+    matrices for all penalties.
+    """
+    residual, squares = residuals
+    n_rows, n_penalties, dimension = residual.shape
+    n_components = len(means)
+    p = memberships.transpose(1, 0, 2)
+    q = labelled_memberships.transpose(1, 0, 2)
+    products = (means[:, None, :] * means[None, :, :]).reshape(-1, dimension)
+    if penalty == "shared":
+        difference = p.reshape(n_rows, n_penalties, -1, n_components) - q[:, :, None, :]
+        difference = difference.reshape(n_rows, n_penalties, -1).transpose(1, 2, 0)
+        cross = np.matmul(difference, residual.transpose(1, 0, 2))
+        cross = cross.reshape(n_penalties, -1, n_components, dimension)
+        difference = difference.reshape(n_penalties, -1, n_components, n_rows)
+        moments = np.matmul(difference, difference.transpose(0, 1, 3, 2))
+        squares = squares[:, None]
+    else:
+        n_pi = p.shape[1]
+        p, q = np.ascontiguousarray(p), np.ascontiguousarray(q)
+        by_pi = p.reshape(n_rows, -1).T @ residual.reshape(n_rows, -1)
+        by_mu = np.matmul(q.transpose(1, 2, 0), residual.transpose(1, 0, 2))
+        cross = by_pi.reshape(n_pi, n_components, n_penalties, dimension).transpose(0, 2, 1, 3)
+        cross = cross - by_mu
+        mixed = p.reshape(n_rows, -1).T @ q.reshape(n_rows, -1)
+        mixed = mixed.reshape(n_pi, n_components, n_penalties, n_components).transpose(0, 2, 1, 3)
+        moments = (
+            np.matmul(p.transpose(1, 2, 0), p.transpose(1, 0, 2))[:, None]
+            + np.matmul(q.transpose(1, 2, 0), q.transpose(1, 0, 2))
+            - mixed
+            - mixed.transpose(0, 1, 3, 2)
+        )
+    errors = (
+        squares
+        - 2.0 * np.einsum("abjd,jd->abd", cross, means)
+        + (moments.reshape(-1, n_components**2) @ products).reshape(*moments.shape[:2], dimension)
+    )
+    return np.maximum(errors, 0.0).reshape(-1, dimension)
+
+
+def affine_errors(
+    outputs: np.ndarray,
+    embedding: ForwardEmbedding | None,
+    pi: np.ndarray | None,
+    mean: np.ndarray | None,
+    projected: bool,
+    penalty: str,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the squared errors (grid points, d) of any embedding on the held-out rows of a fold.
+
+    Parameters
+    ----------
+    outputs : array (rows, d)
+        In the units of the fold's model; missing ones (NaN) count nothing.
+    embedding : ForwardEmbedding or None
+        None for methods that predict the outputs themselves, in `pi` or in `mean`.
+    pi : array (penalties x weak weights, rows, C) or None
+    mean : array (penalties, rows, d) or None
+    projected, penalty, weights
+        As of `squared_errors`.
+    """
+    if embedding is None:
+        return squared_error_sums(outputs, mean if pi is None else pi, weights)
+    if pi is None:
+        offset, gain = decoder(embedding, np.ones((*mean.shape[:-1], 1)), projected)
+        return sum_of_observed((outputs - offset - apply_gain(gain, mean)) ** 2)
+    offset, gain = decoder(embedding, pi, projected)
+    residual = outputs - offset
+    if penalty == "shared":
+        repeated = np.repeat(mean, len(pi) // len(mean), axis=0)
+        return sum_of_observed((residual - apply_gain(gain, repeated)) ** 2)
+    return _pair_errors(residual, gain, mean).reshape(-1, outputs.shape[1])
+
+
+def _remaining_block(targets, mean, labelled_pi) -> np.ndarray | None:
+    """Return the predicted remaining block, from the outputs block where that stands for it."""
+    if targets.outputs_block is None:
+        return mean
+    memberships = _memberships(targets.embedding, labelled_pi, projected=False)
+    return targets.embedding.mean_block_of_outputs(mean, memberships)
+
+
+def _memberships(embedding, pi, projected) -> np.ndarray:
+    """Return the memberships (..., C) that a predicted leading block gives to the pre-image."""
+    memberships = pi * embedding.model.weights_
+    return project_on_simplex(memberships) if projected else memberships
+
+
+def _pair_errors(residual, gain, mean) -> np.ndarray:
+    """Return the squared errors (n_pi, n_mu, d) of residual (n_pi, rows, d) - gain mean."""
+    if gain.ndim == residual.ndim + 1:
+        return np.stack(
+            [sum_of_observed((residual - apply_gain(gain, step)) ** 2) for step in mean[:, None]],
+            axis=1,
+        )
+    # Coordinates first, so that one batched product sums over rows: sum (r - g h)^2
+    # = sum r^2 - 2 (r g) h + g^2 h^2.
+    squared_gain = np.broadcast_to(gain**2, residual.shape)
+    missing = np.isnan(residual)
+    if missing.any():
+        residual = np.where(missing, 0.0, residual)
+        squared_gain = np.where(missing, 0.0, squared_gain)
+    cross = (residual * gain).transpose(2, 0, 1)
+    steps = mean.transpose(2, 1, 0)
+    errors = (
+        (residual**2).sum(axis=1).T[:, :, None]
+        - 2.0 * np.matmul(cross, steps)
+        + np.matmul(squared_gain.transpose(2, 0, 1), steps**2)
+    )
+    return np.maximum(errors, 0.0).transpose(1, 2, 0)

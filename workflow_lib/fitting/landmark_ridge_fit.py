@@ -16,8 +16,7 @@ from workflow_lib.core.errors import UserError
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
-from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
-from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
+from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns, decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import Grid, InputKernel
 from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
 from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma

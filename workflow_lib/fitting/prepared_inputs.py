@@ -243,7 +243,7 @@ class PreparedRows(PreparedInputs):
     @property
     def n_columns(self) -> int:
         """As `PreparedInputs.n_columns`: those that vary over the training rows."""
-        return 1 if self.is_gram else self.rows_as_prepared_by(None).shape[1]
+        return 1 if self.is_gram else self._preparation(None).n_columns
 
     def rows_as_prepared_by(self, fold: int | None) -> PreparedSlices:
         """Return all training rows as a fold (None: the refit) prepares them, on demand."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workflow_lib.fitting.bootstrap_choices import BootstrapChoices
-from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
-from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
+from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns, decoded_at, squared_errors
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.validation_curves import ValidationCurves
 from workflow_lib.measures.metrics import MIN_GAIN, reference_errors, relative_error
@@ -56,11 +55,6 @@ class Choice:
     projected: bool
     score: float
     heldout_outputs: np.ndarray
-
-    @property
-    def width(self) -> float | None:
-        """Width of the kernel; None for kernels without one."""
-        return self.kernel.width
 
 
 def best_of(choices: Iterable[Choice]) -> Choice:

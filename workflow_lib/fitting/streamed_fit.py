@@ -30,8 +30,13 @@ import numpy as np
 from workflow_lib.core.errors import ArgumentError
 from workflow_lib.core.seeds import derive_seed
 from workflow_lib.fitting.fitted_features import FittedFeatureRidge
-from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns, embedded_targets
-from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
+from workflow_lib.fitting.fold_targets import (
+    FoldTargets,
+    TargetColumns,
+    decoded_at,
+    embedded_targets,
+    squared_errors,
+)
 from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid
 from workflow_lib.fitting.landmark_ridge_fit import LANDMARK_METHOD
 from workflow_lib.fitting.prepared_inputs import kernel_gamma

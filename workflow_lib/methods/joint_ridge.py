@@ -14,8 +14,11 @@ from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, counts_of_
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.fold_targets import FoldTargets, scattered
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
-from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
+from workflow_lib.fitting.kernel_ridge_fit import (
+    KernelRidgeFit,
+    KernelRidgeGrid,
+    KernelRidgeTargets,
+)
 from workflow_lib.fitting.selection import Choice, best_of
 from workflow_lib.methods.contract import base
 from workflow_lib.models.covariance import absolute_floor

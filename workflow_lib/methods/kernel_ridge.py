@@ -57,7 +57,7 @@ class Method(base.Method):
 
     weak_outputs: str | None
     """What replaces the outputs of weak rows where outputs are regressed; see
-    `workflow_lib.fitting.kernel_ridge_targets`."""
+    `workflow_lib.fitting.kernel_ridge_fit`."""
 
     projections: Sequence[bool]
     """Whether predicted memberships are projected on the simplex; both compete if both are
