@@ -42,15 +42,6 @@ def test_cosine_scores_are_cosines_around_the_mean_class_vector():
     np.testing.assert_allclose(nearest_scores(outputs, vectors, "cosine"), expected, atol=1e-12)
 
 
-def test_shrinkage_towards_the_mean_changes_euclidean_but_not_cosine_scores():
-    vectors = np.array([[3.0, 0.0], [-3.0, 0.5], [0.0, -0.5]])
-    outputs = vectors.mean(axis=0) + 0.1 * (vectors - vectors.mean(axis=0))
-    np.testing.assert_array_equal(
-        nearest_scores(outputs, vectors, "cosine").argmax(axis=1), np.arange(3)
-    )
-    assert (nearest_scores(outputs, vectors).argmax(axis=1) == 2).all()
-
-
 def test_cosine_scores_of_the_mean_itself_are_zero():
     vectors = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
     scores = nearest_scores(np.zeros((2, 2)), vectors, "cosine")
@@ -83,21 +74,6 @@ def test_candidate_scores_are_by_default_cosines_around_the_mean_code():
         assert found[row, class_number] == pytest.approx(cosine)
 
 
-def test_shrinking_predictions_towards_the_mean_code_changes_no_decision():
-    scores, codes = numbers(N_ROWS, N_CLASSES), numbers(N_CLASSES, DIMENSION, seed=1)
-    scores -= scores.mean(axis=1, keepdims=True)
-    mean = codes.mean(axis=0)
-    full, shrunken = (candidate_scores(mean + f * scores @ codes, codes) for f in (1.0, 1e-3))
-    np.testing.assert_allclose(full, shrunken, atol=1e-10)
-
-
-def test_codes_that_are_indicators_decode_to_the_class_of_the_highest_score():
-    scores = numbers(N_ROWS, N_CLASSES)
-    scores += 1.0 / N_CLASSES - scores.mean(axis=1, keepdims=True)
-    decoded = candidate_scores(scores, np.eye(N_CLASSES))
-    np.testing.assert_array_equal(decoded.argmax(axis=1), scores.argmax(axis=1))
-
-
 def test_output_kernel_scores_are_distances_in_the_feature_space():
     vectors, scores = numbers(N_CLASSES, DIMENSION), numbers(N_ROWS, N_CLASSES)
     gram = gram_matrix(vectors, None, "rbf", 0.3) * 2.0
@@ -106,13 +82,6 @@ def test_output_kernel_scores_are_distances_in_the_feature_space():
     distances = ((predicted[:, None] - features) ** 2).sum(axis=2)
     found = output_kernel_scores(scores, gram)
     np.testing.assert_allclose(differences(found), -differences(distances), atol=1e-11)
-
-
-def test_a_linear_output_kernel_is_the_search_of_the_nearest_class_vector():
-    vectors, scores = numbers(N_CLASSES, DIMENSION), numbers(N_ROWS, N_CLASSES)
-    found = output_kernel_scores(scores, vectors @ vectors.T)
-    nearest = nearest_scores(scores @ vectors, vectors)
-    np.testing.assert_allclose(differences(found), differences(nearest), atol=1e-11)
 
 
 def test_component_first_is_the_best_class_of_the_most_probable_component_that_has_one():

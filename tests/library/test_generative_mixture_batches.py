@@ -385,14 +385,6 @@ def test_more_components_than_distinct_rows_of_the_sample_are_capped_with_a_warn
     np.testing.assert_allclose(np.sort(model.means_, axis=0), np.sort(Y[::200], axis=0), atol=1e-5)
 
 
-def test_one_output_and_a_vector_of_outputs_are_columns():
-    y = many_outputs(500)[:, 0]
-    vector, column = (in_batches().fit(rows) for rows in (y, y[:, None]))
-    assert vector.means_.shape == (3, 1)
-    np.testing.assert_array_equal(vector.means_, column.means_)
-    np.testing.assert_array_equal(vector.score_samples(y), column.score_samples(y[:, None]))
-
-
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
 def test_scores_in_blocks_are_those_of_every_row(covariance_type, monkeypatch):
     Y = many_outputs(700, spread=1.0)

@@ -8,7 +8,6 @@ from sklearn.ensemble import ExtraTreesRegressor
 from small_data import regression_data
 
 from workflow_lib import GaussianMixtureModel, GaussianModel, OutputFisherRegressor, StateSpaceModel
-from workflow_lib.core.errors import UserError
 from workflow_lib.models.posterior_noise import FACTORS, choose_noise
 from workflow_lib.solvers.gram import gram_matrix
 
@@ -181,14 +180,3 @@ def test_wrong_outputs_without_inputs_are_refused(unpaired, words):
     outputs = Y[:, :3]
     with pytest.raises(ValueError, match=words):
         OutputFisherRegressor(GaussianModel()).fit(X, outputs, Y_unpaired=unpaired)
-
-
-def test_a_refusal_says_what_to_do():
-    with pytest.raises(UserError) as refused:
-        OutputFisherRegressor(GaussianModel()).fit(
-            X, Y, Y_unpaired=np.full((1, Y.shape[1]), np.nan)
-        )
-    assert (
-        refused.value.location == "OutputFisherRegressor.fit, Y_unpaired, rows 0 (counted from 0)"
-    )
-    assert refused.value.expected and refused.value.remedy == "remove these rows"

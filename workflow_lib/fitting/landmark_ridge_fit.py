@@ -91,7 +91,6 @@ class LandmarkRidgeFit(KernelRidgeFit):
         return kernel == "linear" and self._inputs.n_columns <= self._n_landmarks
 
     def _select(self, alphas: Grid) -> dict[int | None, Choice]:
-        """As `KernelRidgeFit._select`."""
         grid = self._grid
         choices, solvers = select_each_streamed(
             self._targets.outputs,
@@ -108,7 +107,6 @@ class LandmarkRidgeFit(KernelRidgeFit):
         return choices
 
     def fitted(self, choice: Choice) -> FittedFeatureRidge:
-        """As `KernelRidgeFit.fitted`."""
         embedding, targets = self._targets.of_all_rows(choice.n_components)
         alphas = np.empty(targets.shape[1])
         for name, columns in embedding.blocks.items():

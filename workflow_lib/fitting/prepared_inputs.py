@@ -220,12 +220,10 @@ class PreparedRows(PreparedInputs):
         self._distances: dict[tuple, np.ndarray] = {}
 
     def training_gram(self, kernel, width, weak_size=0):
-        """As `PreparedInputs.training_gram`."""
         rows = self.refit_rows(weak_size)[0]
         return self._gram(("training", None, weak_size), rows, rows, kernel, width)
 
     def test_gram(self, kernel, width, weak_size=0):
-        """As `PreparedInputs.test_gram`."""
         rows, test = self.refit_rows(weak_size)
         return self._gram(("test", None, weak_size), test, rows, kernel, width)
 
@@ -329,16 +327,13 @@ class PreparedTexts(PreparedInputs):
 
     @property
     def n_columns(self) -> int:
-        """As `PreparedInputs.n_columns`."""
         return self._n_parts
 
     def training_gram(self, kernel, width, weak_size=0):
-        """As `PreparedInputs.training_gram`."""
         columns = self._columns(np.ones(len(self.folds), dtype=bool), weak_size)
         return self._gram(None, columns, columns, kernel, width)
 
     def test_gram(self, kernel, width, weak_size=0):
-        """As `PreparedInputs.test_gram`."""
         columns = self._columns(np.ones(len(self.folds), dtype=bool), weak_size)
         return self._gram(None, self._test_rows(), columns, kernel, width)
 

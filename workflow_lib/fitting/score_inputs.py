@@ -37,7 +37,6 @@ class SplitOnScores(SplitData):
         self._scores, self._index = scores, index
 
     def inputs(self, size: int) -> ScoreInputs:
-        """As `SplitData.inputs`."""
         if size not in self._inputs:
             group = size_group(size)
             stored = self._scores[group][point_group(self._index)]
@@ -84,7 +83,6 @@ class _StoredRows(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        """As of `workflow_lib.inputs.preparation.InputPreparation`."""
         return self.rows.shape[1]
 
     def apply(self, numbers: np.ndarray) -> np.ndarray:

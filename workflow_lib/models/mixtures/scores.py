@@ -54,7 +54,6 @@ class MixtureScores(Scores):
         ]
 
     def block_sizes(self):
-        """As `Scores.block_sizes`."""
         sizes = {"pi": self.n_components} if self.model.has_component_block else {}
         if self.form == "reduced":
             return sizes | {"mu": self.dimension}
