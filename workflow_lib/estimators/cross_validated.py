@@ -249,12 +249,10 @@ class KernelRidgeClassifierCV(OfKernels, MethodClassifier):
 
         Parameters
         ----------
-        X : array (n, q)
-            Inputs, NaN where missing.
+        X, groups, sample_weight
+            As of `KernelRidgeRegressorCV.fit`; a class whose rows all have weight zero is none.
         y : array (n,)
             Classes: numbers or texts.
-        groups, sample_weight
-            As of `KernelRidgeRegressorCV.fit`; a class whose rows all have weight zero is none.
 
         Raises
         ------
@@ -391,10 +389,8 @@ class OutputFisherRegressorCV(OfKernels, MethodRegressor):
 
         Parameters
         ----------
-        X : array (n, q)
-            Inputs, NaN where missing.
-        Y : array (n,) or (n, d)
-            Outputs; with several, NaN where missing.
+        X, Y, groups
+            As of `KernelRidgeRegressorCV.fit`.
         X_weak : array (w, q) or None
             Inputs of weak rows.
         weak_responsibilities : array (w, C) or None
@@ -403,8 +399,6 @@ class OutputFisherRegressorCV(OfKernels, MethodRegressor):
             training rows of the fold, with their memberships under this one.
         Y_unpaired : array (m,) or (m, d), or None
             Outputs without inputs; the mixtures of all folds learn from them too.
-        groups : array (n,) or None
-            Rows of one group are held out together.
 
         Raises
         ------

@@ -236,12 +236,10 @@ class MethodClassifier(ClassifierMixin, MethodEstimator):
 
         Parameters
         ----------
-        X : array (n, q)
-            Inputs, NaN where missing.
+        X, groups
+            As of `KernelRidgeRegressorCV.fit`.
         y : array (n,)
             Classes: numbers or texts.
-        groups : array (n,) or None
-            Rows of one group are held out together.
 
         Raises
         ------

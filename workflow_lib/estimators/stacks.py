@@ -112,14 +112,10 @@ class StackRegressor(OfMembers, TransformerMixin, MethodRegressor):
 
         Parameters
         ----------
-        X : array (n, q)
-            Inputs, NaN where missing.
-        y : array (n,) or (n, d)
-            Outputs; with several, NaN where missing.
+        X, y, groups
+            As of `KernelRidgeRegressorCV.fit`.
         Y_unpaired : array (m,) or (m, d), or None
             Outputs without inputs, for the members that learn from them.
-        groups : array (n,) or None
-            Rows of one group are held out together.
 
         Raises
         ------
