@@ -280,15 +280,6 @@ def test_series_equal_the_estimator(tmp_path, penalty):
     np.testing.assert_allclose(predicted["outputs"], expected, atol=1e-8)
 
 
-def test_series_with_one_penalty_are_kernel_ridge_regression(tmp_path):
-    X, Y = series_inputs()
-    series = Stages(tmp_path / "series", X, Y, penalty="shared", **SERIES).all()
-    ridge = Stages(tmp_path / "ridge", X, Y, kind=None, sizes=[30]).all()
-    (first,), (second,) = series.tree("predictions").values(), ridge.tree("predictions").values()
-    assert first["score"] == pytest.approx(second["score"], rel=1e-7)
-    np.testing.assert_allclose(first["outputs"], second["outputs"], atol=1e-6)
-
-
 def test_units_of_the_outputs_change_nothing_where_they_are_scaled(tmp_path):
     # Powers of two, so that rounding does not differ.
     X, Y = small_inputs()
