@@ -115,7 +115,11 @@ def test_held_out_outputs_and_inputs_of_unpaired_rows_are_not_used(tmp_path):
 def test_what_unpaired_outputs_changed_is_saved_and_restored(tmp_path):
     method, fit = of_fold(tmp_path, data_for(NAME), 0)[2:]
     chosen, _ = ridge_of_outputs(fit, method)
-    entries = {"kernel": chosen[1].kernel.name, "width": chosen[1].width, "unpaired_weight": 0.3}
+    entries = {
+        "kernel": chosen[1].kernel.name,
+        "width": chosen[1].kernel.width,
+        "unpaired_weight": 0.3,
+    }
     fitted = method.fit(fit, Selection(None, entries, fitting=chosen))
     predicted = fitted.predict(fit.test)
     assert np.abs(predicted - chosen[0].fitted(chosen[1]).predict(fit.test)).max() > 1e-3
