@@ -54,7 +54,9 @@ def test_every_score_of_kernel_ridge_is_that_of_grid_search():
     assert selection.largest_difference(ours, theirs) < selection.EQUAL
     chosen = selection.kernel_ridge_selection(problem, center=False)
     assert chosen.score == pytest.approx(min(theirs.values()), rel=1e-9)
-    assert theirs[None, chosen.width, chosen.alpha_rest] == pytest.approx(chosen.score, rel=1e-9)
+    assert theirs[None, chosen.kernel.width, chosen.alpha_rest] == pytest.approx(
+        chosen.score, rel=1e-9
+    )
 
 
 def test_every_score_of_the_mixture_is_that_of_grid_search():
