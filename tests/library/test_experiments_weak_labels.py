@@ -150,6 +150,23 @@ class TestBaselines:
         before = alone.all().tree("predictions")["n-8_w-0_C-selected"]["outputs"]
         assert error < 0.5 * ((before - Y[split["test"]]) ** 2).sum()
 
+    @pytest.mark.parametrize("kind", ["component_mean", "neighbours"])
+    def test_the_count_of_components_with_the_least_error_is_chosen(self, tmp_path, kind):
+        X, Y = regression_data(70)
+        settings = {"sizes": [20], "weak_sizes": [15], "alphas": [1e-2], "weak_outputs": kind}
+
+        def found(counts):
+            stages = Stages(tmp_path / str(counts), X, Y, counts=counts, **settings).all()
+            name = "n-20_w-15_C-selected"
+            return stages.tree("regression")[name], stages.tree("predictions")[name]["outputs"]
+
+        alone = {count: found([count]) for count in (1, 3)}
+        best = min(alone, key=lambda count: alone[count][0]["score"])
+        item, outputs = found([1, 3])
+        assert item["n_components"] == best
+        assert item["score"] == pytest.approx(alone[best][0]["score"], rel=1e-9)
+        np.testing.assert_allclose(outputs, alone[best][1], atol=1e-9)
+
 
 class TestStudies:
     def stages(self, tmp_path, **options):

@@ -148,8 +148,9 @@ class TargetColumns:
                 if is_outputs or not has_weak_rows:
                     labelled = self._labelled[fold].add(block.pi_block)
                 if has_weak_rows:
-                    both = self._pi[fold].add(block.pi_block)
-                    self._weak[fold].add(block.weak_pi_block)
+                    # Component counts with the same labelled targets may have other weak ones.
+                    both = self._pi[fold].add(block.pi_block, block.weak_pi_block)
+                    self._weak[fold].add(block.weak_pi_block, block.pi_block)
                 self._places[count].append((mean, labelled, both, is_outputs))
         self.has_labelled = bool(self._labelled[0].blocks)
 
@@ -192,21 +193,22 @@ class TargetColumns:
 
 
 class _Columns:
-    """Blocks of targets of one fold side by side, each array once."""
+    """Blocks of targets of one fold side by side, each array once for each one beside it."""
 
     def __init__(self) -> None:
-        self._places: dict[int, slice] = {}
+        self._places: dict[tuple[int, int], slice] = {}
         self.blocks: list[np.ndarray] = []
 
-    def add(self, block: np.ndarray | None) -> slice | None:
+    def add(self, block: np.ndarray | None, beside: np.ndarray | None = None) -> slice | None:
         """Return the columns of a block, a new or a known one."""
         if block is None:
             return None
-        if id(block) not in self._places:
+        key = id(block), id(beside)
+        if key not in self._places:
             begin = sum(known.shape[1] for known in self.blocks)
-            self._places[id(block)] = slice(begin, begin + block.shape[1])
+            self._places[key] = slice(begin, begin + block.shape[1])
             self.blocks.append(block)
-        return self._places[id(block)]
+        return self._places[key]
 
     def array(self) -> np.ndarray:
         """Return all blocks as one array; a single one as it is."""
