@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 
 from workflow_lib.data.table_encoding import EncodedRows, TableEncoding
 from workflow_lib.table.input_groups import (
-    MOST_GROUPS,
-    MOST_WINDOWS,
+    MAX_GROUPS,
+    MAX_WINDOWS,
     column_groups,
     correlated_groups,
     exchanged,
@@ -124,7 +124,7 @@ def test_channels_are_grouped_in_windows():
     values = generator.random((100, 2)) @ peaks + 0.001 * generator.normal(size=(100, 60))
     names = [f"nm {1000 + 2 * channel}" for channel in range(60)]
     grouping = correlated_groups(single_columns(names), dense_rows(values))
-    assert 2 <= len(grouping.groups) <= MOST_WINDOWS and grouping.window_limit <= 0.7
+    assert 2 <= len(grouping.groups) <= MAX_WINDOWS and grouping.window_limit <= 0.7
     assert [name for group in grouping.groups for name in group.columns] == names
     widest = sorted(grouping.groups, key=lambda group: len(group.columns))[-2:]
     assert {12, 42} == {index for index in (12, 42) for group in widest if index in group.inputs}
@@ -141,5 +141,5 @@ def test_very_many_columns_make_no_more_groups_than_allowed():
     values = np.random.default_rng(5).normal(size=(40, 3500))
     names = [f"{'abc'[index % 3]}{index * 7919 % 3500}" for index in range(3500)]
     grouping = correlated_groups(single_columns(names), dense_rows(values))
-    assert len(grouping.groups) <= MOST_GROUPS and grouping.limit < 0.7
+    assert len(grouping.groups) <= MAX_GROUPS and grouping.limit < 0.7
     assert sorted(name for group in grouping.groups for name in group.columns) == sorted(names)

@@ -19,13 +19,13 @@ LIMIT = 0.7
 """Columns that correlate at least so strongly are a group: above it collinearity distorts models
 (Dormann et al., Ecography 36, 2013)."""
 
-MOST_GROUPS = 300
+MAX_GROUPS = 300
 """With more groups than that the limit is lowered."""
 
-MOST_WINDOWS = 30
+MAX_WINDOWS = 30
 """Windows of one run of channels."""
 
-MOST_COMPARED = 3000
+MAX_COMPARED = 3000
 """Of more columns, as many consecutive ones are a group as leave that number."""
 
 _STEP = 0.05
@@ -100,13 +100,13 @@ def correlated_groups(
     (`workflow_lib.inputs.column_origins.channel_groups`) of which half of the neighbours or more
     are so similar are joined to windows: the two neighbours whose channels are the most similar on
     average are joined first, as long as the mean is above the limit; then the narrowest, to
-    MOST_WINDOWS. All others are clustered hierarchically with complete linkage, so that no two
+    MAX_WINDOWS. All others are clustered hierarchically with complete linkage, so that no two
     columns of a group are less similar than the limit. Words and substructures are compared with
     nothing.
 
     `columns` are groups of one column each (`column_groups`); of the n `rows`, missing values are
     replaced by the mean rank. With a `limit` above 1 every column is a group of its own. It is
-    lowered where MOST_WINDOWS of a run or, in steps of 0.05, MOST_GROUPS would be exceeded.
+    lowered where MAX_WINDOWS of a run or, in steps of 0.05, MAX_GROUPS would be exceeded.
     """
     if limit > 1:
         return Grouping(list(columns), limit, limit)
@@ -114,7 +114,7 @@ def correlated_groups(
     order = {column.columns[0]: index for index, column in enumerate(columns)}
     columns = [column for column in columns if len(column.inputs) or len(column.lagged)]
     dense = [column for column in columns if _is_dense(column, rows)]
-    size = -(-len(dense) // MOST_COMPARED)
+    size = -(-len(dense) // MAX_COMPARED)
     dense = [
         InputGroup.joined(dense[begin : begin + size], is_window=size > 1)
         for begin in range(0, len(dense), max(size, 1))
@@ -135,7 +135,7 @@ def correlated_groups(
             for window in windows
         ]
     others = np.flatnonzero(runs == 0)
-    clusters, limit = _clusters(similarity[np.ix_(others, others)], limit, MOST_GROUPS - len(found))
+    clusters, limit = _clusters(similarity[np.ix_(others, others)], limit, MAX_GROUPS - len(found))
     found += [InputGroup.joined([dense[others[index]] for index in each]) for each in clusters]
     found.sort(key=lambda group: order[group.columns[0]])
     return Grouping(found, limit, window_limit)
@@ -239,7 +239,7 @@ def _windows(similarity: np.ndarray, limit: float) -> tuple[list[list[int]], flo
         return total / ((middle - begin) * (end - middle))
 
     means = [shared(index) for index in range(len(ends) - 2)]
-    while means and (max(means) >= limit or len(means) >= MOST_WINDOWS):
+    while means and (max(means) >= limit or len(means) >= MAX_WINDOWS):
         index = int(np.argmax(means))
         if means[index] < limit:
             # Noise without a signal would otherwise keep many windows, and the signals few.

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from workflow_lib.papers.blaschko.neighbour_graphs import NeighbourGraphPyramid
 from workflow_lib.papers.blaschko.subtree_patterns import node_patterns
 
-LEAST_ROWS = 2
+MIN_ROWS = 2
 """Fitted rows that a pattern must be in: one of a single row tells it from all others, and nothing
 of new rows."""
 
@@ -20,7 +20,7 @@ class PatternFeatures(NeighbourGraphPyramid):
     section 4.3.4). A column of the features is the number of nodes with one pattern at one level,
     divided by the root of the number of levels and by the length of the counts of the level, so
     that inner products of all columns are the kernel of `NeighbourGraphPyramid`. Patterns in fewer
-    than `LEAST_ROWS` fitted rows, and those that are as frequent in all, are left out. With
+    than `MIN_ROWS` fitted rows, and those that are as frequent in all, are left out. With
     `with_inputs` the inputs follow, in units in which both blocks have the same variance in sum.
     `columns` (s,) are increasing, and other parameters as of `NeighbourGraphPyramid`.
     """
@@ -90,7 +90,7 @@ class PatternFeatures(NeighbourGraphPyramid):
         counts = self._learned_counts(labellings).tocsc()
         self.n_patterns_ = counts.shape[1]
         in_rows = np.diff(counts.indptr)
-        self.kept_ = np.flatnonzero(in_rows >= LEAST_ROWS)
+        self.kept_ = np.flatnonzero(in_rows >= MIN_ROWS)
         found = counts[:, self.kept_].toarray()
         varies = np.ptp(found, axis=0) > 1e-12
         self.kept_ = self.kept_[varies]

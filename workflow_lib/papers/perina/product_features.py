@@ -19,10 +19,10 @@ BLOCK_NUMBERS = 2**16
 MAX_ITER, TOL = 50, 1e-4
 """EM of the model of a single sequence: it takes 18 iterations in the mean."""
 
-MOST_FITTED = 20_000
+MAX_FITTED = 20_000
 _FITTED: dict[tuple, tuple[np.ndarray, ...]] = {}
 """Hidden Markov models of sequences, by settings and letters: those of all folds and lengths are
-the same, and their fit is most of the time. Emptied when there are `MOST_FITTED`."""
+the same, and their fit is most of the time. Emptied when there are `MAX_FITTED`."""
 
 
 class ProductFeatures(ParameterMixin):
@@ -141,7 +141,7 @@ class HiddenMarkovProducts(ProductFeatures):
     def _models(self, sequences):
         settings = (self.n_states, self.n_symbols, self.prior, self.random_state)
         keys = [(*settings, sequence.tobytes()) for sequence in sequences]
-        if len(_FITTED) + len(keys) > MOST_FITTED:
+        if len(_FITTED) + len(keys) > MAX_FITTED:
             _FITTED.clear()
         missing = {key: row for row, key in enumerate(keys) if key not in _FITTED}
         models = [

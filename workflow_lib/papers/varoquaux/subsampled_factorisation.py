@@ -28,7 +28,7 @@ UNUSED = 1e-6
 CODE_TOL = 1e-6
 """Of the codes that `transform` returns."""
 
-LARGEST_WEIGHT = 1e100
+MAX_WEIGHT = 1e100
 """Weight of a batch at which all sums are divided by it."""
 
 
@@ -239,7 +239,7 @@ class SubsampledFactorisation(TransformerMixin, BaseEstimator):
         self._weight += added * X.shape[0]
         self._update(sampled, X)
         self.n_steps_ += 1
-        if self._weight > LARGEST_WEIGHT:
+        if self._weight > MAX_WEIGHT:
             for sums in (self._A, self._B):
                 sums /= self._weight
             self._weight = 1.0

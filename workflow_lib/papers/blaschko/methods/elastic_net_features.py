@@ -26,7 +26,7 @@ READS = ("dataset", "split", "features")
 SELECTION_RATIO = 0.5
 """rho of the elastic net that selects the nodes of the graph."""
 
-MOST_NODES = 500
+MAX_NODES = 500
 """Nodes that the tree of the levels sees; its cost is quadratic."""
 
 
@@ -145,7 +145,7 @@ class Method(base.Method):
                 place_weight=point["place_weight"],
                 n_levels=self.n_levels,
                 n_neighbours=self.n_neighbours,
-                most_nodes=MOST_NODES,
+                most_nodes=MAX_NODES,
                 places=np.column_stack([places["row"], places["column"]]),
                 with_inputs=self.uses == "both",
             ).fit(X)
