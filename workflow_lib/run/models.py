@@ -238,7 +238,8 @@ class StudyDescription(Settings):
     with, such as `djerrab`; null (the default) for none."""
 
     minutes: Count | None = None
-    """Measured CPU minutes of all jobs together; null (the default) where they are not known."""
+    """CPU minutes of all jobs together, measured; of long runs on one or two splits of each
+    experiment. null (the default) where they are not known."""
 
     memory: Count | None = None
     """Gigabytes that four jobs request together at most, about twice what they use; a dry run says

@@ -29,7 +29,8 @@ LAST_LINES = (
     "",
     "    snakemake --cores 4 --config study=NAME    runs one; without study=, the default run",
     "    snakemake -n --config study=NAME           says what it needs: jobs, time, memory, data",
-    "min: CPU minutes of all jobs, measured; memory: what four jobs request; blank: not known",
+    "min: CPU minutes of all jobs, measured, of long runs on one or two splits of each experiment",
+    "memory: what four jobs request; blank: not known",
     "* on stand-ins for data that you would have to supply",
 )
 
