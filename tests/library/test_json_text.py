@@ -29,13 +29,13 @@ def test_unusable_texts_are_refused_with_a_message(tmp_path, text, words):
         parsed_json(text)
     path = tmp_path / "file.json"
     path.write_text(text or " ")
-    for read in (read_word_vectors, lambda path: read_class_texts(path, ["ant"])):
+    for read in (read_word_vectors, read_class_texts):
         with pytest.raises(UserError, match="file.json"):
-            read(path)
+            read(path, ["ant"])
 
 
 def test_a_number_that_no_float_can_hold_is_refused(tmp_path):
     path = tmp_path / "file.json"
     path.write_text('{"words": ["a"], "vectors": [[1, 1%s]]}' % ("0" * 400))
     with pytest.raises(UserError, match="is not a finite number"):
-        read_word_vectors(path)
+        read_word_vectors(path, ["a"])

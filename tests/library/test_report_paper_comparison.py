@@ -67,9 +67,13 @@ def publish(folder: Path, number: int, *lines: str) -> dict[str, Path]:
     return {path.stem: write_published(path, *(f"{number},{line}" for line in lines))}
 
 
+def settings_of(paper_table, kind="error", **keys):
+    table = {"name": "first", "kind": kind, "paper_table": paper_table}
+    return {"dataset": "toy", "tables": [table, {"name": "second"}], "figures": ()} | keys
+
+
 def reproductions_on(data, published=(), cells=(), number=1, name="toy", kind="error", **keys):
-    table = {"name": "first", "kind": kind, "paper_table": number and f"djerrab-{number}"}
-    settings = {"dataset": "toy", "tables": [table, {"name": "second"}], "figures": ()} | keys
+    settings = settings_of(number and f"djerrab-{number}", kind, **keys)
     options = {"methods": METHODS, "published": published, "contents": contents_of(PAPER)}
     return reproductions_of(name, settings, data, {"first": cells}, **options)
 

@@ -10,9 +10,6 @@ from browser import needs_browser, page_in_browser
 from small_run import EXPERIMENTS, ROOT, files_below, snakemake
 
 CAPTIONS = ROOT / "rules" / "captions"
-
-MARKED = re.compile(r'shown_result\(\s*f?"([^"]+)",\s*"(\w+)"')
-
 OF_THE_RUN = "All experiments of the run"
 
 # Snakemake's page gives this warning about itself.
@@ -63,8 +60,8 @@ def results(report):
 
 def test_every_caption_is_of_a_result():
     texts = "".join(path.read_text() for path in sorted((ROOT / "rules").rglob("*.smk")))
-    kinds = {kind for _, kind in MARKED.findall(texts)}
-    assert kinds | {"run"} == {path.stem for path in CAPTIONS.glob("*.rst")}
+    captions = {path.stem for path in CAPTIONS.glob("*.rst")} - {"run"}
+    assert [kind for kind in sorted(captions) if f'"{kind}"' not in texts] == []
 
 
 def test_it_holds_every_table_and_figure_and_what_they_are_made_from(results, first_folder):

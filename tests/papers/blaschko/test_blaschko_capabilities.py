@@ -6,6 +6,7 @@ from each_case import each_case
 from test_config_capabilities import (
     CLASSES,
     K_FOLD,
+    OF_CLASSES,
     ONE_HOT,
     RANK,
     WITH_WEAK,
@@ -70,7 +71,7 @@ def test_methods_of_boxes_are_for_images_as_points():
 
 def test_structured_machines_are_for_classes():
     method = STRUCTURED | {"class_similarity": "learned_tree"}
-    assert not reasons_of(method, None, {"task": "classes"}, EXPERIMENT | CLASSES)
+    assert not reasons_of(method, None, CLASSES, OF_CLASSES)
 
 
 @each_case(
@@ -78,14 +79,14 @@ def test_structured_machines_are_for_classes():
     [
         (
             STRUCTURED | {"loss": "class_losses"},
-            {"task": "classes"},
-            EXPERIMENT | CLASSES,
+            CLASSES,
+            OF_CLASSES,
             "loss: class_losses needs a dataset with class_tree or class_costs",
         ),
         (
             STRUCTURED | {"class_similarity": "given_tree"},
             {"task": "classes", "class_costs": "costs.csv"},
-            EXPERIMENT | CLASSES,
+            OF_CLASSES,
             "class_similarity: given_tree needs a dataset with class_tree",
         ),
     ],
@@ -99,7 +100,7 @@ def test_structured_machines_need_what_their_losses_and_trees_are_of(
 
 
 def test_graphs_are_no_numbers():
-    experiment = EXPERIMENT | CLASSES
+    experiment = OF_CLASSES
     (message,) = reasons_of(ONE_HOT, None, GRAPHS, experiment)
     assert "gives graphs, and the method would take their codes for numbers" in message
     assert reasons_of(ONE_HOT | {"items": "graphs"}, None, GRAPHS, experiment) == []

@@ -18,7 +18,6 @@ from workflow_lib.core.seeds import derive_seed
 from workflow_lib.core.settings import Settings
 from workflow_lib.core.values import without_repeats
 from workflow_lib.inputs.images.image_options import ImageCollection, Name
-from workflow_lib.items.box_overlap import SIDES
 from workflow_lib.tabular.tables import check_sources, dataset_tree
 
 if TYPE_CHECKING:
@@ -121,6 +120,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     from workflow_lib.data.image_collections import drawn_images
     from workflow_lib.inputs.images.visual_words import Images
+    from workflow_lib.items.box_overlap import SIDES
     from workflow_lib.items.images import grey_levels, open_images, resized
     from workflow_lib.papers.blaschko.item_kinds.points import ImagePoints, pack, word_shares
 
