@@ -185,7 +185,7 @@ def folder(tmp_path_factory):
             }
         ],
     }
-    words = {"sentences": ["Words."], "table": "", "folded": ""}
+    words = {"sentences": ["Words."], "figure": None, "table": "", "folded": ""}
     more = section("more", "More", "sentences_and_table.html", **words)
     write_report(
         folder / "report.html",
