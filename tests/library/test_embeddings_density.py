@@ -9,8 +9,8 @@ from small_data import regression_data
 
 from workflow_lib import FisherEmbedding, GaussianMixtureModel, IOKRegressor, KernelRidgeRegressor
 from workflow_lib.models import density
-from workflow_lib.models.closed_form import project_on_simplex
 from workflow_lib.models.density import mean_shift
+from workflow_lib.models.simplex import project_on_simplex
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.output_kernels import (
     median_squared_distance,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from workflow_lib.models.closed_form import project_on_simplex
+from workflow_lib.models.simplex import project_on_simplex
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 3, 10])

@@ -20,8 +20,8 @@ from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.inputs.preparation import fit_preparation
 from workflow_lib.measures.metrics import heldout_error
 from workflow_lib.methods.output_kernel_regression import heldout_predictions
-from workflow_lib.models.closed_form import project_on_simplex
 from workflow_lib.models.density import mean_shift
+from workflow_lib.models.simplex import project_on_simplex
 from workflow_lib.protocol import alignments
 from workflow_lib.solvers.alignment import (
     global_alignment_gram,

@@ -26,9 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.measures.metrics import squared_error_sums, sum_of_observed
-from workflow_lib.models.closed_form import apply_gain, decoder, project_on_simplex
+from workflow_lib.models.closed_form import apply_gain, decoder
 from workflow_lib.models.forward import ForwardEmbedding
 from workflow_lib.models.output_scaling import OutputScaling
+from workflow_lib.models.simplex import project_on_simplex
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ import numpy as np
 from workflow_lib.core.artifacts import read_artifact
 from workflow_lib.core.errors import UserError
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.models.closed_form import project_on_simplex
+from workflow_lib.fitting.output_series import output_series
 from workflow_lib.models.density import mean_shift
+from workflow_lib.models.simplex import project_on_simplex
 from workflow_lib.solvers.alignment import global_alignment_gram, lattice_sigma
 from workflow_lib.solvers.gram import gram_matrix
 from workflow_lib.solvers.output_kernels import (
@@ -147,28 +148,6 @@ class OutputKernel:
         if not len(cached):
             return global_alignment_gram(self._series[rows], sigma)
         return self._alignments["grams"][f"sigma-{cached[0]}"][np.ix_(rows, rows)]
-
-
-def output_series(tree: Mapping, location: Path) -> np.ndarray:
-    """Return the outputs of a "dataset" tree as series (N, T, p).
-
-    Raises UserError if the outputs are no series, or some are missing; `location` names the file.
-    """
-    location = f"{location}, with an output kernel on series"
-    remedy = "leave the methods with the output kernels dtw and gak out of this experiment"
-    names, outputs = tree["names"], tree["outputs"]
-    if "series_length" not in names:
-        expected = "a reader that gives series_length and series_channels"
-        raise UserError(location, "outputs that are no series", expected, remedy)
-    incomplete = np.flatnonzero(np.isnan(outputs).any(axis=1))
-    if len(incomplete):
-        raise UserError(
-            location,
-            f"{len(incomplete)} series with missing values, the first in row {incomplete[0]}",
-            "complete series: an alignment passes over no step",
-            remedy,
-        )
-    return outputs.reshape(len(outputs), int(names["series_length"]), -1)
 
 
 def read_output_kernel(name: str, dataset: Path, alignments: Path) -> OutputKernel:

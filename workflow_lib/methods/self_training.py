@@ -27,7 +27,7 @@ from workflow_lib.fitting.input_kernels import KernelGrid
 from workflow_lib.fitting.split_models import class_mixture
 from workflow_lib.items.group_names import SELECTED
 from workflow_lib.methods.contract import base
-from workflow_lib.models.closed_form import project_on_simplex
+from workflow_lib.models.simplex import project_on_simplex
 from workflow_lib.solvers.ridge import fit_blocks
 
 REGRESSORS = ("self_training",)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.core.artifacts import read_artifact, write_artifact
-from workflow_lib.fitting.output_decoding import output_series
+from workflow_lib.fitting.output_series import output_series
 from workflow_lib.solvers.alignment import (
     global_alignment_gram,
     lattice_between,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from workflow_lib.core.errors import UserError
 from workflow_lib.tabular.dates import DAY_FIRST, MONTH_FIRST, date_orders, has_short_year, moment
-from workflow_lib.tabular.user_table import Table
+
+if TYPE_CHECKING:
+    from workflow_lib.tabular.user_table import Table
+
 
 MIN_LABELLED = 10
 """Smallest number of labelled rows: a split needs at least five for testing and for training."""
