@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from tempfile import NamedTemporaryFile
@@ -111,11 +112,13 @@ class RunAtWork:
         os.killpg(self.process.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        os.killpg(self.process.pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGCONT)
 
     def end(self) -> Outcome:
         """Wait for the end of the run and return its outcome."""
-        self.process.wait(LIMIT)
+        # On a busy machine a process that is forked while the run is held can stay stopped.
+        self.wait_until(self.go_on)
         return Outcome(self.process.returncode, self.text, "")
 
 
