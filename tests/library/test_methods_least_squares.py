@@ -24,7 +24,7 @@ def small_data():
     return X, Y, lagged_values * [1.0, 100.0] + 30.0
 
 
-def run_stages(folder, X, Y, lagged, lagged_values="separate", metric="arrmse"):
+def run_stages(folder, X, Y, lagged, lagged_values="separate", metric="arrmse", weights=None):
     """Run all stages of the method; return the trees of its artifacts by name."""
     paths = {
         name: folder / f"{name}.h5"
@@ -35,6 +35,9 @@ def run_stages(folder, X, Y, lagged, lagged_values="separate", metric="arrmse"):
     write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
     source = (paths["dataset"], paths["split"])
     splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
+    if weights is not None:
+        split = read_artifact(paths["split"], "split") | {"row_weights": weights}
+        write_artifact(paths["split"], split, "split")
     features_stage.run(*source, paths["features"], "standard", "rbf", lagged_values)
     run_method("least_squares", paths.get, metric=metric)
     predict_outputs(paths.get)
@@ -120,3 +123,25 @@ def test_constant_values_count_for_nothing():
     coefficients, intercept = least_squares(np.full((20, 1), 0.1), Y)
     np.testing.assert_array_equal(coefficients, 0.0)
     np.testing.assert_allclose(intercept, Y.mean(axis=0))
+
+
+def test_missing_outputs_take_weighted_means_in_selection_as_in_the_fit(tmp_path):
+    X, Y, values = small_data()
+    generator = np.random.default_rng(6)
+    Y[generator.random(Y.shape) < 0.2] = np.nan
+    weights = generator.uniform(0.1, 10.0, size=max(SIZES))
+    trees = run_stages(tmp_path, X, Y, values, weights=weights)
+    rows, folds = trees["split"]["train"], trees["split"]["folds"][f"n-{max(SIZES)}"]
+
+    def predict(values, outputs_and_weights, new):
+        Y, weights = outputs_and_weights[:, :-1], outputs_and_weights[:, -1:]
+        means = np.nansum(weights * Y, axis=0) / (weights * ~np.isnan(Y)).sum(axis=0)
+        filled_outputs = np.where(np.isnan(Y), means, Y)
+        return LinearRegression().fit(values, filled_outputs).predict(new)
+
+    known = np.column_stack([Y[rows], weights])
+    item = trees["regression"][f"n-{max(SIZES)}_w-0_C-selected"]
+    expected = score_of(Y[rows], heldout(predict, values[rows], known, folds), folds, "arrmse")
+    assert item["score"] == pytest.approx(expected, rel=1e-9)
+    fitted = predict(values[rows], known, values[trees["split"]["test"]])
+    np.testing.assert_allclose(item["test_targets"], fitted, rtol=1e-9)
